@@ -1,0 +1,52 @@
+// Whether ./migrations makes the tables that the source declares. Invariant: it looks at a copy and leaves the real folder alone.
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { root } from './wrangler.mjs';
+
+const FIX = 'run npm run migrations and commit what it writes';
+
+const migrations = path.join(root, 'migrations');
+if (!fs.existsSync(migrations)) {
+  process.stderr.write(`There is no migrations folder: ${FIX}.\n`);
+  process.exit(1);
+}
+
+// Inside the project, because drizzle-kit takes its output folder, and the config its imports, as relative to it.
+fs.mkdirSync(path.join(root, '.wrangler'), { recursive: true });
+const copy = fs.mkdtempSync(path.join(root, '.wrangler', 'migrations-'));
+try {
+  fs.cpSync(migrations, copy, { recursive: true });
+  const before = listing(copy);
+  const config = path.join(copy, 'check.config.mjs');
+  const { default: real } = await import('../drizzle.config.ts');
+  fs.writeFileSync(config, `export default ${JSON.stringify({ ...real, out: `./${path.relative(root, copy)}` })};\n`);
+  const args = [path.join(root, 'node_modules', 'drizzle-kit', 'bin.cjs'), 'generate', '--config', path.relative(root, config)];
+  const done = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8', timeout: 60_000, input: '' });
+  fs.rmSync(config);
+  // drizzle-kit exits 0 whatever happens, also where it wanted to ask, without a terminal, whether something was renamed: only its own
+  // word that nothing has changed is believed.
+  if (listing(copy) !== before) fail(`The tables in src have changed and the migrations have not: ${FIX}.`);
+  else if (done.status === 0 && done.stdout.includes('No schema changes'))
+    process.stdout.write('The migrations are in step with the tables.\n');
+  else
+    fail(`The tables in src could not be compared with the migrations: ${FIX}. drizzle-kit said:\n${lastLines(done.stdout + done.stderr)}`);
+} finally {
+  fs.rmSync(copy, { recursive: true, force: true });
+}
+
+/** @param {string} dir */
+function listing(dir) {
+  return fs.readdirSync(dir, { recursive: true, encoding: 'utf8' }).sort().join('\n');
+}
+
+/** @param {string} text */
+function lastLines(text) {
+  return text.trimEnd().split('\n').slice(-20).join('\n');
+}
+
+/** @param {string} line */
+function fail(line) {
+  process.stderr.write(`${line}\n`);
+  process.exitCode = 1;
+}

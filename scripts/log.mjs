@@ -1,0 +1,77 @@
+// What a running service prints: one short aligned line a request, everything else as it came, and nothing of wrangler's own chatter.
+// Invariant: no character of a log line can drive the terminal.
+
+const METHOD = 7;
+const ROUTE = 52;
+const COLOURS = { 2: 32, 3: 36, 4: 33, 5: 31 };
+
+/**
+ * @typedef {object} RequestLine
+ * @property {string} time
+ * @property {string} method
+ * @property {string} route
+ * @property {number} status
+ * @property {number} [ms]
+ * @property {number} [gate_calls]
+ * @property {number} [d1_calls]
+ * @property {string} [credential]
+ * @property {string} [request_id]
+ * @property {string} [code]
+ */
+
+/** @param {string} line @returns {RequestLine | undefined} */
+function requestOf(line) {
+  // What is logged as a warning or an error reaches us behind a mark of wrangler's.
+  const json = line.replace(/^\S+ \[(WARNING|ERROR)\] /, '');
+  if (!json.startsWith('{')) return undefined;
+  try {
+    const entry = JSON.parse(json);
+    return typeof entry.route === 'string' && typeof entry.method === 'string' && Number.isInteger(entry.status) ? entry : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {RequestLine} entry @param {boolean} colour */
+function readable(entry, colour) {
+  const at = new Date(entry.time);
+  const time = Number.isNaN(at.getTime()) ? '--:--:--' : at.toTimeString().slice(0, 8);
+  const status = colour ? `\x1b[${COLOURS[Math.floor(entry.status / 100)] ?? 0}m${entry.status}\x1b[0m` : String(entry.status);
+  const calls =
+    entry.gate_calls === undefined && entry.d1_calls === undefined ? '' : `gate ${entry.gate_calls ?? 0} d1 ${entry.d1_calls ?? 0}`;
+  const ms = typeof entry.ms === 'number' ? `${entry.ms.toFixed(1)} ms` : '';
+  const rest = [calls.padEnd(12), entry.credential, entry.code, entry.request_id].filter((part) => typeof part === 'string' && part.trim());
+  return `${time} ${status} ${harmless(entry.method).padEnd(METHOD)}${harmless(entry.route).padEnd(ROUTE)} ${ms.padStart(10)}  ${harmless(rest.join(' '))}`.trimEnd();
+}
+
+/** Control characters, which JSON may carry escaped, become spaces, and so do those that turn the writing direction. @param {string} text */
+export const harmless = (text) => text.replace(/(?!\t)[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, ' ');
+
+const CHATTER = [
+  /^\[wrangler:info\]/,
+  /^[⎔🪵]/u,
+  /^Using (secrets|vars) defined in /,
+  /^Your Worker has access to the following bindings:/,
+  /^Binding\s+Resource\s+Mode$/,
+  /^env\.\w+ \(.*\s(local|remote|not supported)$/,
+  /^(▲ \[WARNING\] )?Scheduled Workers are not automatically triggered/,
+  /^\s+To manually trigger a scheduled event, run:/,
+  /^\s+curl ".*\/cdn-cgi\/local\/scheduled"/,
+  /^\s+For more details, see .*cron-triggers/,
+];
+
+/** Turns a line of wrangler's into what to print, or undefined for nothing. @param {boolean} colour */
+export function lineReader(colour) {
+  let quiet = true; // after a line that was left out, and after an empty one, empty lines are left out too
+  return (/** @type {string} */ line) => {
+    const chatter = CHATTER.some((pattern) => pattern.test(line));
+    const skip = chatter || (quiet && line.trim() === '');
+    quiet = chatter || line.trim() === '';
+    if (skip) return undefined;
+    const entry = requestOf(line);
+    return entry ? readable(entry, colour) : harmless(line);
+  };
+}
+
+/** Our own health polls are no news. @param {string} line */
+export const isHealthPoll = (line) => requestOf(line)?.route === '/healthz';

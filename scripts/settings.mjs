@@ -1,0 +1,132 @@
+// What `npm start` obeys: the variables of the shell and of .dev.vars, checked and completed. Pure, no file or process is touched here.
+// Invariant: a problem names its variable and says what to do, and never shows a value, for any value may be a secret.
+import path from 'node:path';
+
+/**
+ * @typedef {Record<string, string | undefined>} Variables
+ * @typedef {object} Settings
+ * @property {number} port
+ * @property {string} stateDir absolute, or relative to the project's root
+ * @property {Record<'MASTER_KEYS' | 'BOOTSTRAP_TOKEN' | 'PUBLIC_URL' | 'ALLOW_PRIVATE_TARGETS' | 'PLATFORM_BASE_URLS', string>} worker
+ */
+
+export const PLATFORMS = [
+  ...['vercel', 'netlify', 'heroku', 'fly', 'render', 'railway', 'cloudflare-workers', 'cloudflare-pages', 'digitalocean', 'supabase'],
+  ...['github-actions', 'gitlab-ci', 'circleci', 'bitbucket-pipelines', 'buildkite', 'hcp-terraform'],
+  ...['aws-secrets-manager', 'aws-ssm', 'gcp-secret-manager', 'azure-key-vault', 'kubernetes'],
+  ...['slack', 'microsoft-teams', 'discord', 'google-chat', 'mattermost', 'telegram', 'pagerduty', 'opsgenie', 'webhook', 'email'],
+];
+
+class Problem extends Error {}
+
+/**
+ * The shell's value wins, even an empty one. An empty value is the default, but for the two secrets, which have none.
+ * @param {Variables} env the shell's variables
+ * @param {Variables} devVars those of .dev.vars
+ * @returns {{ settings: Settings, problem?: undefined } | { problem: string, settings?: undefined }}
+ */
+export function readSettings(env, devVars) {
+  const given = (name) => env[name] ?? devVars[name] ?? '';
+  try {
+    const port = readPort(given('PORT') || '8787');
+    const worker = {
+      MASTER_KEYS: readMasterKeys(given('MASTER_KEYS')),
+      BOOTSTRAP_TOKEN: readBootstrapToken(given('BOOTSTRAP_TOKEN')),
+      ALLOW_PRIVATE_TARGETS: readSwitch('ALLOW_PRIVATE_TARGETS', given('ALLOW_PRIVATE_TARGETS')),
+      PLATFORM_BASE_URLS: readPlatformBaseUrls(given('PLATFORM_BASE_URLS')),
+      PUBLIC_URL: readPublicUrl(given('PUBLIC_URL') || `http://localhost:${port}`),
+    };
+    if (worker.ALLOW_PRIVATE_TARGETS === 'true' && !isLoopback(new URL(worker.PUBLIC_URL).hostname)) {
+      throw new Problem(
+        'ALLOW_PRIVATE_TARGETS is for development alone: unset it, or set PUBLIC_URL to an address of this machine, such as http://localhost:8787',
+      );
+    }
+    return { settings: { port, stateDir: given('STATE_DIR') || path.join('.wrangler', 'state'), worker } };
+  } catch (error) {
+    if (error instanceof Problem) return { problem: error.message };
+    throw error;
+  }
+}
+
+function readPort(text) {
+  const port = /^[1-9]\d{0,4}$/.test(text) ? Number(text) : 0;
+  if (port < 1 || port > 65_535) throw new Problem('PORT is not a port: set it to an integer from 1 to 65535, or unset it for 8787');
+  return port;
+}
+
+function readMasterKeys(text) {
+  const make = 'MASTER_KEYS=k1:$(openssl rand -base64 32) makes one';
+  if (text === '') {
+    throw new Problem(
+      `MASTER_KEYS is missing: set it, or add it to .dev.vars, with the keys that this vault was made with; for a new vault, ${make}`,
+    );
+  }
+  const ids = new Set();
+  text.split(',').forEach((entry, at) => {
+    const [, id, key] = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/]{43}=)$/.exec(entry) ?? [];
+    // Base64 of 32 bytes leaves two bits over: only the spelling with both at zero is accepted, so that a key has one spelling.
+    if (!id || Buffer.from(key, 'base64').toString('base64') !== key) {
+      throw new Problem(
+        `MASTER_KEYS is malformed at key ${at + 1}: write comma-separated id:base64, each of exactly 32 bytes, the current one first; ${make}`,
+      );
+    }
+    if (ids.has(id)) throw new Problem(`MASTER_KEYS gives the id of key ${at + 1} twice: give each key an id of its own`);
+    ids.add(id);
+  });
+  return text;
+}
+
+function readBootstrapToken(text) {
+  if (text === '')
+    throw new Problem('BOOTSTRAP_TOKEN is missing: set it, or add it to .dev.vars; BOOTSTRAP_TOKEN=$(openssl rand -hex 32) makes one');
+  if (!/^[\x21-\x7e]{32,}$/.test(text)) {
+    throw new Problem(
+      'BOOTSTRAP_TOKEN is too weak or unusable in a header: set it to 32 or more printable ASCII characters without spaces; openssl rand -hex 32 makes one',
+    );
+  }
+  return text;
+}
+
+function readSwitch(name, text) {
+  if (!['', 'true', 'false'].includes(text))
+    throw new Problem(`${name} is neither true nor false: set it to one of them, or unset it for false`);
+  return text;
+}
+
+function readPlatformBaseUrls(text) {
+  if (text === '') return text;
+  let given;
+  try {
+    given = JSON.parse(text);
+  } catch {}
+  if (given === null || typeof given !== 'object' || Array.isArray(given)) {
+    throw new Problem('PLATFORM_BASE_URLS is not a JSON object: write it as {"vercel":"http://localhost:9000"}, or unset it');
+  }
+  for (const [platform, url] of Object.entries(given)) {
+    if (!PLATFORMS.includes(platform)) throw new Problem(`PLATFORM_BASE_URLS names an unknown platform: use only ${PLATFORMS.join(', ')}`);
+    if (typeof url !== 'string' || !plainUrl(url)) {
+      throw new Problem(
+        `PLATFORM_BASE_URLS has no usable URL for ${platform}: give an http or https URL without credentials, query or fragment`,
+      );
+    }
+  }
+  return text;
+}
+
+function readPublicUrl(text) {
+  const url = plainUrl(text);
+  if (url?.pathname !== '/') {
+    throw new Problem(
+      'PUBLIC_URL is not an origin: set it to scheme, host and port alone, such as https://vault.example.com, or unset it for http://localhost and PORT',
+    );
+  }
+  return url.origin;
+}
+
+/** The URL parser forgives much (spaces, backslashes, `http:host`, a bare `?`): what it would have to repair is refused. */
+function plainUrl(text) {
+  const url = /^https?:\/\/[^\s\\?#]+$/i.test(text) ? URL.parse(text) : null;
+  return url && !url.username && !url.password ? url : null;
+}
+
+const isLoopback = (hostname) => /^(127(\.\d+){3}|\[::1\]|(.+\.)?localhost)$/.test(hostname);

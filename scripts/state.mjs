@@ -1,0 +1,69 @@
+// The directory that holds a local vault. Invariant: one running service at a time owns it, and a checkout that is older than what it
+// holds never touches it.
+import fs from 'node:fs';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+/** @typedef {{ applied: Set<string>, hasVault: boolean }} State */
+
+const LOCKED = 5; // SQLITE_BUSY
+
+/**
+ * Makes the directory where there is none, and takes it. The lock is SQLite's own on an empty file: the system drops it with the process,
+ * however that ends, so none is ever left behind.
+ * @param {string} dir
+ * @returns {string | undefined} what is wrong with it
+ */
+export function claimState(dir) {
+  try {
+    fs.mkdirSync(dir, { recursive: true, mode: 0o700 });
+    if (!fs.statSync(dir).isDirectory()) throw new Error();
+    fs.accessSync(dir, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK);
+  } catch {
+    return 'STATE_DIR is not a directory that can be written to: set it to one that is, or unset it for .wrangler/state';
+  }
+  try {
+    const lock = new DatabaseSync(path.join(dir, 'lock'), { timeout: 0 });
+    lock.exec('BEGIN EXCLUSIVE');
+    held.push(lock);
+  } catch (error) {
+    if (error.errcode === LOCKED)
+      return 'STATE_DIR is in use by another npm start: stop that one, or set STATE_DIR to a directory of its own';
+    return `STATE_DIR cannot be locked (${error.message}): set it to a directory on a local disk that can be written to`;
+  }
+}
+
+const held = []; // locks last as long as their connections are reachable
+
+/** What the databases in it say, without changing them. @param {string} dir @returns {State} */
+export function inspectState(dir) {
+  const state = { applied: new Set(), hasVault: false };
+  for (const file of databases(path.join(dir, 'v3', 'd1'))) {
+    const db = new DatabaseSync(file, { readOnly: true, timeout: 2_000 });
+    try {
+      const tables = new Set(
+        db
+          .prepare("SELECT name FROM sqlite_master WHERE type = 'table'")
+          .all()
+          .map(({ name }) => name),
+      );
+      if (tables.has('d1_migrations'))
+        for (const { name } of db.prepare('SELECT name FROM d1_migrations').all()) state.applied.add(String(name));
+      if (tables.has('deployment_keys') && db.prepare('SELECT 1 FROM deployment_keys LIMIT 1').get()) state.hasVault = true;
+    } finally {
+      db.close();
+    }
+  }
+  return state;
+}
+
+const databases = (dir) =>
+  fs.existsSync(dir)
+    ? fs
+        .readdirSync(dir, { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.sqlite') && path.basename(name) !== 'metadata.sqlite')
+        .map((name) => path.join(dir, name))
+    : [];
+
+/** The names of the migrations that this checkout knows. @param {string} dir */
+export const knownMigrations = (dir) => (fs.existsSync(dir) ? fs.readdirSync(dir).filter((name) => name.endsWith('.sql')) : []);

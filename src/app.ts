@@ -1,0 +1,112 @@
+// HTTP: which path goes where, what every response owes, and one log line a request. Invariant: no response leaves without
+// Request-Id, no-store and nosniff, and no error in any shape but the catalogue's.
+import { OpenAPIHono } from '@hono/zod-openapi';
+import { newId } from './db/ids';
+import { docsRoutes } from './docs/pages';
+import { type Env, settingsOf } from './env';
+import { ApiError, type Refusal, refuse } from './errors';
+import { health } from './health';
+import type { Trace } from './http/context';
+import { errorResponse, handle, reasonOf } from './http/handle';
+import type { Route } from './http/route';
+import { routes } from './routes';
+import { version } from './version';
+
+interface Variables {
+  trace: Trace;
+  base: string;
+  requestId: string;
+}
+type App = { Bindings: Env; Variables: Variables };
+
+export const API = '/api/v1';
+
+/** OpenAPI's `{id}` as the router spells it; a secret's name may hold slashes. */
+const routed = (path: string) => API + path.replace('{name}', ':name{.+}').replace(/\{(\w+)\}/g, ':$1');
+
+export const app = new OpenAPIHono<App>({ strict: true });
+
+app.use(async (c, next) => {
+  const started = Date.now();
+  const url = new URL(c.req.url);
+  const settings = settingsOf(c.env);
+  const trace: Trace = { route: 'unmatched', org: null, credential: null, gate_calls: 0, gate_ms: 0, d1_calls: 0, code: null };
+  const base = 'problem' in settings ? url.origin : (settings.publicUrl ?? url.origin);
+  c.set('trace', trace);
+  c.set('base', base);
+  c.set('requestId', newId('req'));
+  if ('problem' in settings) c.res = errorResponse(refuse('MISCONFIGURED', { message: settings.problem }), base, trace);
+  else await next();
+
+  const response = new Response(c.res.body, c.res);
+  response.headers.set('Request-Id', c.get('requestId'));
+  response.headers.set('Cache-Control', 'no-store');
+  response.headers.set('X-Content-Type-Options', 'nosniff');
+  c.res = undefined;
+  c.res = response;
+  console.log(
+    JSON.stringify({
+      level: response.status >= 500 ? 'error' : 'info',
+      time: new Date(started).toISOString(),
+      request_id: c.get('requestId'),
+      method: c.req.method,
+      route: trace.route,
+      org: trace.org,
+      credential: trace.credential,
+      status: response.status,
+      ...(trace.code && { code: trace.code }),
+      ms: Date.now() - started,
+      gate_ms: trace.gate_ms,
+      gate_calls: trace.gate_calls,
+      d1_calls: trace.d1_calls,
+    }),
+  );
+});
+
+app.get('/healthz', async (c) => {
+  c.get('trace').route = '/healthz';
+  const found = await health(c.env, version);
+  return c.json(found, found.status === 'ok' ? 200 : 503);
+});
+
+docsRoutes(app, routes);
+
+const methods = new Map<string, string[]>();
+for (const route of routes) methods.set(route.path, [...(methods.get(route.path) ?? []), route.method.toUpperCase()]);
+
+for (const [path, allowed] of methods) {
+  const here = routes.filter((route) => route.path === path);
+  app.all(routed(path), async (c) => {
+    const trace = c.get('trace');
+    trace.route = API + path;
+    const method = c.req.method === 'HEAD' ? 'GET' : c.req.method;
+    const route = here.find((candidate: Route) => candidate.method.toUpperCase() === method);
+    if (!route) return errorResponse(refuse('METHOD_NOT_ALLOWED'), c.get('base'), trace, null, { Allow: allowed.join(', ') });
+    const settings = settingsOf(c.env);
+    if ('problem' in settings) throw new ApiError(refuse('MISCONFIGURED', { message: settings.problem }));
+    return handle(route, {
+      request: c.req.raw,
+      env: c.env,
+      settings,
+      base: c.get('base'),
+      trace,
+      facts: {
+        id: c.get('requestId'),
+        ip: c.req.header('cf-connecting-ip') ?? 'unknown',
+        user_agent: c.req.header('user-agent')?.slice(0, 256) ?? null,
+        reason: reasonOf(c.req.raw),
+      },
+      params: c.req.param() as Record<string, string>,
+      defer: (work) => c.executionCtx.waitUntil(work),
+    });
+  });
+}
+
+app.notFound((c) => errorResponse(refuse('NOT_FOUND', { message: 'This path is not part of the API.' }), c.get('base'), c.get('trace')));
+
+app.onError((error, c) => {
+  let refusal: Refusal = refuse('INTERNAL');
+  if (error instanceof ApiError) refusal = error.refusal;
+  else console.error(JSON.stringify({ level: 'error', event: 'fault', request_id: c.get('requestId'), why: `${error.name}: ${error.message}`.slice(0, 300), stack: error.stack?.slice(0, 600) }));
+  return errorResponse(refusal, c.get('base'), c.get('trace'));
+});

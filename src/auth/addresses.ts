@@ -1,0 +1,55 @@
+// Client addresses and the ranges that a credential may be limited to. Parsing is ipaddr.js's; an IPv4 address in IPv6 clothes is
+// the IPv4 address.
+import ipaddr from 'ipaddr.js';
+
+type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
+
+function parseRange(text: string): Range | null {
+  if (!/^[0-9A-Fa-f:.]+(\/\d{1,3})?$/.test(text)) return null;
+  try {
+    if (text.includes('/')) return ipaddr.parseCIDR(text);
+    if (!isAddress(text)) return null;
+    const address = ipaddr.parse(text);
+    return [address, address.kind() === 'ipv4' ? 32 : 128];
+  } catch {
+    return null;
+  }
+}
+
+const isAddress = (text: string) => ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text);
+
+/** Whether the text is an IPv4 or IPv6 address or range (CIDR). */
+export const isRange = (text: string): boolean => parseRange(text) !== null;
+
+/** Whether an address lies in one of the ranges. What is no address lies in none. */
+export function isWithin(address: string, ranges: readonly string[]): boolean {
+  if (!isAddress(address)) return false;
+  const at = ipaddr.process(address);
+  return ranges.some((text) => {
+    const range = parseRange(text);
+    return range !== null && range[0].kind() === at.kind() && at.match(range as never);
+  });
+}
+
+/** Whether every address of `inner` lies in one range of `outer`. */
+export const rangesContain = (outer: readonly string[], inner: readonly string[]): boolean =>
+  inner.every((text) => {
+    const small = parseRange(text);
+    return outer.some((wide) => {
+      const range = parseRange(wide);
+      return (
+        small !== null && range !== null && small[0].kind() === range[0].kind() && small[1] >= range[1] && small[0].match(range as never)
+      );
+    });
+  });
+
+/** What one client is counted by: its IPv4 address, or the /64 that its IPv6 address lies in. */
+export function clientOf(address: string): string {
+  if (!isAddress(address)) return 'unknown';
+  const at = ipaddr.process(address);
+  if (at.kind() === 'ipv4') return at.toString();
+  return `${(at as ipaddr.IPv6).parts
+    .slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(':')}::/64`;
+}

@@ -1,0 +1,72 @@
+// Tokens: prefix + base62 of (format byte, 16 bytes of org id, 24 random bytes, 8-byte tag). The tag is HMAC-SHA256 over the
+// prefix and all before it, keyed by the deployment: what is forged, truncated, mistyped or re-prefixed is refused without asking
+// anyone, and a genuine token says by itself whose gate to ask. Invariant: only the SHA-256 of a token is ever stored.
+import { concat, fromBase62, randomBytes, toBase62, utf8 } from '../crypto/bytes';
+import { equal, hmac, sha256 } from '../crypto/digest';
+import { idBytes, idOf } from '../db/ids';
+
+/** Every kind of credential and its prefix (spec 2.4). */
+export const prefixes = {
+  api_key: 'svc_live_',
+  session: 'svcsess_',
+  agent: 'svcag_',
+  provider: 'svcprov_',
+  break_glass: 'svcbg_',
+} as const;
+
+export type Kind = keyof typeof prefixes;
+
+const FORMAT = 1;
+const LENGTH = 1 + 16 + 24 + 8;
+
+/** A token as the gate knows it. */
+export interface TokenRef {
+  kind: Kind;
+  org: string;
+  /** SHA-256 of the canonical token, hex. */
+  hash: string;
+}
+
+export interface NewToken {
+  token: string;
+  hash: string;
+  /** What may be shown later: the prefix and the last four characters. */
+  hint: string;
+}
+
+const tagOf = (key: Uint8Array, prefix: string, body: Uint8Array) => hmac(key, concat(utf8(prefix), body)).subarray(0, 8);
+
+/** Makes a token of that kind for an org. `key` is the deployment's token-tag key; `random` is given by known-answer tests alone. */
+export function newToken(kind: Kind, org: string, key: Uint8Array, random = randomBytes(24)): NewToken {
+  const bytes = idBytes('org', org);
+  if (!bytes) throw new Error('an org id is expected');
+  const prefix = prefixes[kind];
+  const body = concat(Uint8Array.of(FORMAT), bytes, random);
+  const token = prefix + toBase62(concat(body, tagOf(key, prefix, body)));
+  return { token, hash: sha256(token), hint: `${prefix}…${token.slice(-4)}` };
+}
+
+/** A token as it is spelled, not yet known to be genuine. */
+export interface ReadToken extends TokenRef {
+  /** Whether this deployment made it. `key` is the token-tag key. */
+  isGenuine(key: Uint8Array): boolean;
+}
+
+/** Reads the canonical spelling of a token; null for any other text. Does no I/O. */
+export function readToken(text: string): ReadToken | null {
+  // An agent's token is also accepted under the prefix that the overview of the spec shows.
+  const token = text.startsWith('svc_agent_') ? prefixes.agent + text.slice('svc_agent_'.length) : text;
+  for (const [kind, prefix] of Object.entries(prefixes) as [Kind, string][]) {
+    if (!token.startsWith(prefix)) continue;
+    const bytes = fromBase62(token.slice(prefix.length), LENGTH);
+    if (!bytes || bytes[0] !== FORMAT) return null;
+    const body = bytes.subarray(0, LENGTH - 8);
+    return {
+      kind,
+      org: idOf('org', bytes.subarray(1, 17)),
+      hash: sha256(token),
+      isGenuine: (key) => equal(bytes.subarray(LENGTH - 8), tagOf(key, prefix, body)),
+    };
+  }
+  return null;
+}

@@ -1,0 +1,28 @@
+// Hashes and MACs. Synchronous (node:crypto), because the gate decides and writes within one turn: an await between would let
+// another call run in the middle of a decision.
+import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { utf8 } from './bytes';
+
+/** SHA-256 (FIPS 180-4) in lowercase hex. */
+export const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
+
+/** HMAC-SHA256 (RFC 2104), 32 bytes. */
+export const hmac = (key: Uint8Array, data: Uint8Array): Uint8Array => new Uint8Array(createHmac('sha256', key).update(data).digest());
+
+/** HMAC-SHA256 in lowercase hex. */
+export const hmacHex = (key: Uint8Array, data: Uint8Array): string => createHmac('sha256', key).update(data).digest('hex');
+
+/** HKDF-SHA256 (RFC 5869). */
+export const hkdf = (key: Uint8Array, salt: Uint8Array, info: string, length = 32): Uint8Array =>
+  new Uint8Array(hkdfSync('sha256', key, salt, utf8(info), length));
+
+/** Compares in time that depends on the lengths alone. */
+export function equal(a: string | Uint8Array, b: string | Uint8Array): boolean {
+  const [x, y] = [a, b].map((side) => (typeof side === 'string' ? utf8(side) : side)) as [Uint8Array, Uint8Array];
+  return x.length === y.length && timingSafeEqual(x, y);
+}
+
+/** Compares a secret with a guess of any length in time that does not tell the secret's length either. */
+export function equalSecret(secret: string, guess: string): boolean {
+  return equal(sha256(secret), sha256(guess));
+}

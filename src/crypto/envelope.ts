@@ -1,0 +1,46 @@
+// Sealing: AES-256-GCM (NIST SP 800-38D) under a key that serves for one message alone.
+// Each message draws 24 random bytes of salt; HKDF turns root key, salt and purpose into a fresh data key and nonce, so that no
+// nonce is ever used twice under one key, whatever the number of messages. The context (who and what the plaintext belongs to) is
+// authenticated, length-prefixed: a sealed text moved elsewhere does not open.
+import { createCipheriv, createDecipheriv } from 'node:crypto';
+import { concat, fromBase64, randomBytes, toBase64, tuple } from './bytes';
+import { hkdf } from './digest';
+
+const FORMAT = 1;
+const SALT = 24;
+const TAG = 16;
+
+/** What a key is used for; part of key derivation and of the authenticated data. */
+export type Purpose = 'org key' | 'deployment key' | 'secret value' | 'kept answer' | 'one-time value';
+
+function derive(root: Uint8Array, salt: Uint8Array, purpose: Purpose) {
+  const bytes = hkdf(root, salt, `svc/v1/seal/${purpose}`, 44);
+  return { key: bytes.subarray(0, 32), iv: bytes.subarray(32) };
+}
+
+const authenticated = (purpose: Purpose, context: string[]) => tuple(Uint8Array.of(FORMAT), purpose, ...context);
+
+/** Seals `plaintext` to base64 of format byte, salt, ciphertext and tag. `salt` is given by known-answer tests alone. */
+export function seal(root: Uint8Array, purpose: Purpose, context: string[], plaintext: Uint8Array, salt = randomBytes(SALT)): string {
+  const { key, iv } = derive(root, salt, purpose);
+  const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: TAG });
+  cipher.setAAD(authenticated(purpose, context));
+  const body = concat(new Uint8Array(cipher.update(Buffer.from(plaintext))), new Uint8Array(cipher.final()));
+  return toBase64(concat(Uint8Array.of(FORMAT), salt, body, new Uint8Array(cipher.getAuthTag())));
+}
+
+/** Opens what `seal` gave; null if a single bit of it, the key, the purpose or the context is another. */
+export function open(root: Uint8Array, purpose: Purpose, context: string[], sealed: string): Uint8Array | null {
+  const bytes = fromBase64(sealed);
+  if (!bytes || bytes.length < 1 + SALT + TAG || bytes[0] !== FORMAT) return null;
+  const { key, iv } = derive(root, bytes.subarray(1, 1 + SALT), purpose);
+  const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG });
+  decipher.setAAD(authenticated(purpose, context));
+  decipher.setAuthTag(bytes.subarray(bytes.length - TAG));
+  try {
+    const body = new Uint8Array(decipher.update(Buffer.from(bytes.subarray(1 + SALT, bytes.length - TAG))));
+    return concat(body, new Uint8Array(decipher.final()));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,139 @@
+// Keys: master keys wrap the deployment's key and one key an org, and nothing else; every other key comes from those two by HKDF.
+// They live in the memory of the Worker alone. Invariant: a wrapped key opens only as what it is: its purpose, its owner and the
+// master key's id are authenticated.
+import { eq } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/d1';
+import { deploymentKeys, orgKeys } from '../db/schema';
+import type { MasterKey } from '../env';
+import { ApiError, refuse } from '../errors';
+import { randomBytes } from './bytes';
+import { hkdf } from './digest';
+import { open, type Purpose, seal } from './envelope';
+
+const NO_SALT = new Uint8Array();
+
+export interface DeploymentKeys {
+  tokenTag: Uint8Array;
+  cursor: Uint8Array;
+  digest: Uint8Array;
+}
+
+export interface OrgKeys {
+  /** Root of the keys of secret values. */
+  value: Uint8Array;
+  /** Keyed digests of values. */
+  fingerprint: Uint8Array;
+  /** Keyed digests of requests. */
+  digest: Uint8Array;
+  /** MACs of rows: lent to the gate. */
+  row: Uint8Array;
+  /** Kept answers: lent to the gate. */
+  answer: Uint8Array;
+}
+
+export interface WrappedKey {
+  master_id: string;
+  key_sealed: string;
+}
+
+const derive = <K extends string>(root: Uint8Array, names: readonly K[]): Record<K, Uint8Array> =>
+  Object.fromEntries(names.map((name) => [name, hkdf(root, NO_SALT, `svc/v1/key/${name}`)])) as Record<K, Uint8Array>;
+
+export const deriveDeployment = (root: Uint8Array): DeploymentKeys => derive(root, ['tokenTag', 'cursor', 'digest']);
+export const deriveOrg = (root: Uint8Array): OrgKeys => derive(root, ['value', 'fingerprint', 'digest', 'row', 'answer']);
+
+/** Wraps a key under the current master key. */
+export function wrap(masters: MasterKey[], purpose: Purpose, owner: string, key: Uint8Array): WrappedKey {
+  const { id, key: master } = masters[0] as MasterKey;
+  return { master_id: id, key_sealed: seal(master, purpose, [owner, id], key) };
+}
+
+/** Unwraps a key; refuses as MISCONFIGURED if no master key at hand opens it. */
+export function unwrap(masters: MasterKey[], purpose: Purpose, owner: string, { master_id, key_sealed }: WrappedKey): Uint8Array {
+  const master = masters.find(({ id }) => id === master_id);
+  const key = master && open(master.key, purpose, [owner, master_id], key_sealed);
+  if (!key) throw new ApiError(refuse('MISCONFIGURED', { message: `The deployment variable MASTER_KEYS does not hold the key ${master_id} that this deployment's data is sealed under.` }));
+  return key;
+}
+
+/** How long an isolate holds an org's key before it looks whether it still exists. */
+const HELD_FOR = 600_000;
+const MOST_HELD = 1000;
+
+interface Held {
+  deployment: DeploymentKeys | null;
+  orgs: Map<string, { keys: OrgKeys; until: number }>;
+}
+const isolate = new WeakMap<D1Database, Held>();
+
+export interface Keyring {
+  /** The deployment's keys; with `org`, that org's come along in the same query. */
+  deployment(org?: string): Promise<DeploymentKeys>;
+  /** An org's keys; null if it has none: it does not exist, or has been ended. */
+  org(id: string): Promise<OrgKeys | null>;
+  /** Makes keys for a new org; the wrapped one is to be stored with it. */
+  create(id: string): { keys: OrgKeys; wrapped: WrappedKey };
+}
+
+/** The keys of this isolate, read from D1 when first needed. */
+export function keyringOf(db: D1Database, masters: MasterKey[]): Keyring {
+  const held = isolate.get(db) ?? { deployment: null, orgs: new Map() };
+  isolate.set(db, held);
+  const orm = drizzle(db);
+
+  const hold = (id: string, root: Uint8Array): OrgKeys => {
+    const keys = deriveOrg(root);
+    if (held.orgs.size >= MOST_HELD) held.orgs.delete(held.orgs.keys().next().value as string);
+    held.orgs.set(id, { keys, until: Date.now() + HELD_FOR });
+    return keys;
+  };
+  /** The key rows of the deployment and, where named, of one org: one query. */
+  const read = (org: string) =>
+    orm
+      .select({ owner: deploymentKeys.id, master_id: deploymentKeys.master_id, key_sealed: deploymentKeys.key_sealed })
+      .from(deploymentKeys)
+      .unionAll(orm.select({ owner: orgKeys.org_id, master_id: orgKeys.master_id, key_sealed: orgKeys.key_sealed }).from(orgKeys).where(eq(orgKeys.org_id, org)))
+      .all()
+      .catch(unavailable);
+  const found = async (): Promise<WrappedKey> => {
+    const key = randomBytes(32);
+    await orm
+      .insert(deploymentKeys)
+      .values({ id: 'deployment', ...wrap(masters, 'deployment key', 'deployment', key), created_at: Date.now() })
+      .onConflictDoNothing()
+      .catch(unavailable);
+    // Another isolate may have been first: what is stored counts.
+    const rows = await read('');
+    return rows[0] as WrappedKey;
+  };
+
+  return {
+    async deployment(org = '') {
+      if (held.deployment) return held.deployment;
+      const rows = await read(org);
+      const wrapped = rows.find(({ owner }) => owner === 'deployment') ?? (await found());
+      held.deployment = deriveDeployment(unwrap(masters, 'deployment key', 'deployment', wrapped));
+      const mine = rows.find(({ owner }) => owner === org);
+      if (mine) hold(org, unwrap(masters, 'org key', org, mine));
+      return held.deployment;
+    },
+    async org(id) {
+      const at = held.orgs.get(id);
+      if (at && at.until > Date.now()) return at.keys;
+      const row = await orm.select({ master_id: orgKeys.master_id, key_sealed: orgKeys.key_sealed }).from(orgKeys).where(eq(orgKeys.org_id, id)).get().catch(unavailable);
+      if (!row) {
+        held.orgs.delete(id);
+        return null;
+      }
+      return hold(id, unwrap(masters, 'org key', id, row));
+    },
+    create(id) {
+      const root = randomBytes(32);
+      return { keys: deriveOrg(root), wrapped: wrap(masters, 'org key', id, root) };
+    },
+  };
+}
+
+function unavailable(): never {
+  throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
+}

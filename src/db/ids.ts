@@ -1,0 +1,34 @@
+// Ids: a type prefix and 16 bytes in base62: 6 of the time in milliseconds, 10 random. They sort by time of creation, and nobody
+// can guess one.
+import { concat, fromBase62, randomBytes, toBase62 } from '../crypto/bytes';
+
+export type Prefix = 'org' | 'env' | 'mem' | 'key' | 'tok' | 'sec' | 'ver' | 'aud' | 'req';
+
+let last = { time: 0, random: new Uint8Array(10) };
+
+/** A new id. Within one isolate later ids sort after earlier ones, also within a millisecond. */
+export function newId(prefix: Prefix, now = Date.now()): string {
+  const time = Math.max(now, last.time);
+  const random = time === last.time ? increment(last.random) : randomBytes(10);
+  last = { time, random };
+  const stamp = new Uint8Array(8);
+  new DataView(stamp.buffer).setBigUint64(0, BigInt(time));
+  return `${prefix}_${toBase62(concat(stamp.subarray(2), random))}`;
+}
+
+/** The 16 bytes of an id, or null if the text is no id of that type. */
+export const idBytes = (prefix: Prefix, id: string): Uint8Array | null =>
+  id.startsWith(`${prefix}_`) ? fromBase62(id.slice(prefix.length + 1), 16) : null;
+
+/** The id of that type with those 16 bytes. */
+export const idOf = (prefix: Prefix, bytes: Uint8Array): string => `${prefix}_${toBase62(bytes)}`;
+
+/** The next 10 bytes: the first 5 count up, the last 5 are fresh, so that an id does not tell its neighbours. */
+function increment(random: Uint8Array): Uint8Array {
+  const next = concat(random.subarray(0, 5), randomBytes(5));
+  for (let at = 4; at >= 0; at--) {
+    next[at] = ((next[at] as number) + 1) & 255;
+    if (next[at] !== 0) break;
+  }
+  return next;
+}

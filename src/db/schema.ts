@@ -1,0 +1,190 @@
+// Every table of D1, in one picture. Invariants: each row belongs to an org and each query begins with it; `*_at` is integer
+// milliseconds, `*_hash` a digest, `*_sealed` ciphertext. A row with a `mac` decides something: the MAC is over all its other
+// columns under a key of the org, and nobody acts on a row whose MAC is wrong. `revision` counts the changes of a row.
+import { sql } from 'drizzle-orm';
+import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+
+const tenant = () => ({ org_id: text().notNull(), id: text().notNull() });
+const decided = () => ({ revision: integer().notNull(), mac: text().notNull() });
+const strings = () => text({ mode: 'json' }).$type<string[]>();
+
+/** One row: the deployment's key, wrapped by a master key. */
+export const deploymentKeys = sqliteTable('deployment_keys', {
+  id: text().primaryKey(),
+  master_id: text().notNull(),
+  key_sealed: text().notNull(),
+  created_at: integer().notNull(),
+});
+
+/** One key an org, wrapped by a master key. Without it nothing of the org can be read: destroying it is what ends an org. */
+export const orgKeys = sqliteTable('org_keys', {
+  org_id: text().primaryKey(),
+  master_id: text().notNull(),
+  key_sealed: text().notNull(),
+  created_at: integer().notNull(),
+});
+
+/** `shard` names the database that holds the org's rows. */
+export const orgs = sqliteTable('orgs', {
+  id: text().primaryKey(),
+  shard: integer().notNull().default(0),
+  name: text().notNull(),
+  default_environment: text().notNull(),
+  created_at: integer().notNull(),
+  updated_at: integer().notNull(),
+  deleted_at: integer(),
+  ...decided(),
+});
+
+export const environments = sqliteTable(
+  'environments',
+  { ...tenant(), slug: text().notNull(), name: text().notNull(), created_at: integer().notNull(), ...decided() },
+  (t) => [primaryKey({ columns: [t.org_id, t.id] }), uniqueIndex('environments_slug').on(t.org_id, t.slug)],
+);
+
+export const members = sqliteTable(
+  'members',
+  {
+    ...tenant(),
+    email: text().notNull(),
+    name: text().notNull(),
+    role: text().$type<'owner'>().notNull(),
+    created_at: integer().notNull(),
+    ...decided(),
+  },
+  (t) => [primaryKey({ columns: [t.org_id, t.id] }), uniqueIndex('members_email').on(t.org_id, t.email)],
+);
+
+/** API keys and session tokens. `environments` and `secrets` are null where unbounded; what has `dies_with` ends with that credential. */
+export const credentials = sqliteTable(
+  'credentials',
+  {
+    ...tenant(),
+    kind: text().$type<'api_key' | 'session'>().notNull(),
+    name: text(),
+    token_hash: text().notNull(),
+    hint: text().notNull(),
+    scopes: strings().notNull(),
+    environments: strings(),
+    secrets: strings(),
+    allowed_addresses: strings(),
+    rate_limit: integer().notNull(),
+    created_by: text().notNull(),
+    dies_with: text(),
+    successor_id: text(),
+    created_at: integer().notNull(),
+    expires_at: integer(),
+    revoked_at: integer(),
+    ...decided(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.org_id, t.id] }),
+    uniqueIndex('credentials_token').on(t.org_id, t.token_hash),
+    index('credentials_end').on(t.org_id, t.expires_at, t.revoked_at),
+  ],
+);
+
+/** Where a secret stands. `version` is the current one's number, `seal_id` the random id that its ciphertext is bound to. */
+export const secrets = sqliteTable(
+  'secrets',
+  {
+    ...tenant(),
+    environment_id: text().notNull(),
+    name: text().notNull(),
+    type: text().$type<SecretType>().notNull(),
+    description: text(),
+    tags: text({ mode: 'json' }).$type<Record<string, string>>().notNull(),
+    version: integer().notNull(),
+    /** Changes of metadata since the current version was made. */
+    amended: integer().notNull(),
+    seal_id: text().notNull(),
+    /** Keyed digest of the current value: tells equal values apart from changed ones without opening either. */
+    fingerprint: text().notNull(),
+    /** Bytes of the current value in plaintext, and of all its versions' ciphertexts. */
+    size: integer().notNull(),
+    sealed_size: integer().notNull(),
+    /** The oldest version that is still kept. */
+    oldest_version: integer().notNull(),
+    rotate_every_seconds: integer(),
+    created_at: integer().notNull(),
+    updated_at: integer().notNull(),
+    expires_at: integer(),
+    deleted_at: integer(),
+    ...decided(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.org_id, t.id] }),
+    uniqueIndex('secrets_live_name').on(t.org_id, t.environment_id, t.name).where(sql`deleted_at is null`),
+    index('secrets_deleted').on(t.org_id, t.deleted_at),
+  ],
+);
+
+export const secretTypes = [
+  'api_key',
+  'password',
+  'database_url',
+  'certificate',
+  'private_key',
+  'ssh_key',
+  'oauth_token',
+  'webhook_secret',
+  'env_var',
+  'json',
+  'generic',
+] as const;
+export type SecretType = (typeof secretTypes)[number];
+
+/** The ciphertexts. A rollback is a new version with the seal of the old one, so no value is opened for it. */
+export const secretVersions = sqliteTable(
+  'secret_versions',
+  {
+    org_id: text().notNull(),
+    secret_id: text().notNull(),
+    version: integer().notNull(),
+    seal_id: text().notNull(),
+    value_sealed: text().notNull(),
+    fingerprint: text().notNull(),
+    size: integer().notNull(),
+    created_by: text().notNull(),
+    created_at: integer().notNull(),
+    mac: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.org_id, t.secret_id, t.version] })],
+);
+
+/** A closed stretch of an org's audit chain: `entries` is gzip in base64, the sets say what a filter may find inside. */
+export const auditSegments = sqliteTable(
+  'audit_segments',
+  {
+    org_id: text().notNull(),
+    first_sequence: integer().notNull(),
+    last_sequence: integer().notNull(),
+    first_at: integer().notNull(),
+    last_at: integer().notNull(),
+    prev_hash: text().notNull(),
+    last_hash: text().notNull(),
+    actors: strings().notNull(),
+    actions: strings().notNull(),
+    resources: strings().notNull(),
+    entries: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.org_id, t.first_sequence] }), index('audit_segments_end').on(t.org_id, t.last_at)],
+);
+
+/** Which gate may write: a batch that carries another epoch fails. */
+export const fences = sqliteTable('fences', { org_id: text().primaryKey(), epoch: integer().notNull() });
+
+/** One marker a commit, in the same batch as its rows: present means done. `holds` is 1 where all that the commit relied on was so. */
+export const commits = sqliteTable(
+  'commits',
+  { id: text().primaryKey(), org_id: text().notNull(), holds: integer().notNull(), created_at: integer().notNull() },
+  (t) => [check('commits_holds', sql`${t.holds} = 1`), index('commits_age').on(t.org_id, t.created_at)],
+);
+
+export type OrgRow = typeof orgs.$inferSelect;
+export type EnvironmentRow = typeof environments.$inferSelect;
+export type MemberRow = typeof members.$inferSelect;
+export type CredentialRow = typeof credentials.$inferSelect;
+export type SecretRow = typeof secrets.$inferSelect;
+export type VersionRow = typeof secretVersions.$inferSelect;
+export type SegmentRow = typeof auditSegments.$inferSelect;

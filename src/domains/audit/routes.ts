@@ -1,0 +1,68 @@
+// The audit log over HTTP.
+import type { z } from '@hono/zod-openapi';
+import { toCursor } from '../../db/page';
+import type { Filter } from '../../gate/chain';
+import { pageOf } from '../../http/context';
+import { type Input, route } from '../../http/route';
+import type { AuditPart, VerifyPart } from './operations';
+import { readOn, streamOf, verifyOn } from './service';
+import * as wire from './wire';
+
+const path = '/orgs/{org_id}/audit-log';
+const verifyPath = `${path}/verify`;
+
+type Query = z.output<typeof wire.AuditQuery>;
+
+const filterOf = ({ actor, action, resource, outcome, from, to }: Query): Filter => ({
+  ...(actor !== undefined && { actor }),
+  ...(action !== undefined && { action }),
+  ...(resource !== undefined && { resource }),
+  ...(outcome !== undefined && { outcome }),
+  ...(from !== undefined && { from }),
+  ...(to !== undefined && { to }),
+});
+const before = ({ cursor }: { cursor?: string }) => (cursor === undefined ? null : Number(cursor));
+const limitOf = (query: Query) => (query.format === 'ndjson' ? 1000 : (query.limit ?? 50));
+
+/** `from:hash`, as the cursor of a check spells it. */
+const positionOf = (cursor: string | undefined) => {
+  const [from, hash] = (cursor ?? '1').split(':');
+  return { from: Number(from), hash: hash ?? null };
+};
+
+export const auditRoutes = [
+  route({
+    method: 'get',
+    path,
+    action: 'audit.read',
+    tag: 'Audit log',
+    summary: 'Read the audit log',
+    description: 'Newest first. Every request with a genuine credential has an entry; entries form a hash chain and never change.',
+    query: wire.AuditQuery,
+    answers: { 200: wire.AuditPage },
+    alsoAs: ['application/x-ndjson'],
+    refusals: ['INVALID_CURSOR'],
+    prepare: ({ query }) => ({ input: { filter: filterOf(query), before: before(query), limit: limitOf(query) + 1, further: false } }),
+    async render(part: AuditPart, { query }: Input<Query>, context) {
+      const slice = await readOn(context, part, filterOf(query), before(query), limitOf(query));
+      if (query.format === 'ndjson') return streamOf(context, slice, filterOf(query));
+      return { json: pageOf(context, path, { items: slice.items, next: slice.next === null ? null : String(slice.next) }) };
+    },
+  }),
+  route({
+    method: 'get',
+    path: verifyPath,
+    action: 'audit.verify',
+    tag: 'Audit log',
+    summary: 'Check the hash chain',
+    description: 'Makes every hash anew, part by part: pass next as cursor until it is null. Names the first entry that does not fit.',
+    query: wire.VerifyQuery,
+    answers: { 200: wire.Verification },
+    refusals: ['INVALID_CURSOR'],
+    prepare: ({ query }) => ({ input: { from: positionOf(query.cursor).from } }),
+    async render(part: VerifyPart, { query }: Input<z.output<typeof wire.VerifyQuery>>, context) {
+      const { next, ...verdict } = await verifyOn(context, part, positionOf(query.cursor));
+      return { json: { ...verdict, next: next && toCursor(context.deployment.cursor, context.org, verifyPath, `${next.from}:${next.hash}`) } };
+    },
+  }),
+];

@@ -1,0 +1,58 @@
+// The audit log on the wire.
+import { z } from '@hono/zod-openapi';
+import { pageOf, pageQuery, Time } from '../../http/wire';
+
+const Instant = z.iso
+  .datetime({ offset: true })
+  .transform((value) => Date.parse(value))
+  .openapi({ type: 'string', format: 'date-time' });
+
+export const AuditQuery = z.strictObject({
+  ...pageQuery,
+  actor: z.string().max(100).optional().openapi({ description: 'Id of a credential or member.' }),
+  action: z.string().max(100).optional().openapi({ example: 'secret.read' }),
+  resource: z.string().max(300).optional().openapi({ description: 'Id of what was acted on.' }),
+  outcome: z.enum(['success', 'denied', 'failed']).optional(),
+  from: Instant.optional(),
+  to: Instant.optional(),
+  format: z.enum(['json', 'ndjson']).optional().openapi({ description: 'ndjson streams all that match, one entry a line.' }),
+});
+
+export const VerifyQuery = z.strictObject({ cursor: pageQuery.cursor });
+
+export const AuditEntry = z
+  .object({
+    id: z.string(),
+    sequence: z.int(),
+    time: Time,
+    actor: z.object({ kind: z.string(), id: z.string().nullable(), parent_id: z.string().nullable(), name: z.string().nullable() }),
+    action: z.string().openapi({ example: 'secret.read' }),
+    resource: z.string().nullable(),
+    environment: z.string().nullable(),
+    version: z.int().nullable().openapi({ description: 'Of a secret; for a bulk read the revision of the environment: the sequence of the last change there.' }),
+    reason: z.string().nullable(),
+    request_id: z.string(),
+    ip: z.string(),
+    user_agent: z.string().nullable(),
+    prefix: z.string().optional(),
+    outcome: z.enum(['success', 'denied', 'failed']),
+    status: z.int(),
+    count: z.int(),
+    emergency: z.boolean(),
+    prev_hash: z.string(),
+    hash: z.string().openapi({ description: 'SHA-256 of this entry as compact JSON, in this order, without hash.' }),
+  })
+  .openapi('AuditEntry');
+
+export const AuditPage = pageOf(AuditEntry, 'AuditPage');
+
+export const Verification = z
+  .object({
+    ok: z.boolean(),
+    checked_from: z.int().openapi({ description: 'Sequence of the first entry checked by this call.' }),
+    checked_to: z.int(),
+    head: z.object({ sequence: z.int(), hash: z.string() }),
+    next: z.string().nullable().openapi({ description: 'Pass as cursor to check the next part; null once the head is reached.' }),
+    broken: z.object({ sequence: z.int(), id: z.string().nullable() }).optional().openapi({ description: 'The first entry that does not fit the chain.' }),
+  })
+  .openapi('Verification');

@@ -1,0 +1,217 @@
+// What can be done with an organisation and its environments, as the gate does it.
+// Invariants: an org is founded whole or not at all; its default environment always exists; an environment that holds secrets stays.
+import { isUnbounded } from '../../auth/authorize';
+import type { WrappedKey } from '../../crypto/keyring';
+import { type EnvironmentRow, fences, type MemberRow, type OrgRow, orgKeys } from '../../db/schema';
+import { invalid, type Refusal, refuse } from '../../errors';
+import { environmentOf, slugOf } from '../../gate/call';
+import { insertion, revision, sqlite } from '../../gate/commit';
+import { genesis } from '../../gate/chain';
+import type { Call, Operation, Outcome } from '../../gate/types';
+import { firstKey, keyOut, type TokenInput } from '../credentials/operations';
+import { environmentOut, memberOut, orgOut } from './wire';
+
+const MOST_ENVIRONMENTS = 1000;
+
+interface FoundInput {
+  name: string;
+  owner: { id: string; email: string; name: string };
+  environments: { id: string; slug: string }[];
+  token: TokenInput;
+  wrapped: WrappedKey;
+}
+
+const found: Operation<FoundInput> = {
+  change: {
+    locks: ({ ask }) => [ask.org],
+    plan(call, now) {
+      const { core, ask, input } = call;
+      const { org } = ask;
+      call.subject.resource = org;
+      if (core.rows.get('org', org)) return refuse('CONFLICT');
+      // The chain begins with this very entry.
+      if (core.chain.head().sequence === 0) core.chain.begin(0, genesis(org));
+      const production = input.environments.find(({ slug }) => slug === 'production')?.id as string;
+      const put = insertion(call as never, 'org', { id: org, shard: 0, name: input.name, default_environment: production, created_at: now, updated_at: now, deleted_at: null });
+      const environments = input.environments.map(({ id, slug }) => insertion(call as never, 'environment', { org_id: org, id, slug, name: slug, created_at: now }));
+      const owner = insertion(call as never, 'member', { org_id: org, ...input.owner, role: 'owner', created_at: now });
+      const key = firstKey(call as never, input.token, 'first key', input.owner.id, now);
+      return {
+        status: 201,
+        data: { org: orgOut(put.row as OrgRow, 'production'), owner: memberOut(owner.row as MemberRow), api_key: keyOut(core, key.row as never) },
+        puts: [put, ...environments, owner, key],
+        also: [
+          sqlite.insert(fences).values({ org_id: org, epoch: 1 }).toSQL(),
+          sqlite.insert(orgKeys).values({ org_id: org, ...input.wrapped, created_at: now }).toSQL(),
+        ],
+        resource: org,
+      };
+    },
+  },
+};
+
+interface RecoverInput {
+  token: TokenInput;
+  reason: string;
+}
+
+const recover: Operation<RecoverInput> = {
+  change: {
+    locks: ({ input }) => [input.token.id],
+    plan(call, now) {
+      const { core, ask, input } = call;
+      Object.assign(call.subject, { resource: input.token.id, reason: input.reason });
+      const org = core.rows.get('org', ask.org);
+      if (!org || org.deleted_at !== null) return refuse('NOT_FOUND');
+      const key = firstKey(call as never, input.token, 'recovery', 'bootstrap', now);
+      return { status: 201, data: { api_key: keyOut(core, key.row as never) }, puts: [key], resource: input.token.id };
+    },
+  },
+};
+
+const shown = ({ core }: Call<never>, org: OrgRow) => orgOut(org, slugOf(core, org.default_environment));
+
+const read: Operation<Record<string, never>> = {
+  read(call): Outcome {
+    const org = call.core.rows.get('org', call.ask.org);
+    call.subject.resource = call.ask.org;
+    return org ? { ok: true, status: 200, data: shown(call as never, org) } : { ok: false, refusal: refuse('NOT_FOUND') };
+  },
+};
+
+/** What concerns the org as a whole is for callers whom nothing bounds. */
+const whole = ({ caller }: Call<never>): Refusal | null =>
+  isUnbounded(caller) ? null : refuse('INSUFFICIENT_SCOPE', { message: 'A credential that is limited to environments or names cannot change the organisation itself.' });
+
+interface UpdateInput {
+  name: string | null;
+  default_environment: string | null;
+}
+
+const update: Operation<UpdateInput> = {
+  authorize: (call) => whole(call as never),
+  change: {
+    locks: ({ ask }) => [ask.org],
+    plan(call, now) {
+      const { core, ask, input } = call;
+      const org = core.rows.get('org', ask.org) as OrgRow;
+      call.subject.resource = ask.org;
+      const environment = input.default_environment === null ? null : environmentOf(core, ask.org, input.default_environment);
+      if (input.default_environment !== null && !environment) return refuse('NOT_FOUND', { message: `There is no environment ${input.default_environment}.` });
+      const put = revision(call as never, 'org', org, {
+        ...(input.name !== null && { name: input.name }),
+        ...(environment && { default_environment: environment.id }),
+        updated_at: now,
+      });
+      return { status: 200, data: shown(call as never, put.row as OrgRow), puts: [put] };
+    },
+  },
+};
+
+const end: Operation<{ confirm: string }> = {
+  authorize: (call) => whole(call as never),
+  change: {
+    locks: ({ ask }) => [ask.org],
+    plan(call, now) {
+      const { core, ask, input } = call;
+      const org = core.rows.get('org', ask.org) as OrgRow;
+      call.subject.resource = ask.org;
+      if (input.confirm !== org.name) return invalid('confirm', 'must be the name of the organisation');
+      return {
+        status: 204,
+        data: null,
+        puts: [revision(call as never, 'org', org, { deleted_at: now, updated_at: now })],
+        also: [{ sql: 'delete from org_keys where org_id = ?', params: [ask.org] }],
+      };
+    },
+  },
+};
+
+// ---------------------------------------------------------------- environments
+
+interface ListInput {
+  limit: number;
+  after: string | null;
+}
+
+const list: Operation<ListInput> = {
+  read({ core, input, caller }): Outcome {
+    const rows = core.rows.after('environment', input.after ?? '', MOST_ENVIRONMENTS).filter(({ id }) => caller.environments === null || caller.environments.includes(id));
+    const items = rows.slice(0, input.limit);
+    return { ok: true, status: 200, data: { items: items.map(environmentOut), next: rows.length > input.limit ? items.at(-1)?.id : null } };
+  },
+};
+
+const named = (call: Call<never>): EnvironmentRow | null => {
+  const row = environmentOf(call.core, call.ask.org, call.ask.named.environment);
+  Object.assign(call.subject, { resource: row?.id ?? null, environment: row?.slug ?? null });
+  return row;
+};
+
+const readOne: Operation<Record<string, never>> = {
+  read(call): Outcome {
+    const row = named(call as never);
+    return row ? { ok: true, status: 200, data: environmentOut(row) } : { ok: false, refusal: refuse('NOT_FOUND') };
+  },
+};
+
+const create: Operation<{ id: string; name: string; slug: string }> = {
+  authorize: (call) => whole(call as never),
+  change: {
+    locks: ({ input }) => [`slug:${input.slug}`],
+    plan(call, now) {
+      const { core, ask, input } = call;
+      Object.assign(call.subject, { resource: input.id, environment: input.slug });
+      if (core.rows.find('environment', '', input.slug)) return refuse('SLUG_TAKEN');
+      if (core.rows.count('environment') >= MOST_ENVIRONMENTS) return refuse('LIMIT_REACHED', { message: 'An organisation holds up to 1,000 environments.' });
+      const put = insertion(call as never, 'environment', { org_id: ask.org, ...input, created_at: now });
+      return { status: 201, data: environmentOut(put.row as EnvironmentRow), puts: [put], resource: input.id };
+    },
+  },
+};
+
+const rename: Operation<{ name: string }> = {
+  change: {
+    locks: (call) => [named(call as never)?.id ?? 'none'],
+    plan(call) {
+      const row = named(call as never);
+      if (!row) return refuse('NOT_FOUND');
+      const put = revision(call as never, 'environment', row, { name: call.input.name });
+      return { status: 200, data: environmentOut(put.row as EnvironmentRow), puts: [put] };
+    },
+  },
+};
+
+const remove: Operation<Record<string, never>> = {
+  authorize: (call) => whole(call as never),
+  change: {
+    // With the org's own row: it must not become the default one meanwhile.
+    locks: (call) => [named(call as never)?.id ?? 'none', call.ask.org],
+    plan(call) {
+      const { core, ask } = call;
+      const row = named(call as never);
+      if (!row) return refuse('NOT_FOUND');
+      if (core.rows.get('org', ask.org)?.default_environment === row.id) return refuse('ENVIRONMENT_IS_DEFAULT');
+      if (core.rows.named(row.id, '', '', 1).length || core.marks.concerns(row.id).filling) return refuse('ENVIRONMENT_NOT_EMPTY');
+      return {
+        status: 204,
+        data: null,
+        also: [{ sql: 'delete from environments where org_id = ? and id = ?', params: [ask.org, row.id] }],
+        gone: [{ kind: 'environment', id: row.id }],
+      };
+    },
+  },
+};
+
+export const orgOperations = {
+  'org.create': found,
+  'org.recover': recover,
+  'org.read': read,
+  'org.update': update,
+  'org.delete': end,
+  'environment.list': list,
+  'environment.read': readOne,
+  'environment.create': create,
+  'environment.update': rename,
+  'environment.delete': remove,
+};

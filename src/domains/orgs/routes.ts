@@ -1,0 +1,177 @@
+// Organisations and environments over HTTP, and what the bootstrap token may do.
+import { z } from '@hono/zod-openapi';
+import { and, asc, gt, isNull } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/d1';
+import { newId } from '../../db/ids';
+import { fromCursor } from '../../db/page';
+import { orgs } from '../../db/schema';
+import { ApiError, invalid, refuse } from '../../errors';
+import { type Context, pageOf } from '../../http/context';
+import { type Input, route } from '../../http/route';
+import { iso, pageQuery } from '../../http/wire';
+import { issue } from '../credentials/routes';
+import * as wire from './wire';
+
+const PageQuery = z.strictObject(pageQuery);
+const FIRST_ENVIRONMENTS = ['development', 'staging', 'production'];
+
+const org = '/orgs/{org_id}';
+const environments = `${org}/environments`;
+const byEnvironment = ({ params }: { params: Record<string, string> }) => ({ environment: params.id as string });
+
+export const orgRoutes = [
+  route({
+    method: 'post',
+    path: '/orgs',
+    action: 'org.create',
+    tag: 'Organisations',
+    summary: 'Found an organisation',
+    description: 'With the bootstrap token. Answers with the first API key, which may do everything; it has three environments, production being the default one.',
+    body: { schema: wire.OrgIn },
+    answers: { 201: wire.Founded },
+    prepare({ body }, context) {
+      const { token, once } = issue('api_key', context, 'api_key.token');
+      return {
+        input: {
+          name: body.name,
+          owner: { id: newId('mem'), ...body.owner },
+          environments: FIRST_ENVIRONMENTS.map((slug) => ({ id: newId('env'), slug })),
+          token,
+          wrapped: context.wrapped,
+        },
+        once,
+      };
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/orgs',
+    action: 'org.list',
+    tag: 'Organisations',
+    summary: 'List the organisations',
+    description: 'With the bootstrap token.',
+    query: PageQuery,
+    answers: { 200: wire.OrgPage },
+    refusals: ['INVALID_CURSOR'],
+    async deployment({ query }, context) {
+      const limit = query.limit ?? 50;
+      const after = query.cursor === undefined ? '' : fromCursor(context.deployment.cursor, '', '/orgs', query.cursor);
+      if (after === null) throw new ApiError(refuse('INVALID_CURSOR'));
+      context.trace.d1_calls++;
+      const rows = await drizzle(context.env.DB)
+        .select({ id: orgs.id, name: orgs.name, created_at: orgs.created_at })
+        .from(orgs)
+        .where(and(gt(orgs.id, after), isNull(orgs.deleted_at)))
+        .orderBy(asc(orgs.id))
+        .limit(limit + 1);
+      const items = rows.slice(0, limit).map((row) => ({ ...row, created_at: iso(row.created_at) }));
+      return { json: pageOf(context, '/orgs', { items, next: rows.length > limit ? (items.at(-1)?.id ?? null) : null }) };
+    },
+  }),
+  route({
+    method: 'post',
+    path: `${org}/recovery`,
+    action: 'org.recover',
+    tag: 'Organisations',
+    summary: 'Give a locked-out organisation a new first key',
+    description: 'With the bootstrap token. The reason is kept in the audit log.',
+    body: { schema: wire.Recovery },
+    answers: { 201: wire.Recovered },
+    refusals: ['NOT_FOUND'],
+    prepare({ body }, context) {
+      const { token, once } = issue('api_key', context, 'api_key.token');
+      return { input: { token, reason: body.reason }, once };
+    },
+  }),
+  route({
+    method: 'get',
+    path: org,
+    action: 'org.read',
+    tag: 'Organisations',
+    summary: 'Show the organisation',
+    answers: { 200: wire.Org },
+  }),
+  route({
+    method: 'patch',
+    path: org,
+    action: 'org.update',
+    tag: 'Organisations',
+    summary: 'Rename the organisation, or change its default environment',
+    body: { schema: wire.OrgPatch },
+    answers: { 200: wire.Org },
+    refusals: ['NOT_FOUND'],
+    prepare: ({ body }) => ({ input: { name: body.name ?? null, default_environment: body.default_environment ?? null } }),
+  }),
+  route({
+    method: 'delete',
+    path: org,
+    action: 'org.delete',
+    tag: 'Organisations',
+    summary: 'Delete the organisation',
+    description: 'Its key is destroyed at once: nothing of it can ever be read again. The rest is cleared away in time.',
+    body: { schema: wire.OrgDelete },
+    answers: { 204: null },
+    prepare: ({ body }) => ({ input: body }),
+  }),
+  route({
+    method: 'get',
+    path: environments,
+    action: 'environment.list',
+    tag: 'Environments',
+    summary: 'List the environments',
+    query: PageQuery,
+    answers: { 200: wire.EnvironmentPage },
+    refusals: ['INVALID_CURSOR'],
+    prepare: ({ query }) => ({ input: { limit: query.limit ?? 50, after: query.cursor ?? null } }),
+    render: (slice: { items: unknown[]; next: string | null }, _: Input, context: Context) => ({ json: pageOf(context, environments, slice) }),
+  }),
+  route({
+    method: 'post',
+    path: environments,
+    action: 'environment.create',
+    tag: 'Environments',
+    summary: 'Create an environment',
+    body: { schema: wire.EnvironmentIn },
+    answers: { 201: wire.Environment },
+    refusals: ['SLUG_TAKEN', 'LIMIT_REACHED'],
+    prepare({ body }) {
+      const slug = body.slug ?? wire.slugOfName(body.name);
+      if (!slug) throw new ApiError(invalid('slug', 'is required: the name suggests none'));
+      return { input: { id: newId('env'), name: body.name, slug } };
+    },
+  }),
+  route({
+    method: 'get',
+    path: `${environments}/{id}`,
+    action: 'environment.read',
+    tag: 'Environments',
+    summary: 'Show an environment',
+    answers: { 200: wire.Environment },
+    refusals: ['NOT_FOUND'],
+    named: byEnvironment,
+  }),
+  route({
+    method: 'patch',
+    path: `${environments}/{id}`,
+    action: 'environment.update',
+    tag: 'Environments',
+    summary: 'Rename an environment',
+    description: 'Its slug stays.',
+    body: { schema: wire.EnvironmentPatch },
+    answers: { 200: wire.Environment },
+    refusals: ['NOT_FOUND'],
+    named: byEnvironment,
+    prepare: ({ body }) => ({ input: body }),
+  }),
+  route({
+    method: 'delete',
+    path: `${environments}/{id}`,
+    action: 'environment.delete',
+    tag: 'Environments',
+    summary: 'Delete an environment',
+    description: 'One that holds no secrets and is not the default.',
+    answers: { 204: null },
+    refusals: ['NOT_FOUND', 'ENVIRONMENT_NOT_EMPTY', 'ENVIRONMENT_IS_DEFAULT'],
+    named: byEnvironment,
+  }),
+];

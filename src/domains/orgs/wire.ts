@@ -1,0 +1,61 @@
+// Organisations, environments and their first member on the wire.
+import { z } from '@hono/zod-openapi';
+import type { EnvironmentRow, MemberRow, OrgRow } from '../../db/schema';
+import { EnvironmentRef, iso, Name, pageOf, Time, text } from '../../http/wire';
+import { NewApiKey } from '../credentials/wire';
+
+const Email = z.email().max(254).openapi({ example: 'ann@example.com' });
+/** Where a Durable Object may be placed: https://developers.cloudflare.com/durable-objects/reference/data-location/ */
+const LocationHint = z.enum(['wnam', 'enam', 'sam', 'weur', 'eeur', 'apac', 'oc', 'afr', 'me']);
+
+export const OrgIn = z
+  .strictObject({
+    name: Name.openapi({ example: 'Acme' }),
+    owner: z.strictObject({ email: Email, name: Name.openapi({ example: 'Ann' }) }),
+    location_hint: LocationHint.optional().openapi({ description: "Where the organisation's gate is placed, near those who read from it most." }),
+  })
+  .openapi('OrgIn');
+
+export const OrgPatch = z.strictObject({ name: Name.optional(), default_environment: EnvironmentRef.optional() }).openapi('OrgPatch');
+export const OrgDelete = z.strictObject({ confirm: z.string().max(255).openapi({ description: 'The name of the organisation.', example: 'Acme' }) }).openapi('OrgDelete');
+export const Recovery = z.strictObject({ reason: text(1024).openapi({ example: 'the only key was lost with a laptop' }) }).openapi('Recovery');
+
+export const Org = z
+  .object({ id: z.string().openapi({ example: 'org_01M9xQeKcX3vTz6nWJfQ4b' }), name: z.string(), default_environment: z.string().openapi({ example: 'production' }), created_at: Time, updated_at: Time })
+  .openapi('Org');
+export const Member = z.object({ id: z.string(), email: z.string(), name: z.string(), role: z.literal('owner'), created_at: Time }).openapi('Member');
+export const Founded = z.object({ org: Org, owner: Member, api_key: NewApiKey }).openapi('Founded');
+export const Recovered = z.object({ api_key: NewApiKey }).openapi('Recovered');
+export const ListedOrg = z.object({ id: z.string(), name: z.string(), created_at: Time }).openapi('ListedOrg');
+export const OrgPage = pageOf(ListedOrg, 'OrgPage');
+
+const Slug = z
+  .string()
+  .regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 of a-z, 0-9 and -, not at an end')
+  .openapi({ example: 'qa' });
+export const EnvironmentIn = z.strictObject({ name: Name.openapi({ example: 'QA' }), slug: Slug.optional() }).openapi('EnvironmentIn');
+export const EnvironmentPatch = z.strictObject({ name: Name }).openapi('EnvironmentPatch');
+export const Environment = z.object({ id: z.string(), name: z.string(), slug: z.string() }).openapi('Environment');
+export const EnvironmentPage = pageOf(Environment, 'EnvironmentPage');
+
+export const orgOut = (row: OrgRow, defaultEnvironment: string): z.infer<typeof Org> => ({
+  id: row.id,
+  name: row.name,
+  default_environment: defaultEnvironment,
+  created_at: iso(row.created_at),
+  updated_at: iso(row.updated_at),
+});
+
+export const memberOut = ({ id, email, name, role, created_at }: MemberRow): z.infer<typeof Member> => ({ id, email, name, role, created_at: iso(created_at) });
+
+export const environmentOut = ({ id, name, slug }: EnvironmentRow): z.infer<typeof Environment> => ({ id, name, slug });
+
+/** The slug that a name suggests; empty if it suggests none. */
+export const slugOfName = (name: string): string =>
+  name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 63)
+    .replace(/-+$/, '');

@@ -1,0 +1,261 @@
+// Secrets over HTTP.
+import type { z } from '@hono/zod-openapi';
+import { generate, type GenerateOptions } from '../../crypto/generate';
+import { newId } from '../../db/ids';
+import { ApiError, refuse } from '../../errors';
+import { type Context, keysOf, pageOf } from '../../http/context';
+import { type Input, route } from '../../http/route';
+import type { Delivered, ValuesPage } from './operations';
+import { openValue, sealValue } from './seal';
+import * as wire from './wire';
+
+const tag = 'Secrets';
+const bySecret = ({ params }: { params: Record<string, string> }) => ({ secret: params.id as string });
+const sealed = (context: Context, secret: string, value: string) => sealValue(keysOf(context), context.org, secret, value);
+
+const withValue = (delivered: Delivered, _: unknown, context: Context) => {
+  const { row, version, environment, now } = delivered;
+  return { json: { ...wire.secretOut(row, environment, now), version: version.version, value: openValue(keysOf(context), context.org, delivered) } };
+};
+
+const list = (name: string) => (slice: { items: unknown[]; next: string | null }, { params }: Input, context: Context) => ({
+  json: pageOf(context, [name, params.id ?? ''].join(' ').trim(), slice),
+});
+
+/** Reads pages from the gate until the set is whole; begins again if it changed between two pages. */
+async function allValues(first: ValuesPage, { query }: Input<z.output<typeof wire.ValuesQuery>>, context: Context) {
+  const prefix = query.prefix ?? '';
+  let items = [...first.items];
+  let { next } = first;
+  let etag = context.etag;
+  for (let starts = 0; next !== null; ) {
+    const outcome = await context.further({ prefix, if_none_match: null, after: next, etag });
+    if (outcome.ok !== true) throw new ApiError(outcome.ok === false ? outcome.refusal : refuse('INTERNAL'));
+    let page = outcome.data as ValuesPage;
+    if (page.changed) {
+      if (++starts > 3) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
+      const again = await context.further({ prefix, if_none_match: null, after: null, etag: null });
+      if (again.ok !== true) throw new ApiError(again.ok === false ? again.refusal : refuse('INTERNAL'));
+      page = again.data as ValuesPage;
+      etag = again.etag ?? null;
+      items = [];
+    }
+    items.push(...page.items);
+    next = page.next;
+  }
+  // Without a prototype, so that __proto__ is a name like any other.
+  const values: Record<string, string> = Object.create(null);
+  const versions: Record<string, number> = Object.create(null);
+  for (const item of items) {
+    values[item.row.name] = openValue(keysOf(context), context.org, item);
+    versions[item.row.name] = item.row.version;
+  }
+  return { json: { environment: first.environment, values, versions }, ...(etag && { headers: { ETag: etag } }) };
+}
+
+const path = '/orgs/{org_id}/secrets';
+const one = `${path}/{id}`;
+
+export const secretRoutes = [
+  route({
+    method: 'get',
+    path: `${path}/by-name/{name}`,
+    action: 'secret.read',
+    operation: 'secret.read_by_name',
+    tag,
+    summary: 'Read a secret by name',
+    description: 'The name may hold slashes, percent-encoded or not. What lies outside the names that the caller may touch and what does not exist look alike.',
+    query: wire.ByNameQuery,
+    conditional: ['if-none-match'],
+    answers: { 200: wire.SecretWithValue, 304: null },
+    refusals: ['NOT_FOUND', 'SECRET_EXPIRED'],
+    named: ({ params, query }) => ({ environment: query.environment ?? null, name: params.name as string }),
+    prepare: ({ query, if_none_match }) => ({ input: { version: query.version ?? null, if_none_match } }),
+    render: withValue,
+  }),
+  route({
+    method: 'post',
+    path,
+    action: 'secret.create',
+    tag,
+    summary: 'Create a secret',
+    body: { schema: wire.SecretIn },
+    answers: { 201: wire.Secret },
+    refusals: ['NOT_FOUND', 'SECRET_NAME_TAKEN', 'LIMIT_REACHED'],
+    prepare({ body }, context) {
+      const id = newId('sec');
+      const { name, type, environment, description, tags, ttlSeconds, rotate_every_seconds } = body;
+      const value = sealed(context, id, body.value);
+      return {
+        input: {
+          id,
+          name,
+          type,
+          environment: environment ?? null,
+          description: description ?? null,
+          tags: tags ?? {},
+          ttl: ttlSeconds ?? null,
+          rotate_every_seconds: rotate_every_seconds ?? null,
+          value,
+        },
+      };
+    },
+  }),
+  route({
+    method: 'get',
+    path,
+    action: 'secret.list',
+    tag,
+    summary: 'List secrets',
+    description: 'Metadata only. A caller who is limited to some names may get short pages: go on until next_cursor is null.',
+    query: wire.ListQuery,
+    answers: { 200: wire.SecretPage },
+    refusals: ['NOT_FOUND', 'INVALID_CURSOR'],
+    named: ({ query }) => (query.environment === undefined ? {} : { environment: query.environment }),
+    prepare: ({ query }) => ({
+      input: {
+        limit: query.limit ?? 50,
+        after: query.cursor ?? null,
+        environment: query.environment ?? null,
+        type: query.type ?? null,
+        prefix: query.prefix ?? null,
+        status: query.status ?? null,
+        tag: query.tag ?? null,
+      },
+    }),
+    render: list(path),
+  }),
+  route({
+    method: 'get',
+    path: one,
+    action: 'secret.read',
+    tag,
+    summary: 'Read a secret',
+    query: wire.VersionQuery,
+    conditional: ['if-none-match'],
+    answers: { 200: wire.SecretWithValue, 304: null },
+    refusals: ['NOT_FOUND', 'SECRET_EXPIRED'],
+    named: bySecret,
+    prepare: ({ query, if_none_match }) => ({ input: { version: query.version ?? null, if_none_match } }),
+    render: withValue,
+  }),
+  route({
+    method: 'patch',
+    path: one,
+    action: 'secret.update',
+    tag,
+    summary: 'Change a secret',
+    description: 'A new value makes a new version; an equal one does not, if the caller may read it. A new lifetime revives an expired secret.',
+    body: { schema: wire.SecretPatch },
+    conditional: ['if-match'],
+    answers: { 200: wire.Secret },
+    refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_NAME_TAKEN', 'VERSION_CONFLICT', 'LIMIT_REACHED'],
+    named: bySecret,
+    prepare({ params, body, if_match }, context) {
+      const { name, value, ttlSeconds, ...fields } = body;
+      return {
+        input: {
+          if_match,
+          name: name ?? null,
+          fields,
+          ...(ttlSeconds !== undefined && { ttl: ttlSeconds }),
+          value: value === undefined ? null : sealed(context, params.id as string, value),
+        },
+      };
+    },
+  }),
+  route({
+    method: 'delete',
+    path: one,
+    action: 'secret.delete',
+    tag,
+    summary: 'Delete a secret',
+    description: 'Unreadable at once, and restorable for seven days; with permanent=true every ciphertext is destroyed now.',
+    query: wire.DeleteQuery,
+    conditional: ['if-match'],
+    answers: { 204: null },
+    refusals: ['NOT_FOUND', 'VERSION_CONFLICT'],
+    named: bySecret,
+    prepare: ({ query, if_match }) => ({ input: { if_match, permanent: query.permanent === 'true' } }),
+  }),
+  route({
+    method: 'post',
+    path: `${one}/rotate`,
+    action: 'secret.rotate',
+    tag,
+    summary: 'Rotate a secret',
+    description: 'Takes a new value, or generates one that fits the type: it is then in the answer. An ssh_key is generated in OpenSSH PEM, with its public_key.',
+    body: { schema: wire.Rotate, optional: true },
+    conditional: ['if-match'],
+    answers: { 200: wire.RotatedSecret },
+    refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'VERSION_CONFLICT', 'LIMIT_REACHED'],
+    named: bySecret,
+    prepare: ({ params, body, if_match }, context) => ({
+      input: {
+        if_match,
+        value: body.value === undefined ? null : sealed(context, params.id as string, body.value),
+        generate: body.value === undefined ? (body.generate ?? {}) : null,
+      },
+    }),
+    async more({ type }: { type: string }, { params, body, if_match }, context) {
+      const { value, public_key } = await generate(type, body.generate as GenerateOptions | undefined);
+      return {
+        input: { if_match, value: sealed(context, params.id as string, value), generate: body.generate ?? {} },
+        once: { value, ...(public_key !== undefined && { public_key }) },
+      };
+    },
+  }),
+  route({
+    method: 'get',
+    path: `${one}/versions`,
+    action: 'secret.versions',
+    tag,
+    summary: 'List the versions of a secret',
+    description: 'Newest first, without values. A secret keeps its newest 1,000 versions.',
+    query: wire.ListQuery.pick({ limit: true, cursor: true }),
+    answers: { 200: wire.VersionPage },
+    refusals: ['NOT_FOUND', 'INVALID_CURSOR'],
+    named: bySecret,
+    prepare: ({ query }) => ({ input: { limit: query.limit ?? 50, after: query.cursor ?? null } }),
+    render: list(`${one}/versions`),
+  }),
+  route({
+    method: 'post',
+    path: `${one}/rollback`,
+    action: 'secret.rollback',
+    tag,
+    summary: 'Go back to an earlier value',
+    description: 'Makes a new version that holds the value of an earlier one.',
+    body: { schema: wire.Rollback },
+    conditional: ['if-match'],
+    answers: { 200: wire.Secret },
+    refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'VERSION_CONFLICT', 'LIMIT_REACHED'],
+    named: bySecret,
+    prepare: ({ body, if_match }) => ({ input: { if_match, version: body.version } }),
+  }),
+  route({
+    method: 'post',
+    path: `${one}/restore`,
+    action: 'secret.restore',
+    tag,
+    summary: 'Restore a deleted secret',
+    answers: { 200: wire.Secret },
+    refusals: ['NOT_FOUND', 'SECRET_NAME_TAKEN', 'CONFLICT'],
+    named: bySecret,
+  }),
+  route({
+    method: 'get',
+    path: '/orgs/{org_id}/environments/{environment}/values',
+    action: 'secret.read_all',
+    tag,
+    summary: 'Read all values of an environment',
+    description: 'All that the caller may read, up to 2,000 secrets and 16 MiB, with an ETag: ask with If-None-Match, and an unchanged set is 304.',
+    query: wire.ValuesQuery,
+    conditional: ['if-none-match'],
+    answers: { 200: wire.Values, 304: null },
+    refusals: ['NOT_FOUND', 'RESULT_TOO_LARGE'],
+    named: ({ params }) => ({ environment: params.environment as string }),
+    prepare: ({ query, if_none_match }) => ({ input: { prefix: query.prefix ?? '', if_none_match, after: null, etag: null } }),
+    render: allValues,
+  }),
+];

@@ -1,0 +1,159 @@
+// Secrets on the wire: what comes in, strictly, and what goes out.
+import { z } from '@hono/zod-openapi';
+import { utf8 } from '../../crypto/bytes';
+import { type SecretRow, secretTypes, type VersionRow } from '../../db/schema';
+import { EnvironmentRef, iso, isoOrNull, pageOf, pageQuery, QueryInteger, Time, text } from '../../http/wire';
+
+export const MOST_VALUE = 65_536;
+
+export const SecretName = z
+  .string()
+  .regex(/^[A-Za-z0-9_][A-Za-z0-9_./-]{0,254}$/, 'must be 1 to 255 of letters, digits, _ . / - and begin with a letter, digit or _')
+  .refine((name) => name.split('/').every((part) => part !== '' && part !== '.' && part !== '..'), 'must have no empty, "." or ".." segment')
+  .openapi({ example: 'DATABASE_URL' });
+
+export const SecretValue = z
+  .string()
+  .min(1)
+  .refine((value) => value.length <= MOST_VALUE && utf8(value).length <= MOST_VALUE, 'must be at most 64 KiB of UTF-8')
+  .refine((value) => value.isWellFormed(), 'must be well-formed Unicode: a lone surrogate has no UTF-8')
+  .openapi({ example: 'postgres://app:correct-horse@db.example.com/app' });
+
+const Type = z.enum(secretTypes);
+const Description = text(1024);
+const Tags = z
+  .record(z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, 'must be 1 to 64 of letters, digits, _ . -'), text(256))
+  .refine((tags) => Object.keys(tags).length <= 50, 'must be at most 50 tags')
+  .openapi({ example: { team: 'core' } });
+const Seconds = z.int().min(1).max(31_536_000);
+
+export const SecretIn = z
+  .strictObject({
+    name: SecretName,
+    type: Type,
+    value: SecretValue,
+    environment: EnvironmentRef.optional(),
+    description: Description.nullable().optional(),
+    tags: Tags.optional(),
+    ttlSeconds: Seconds.optional(),
+    rotate_every_seconds: Seconds.nullable().optional(),
+  })
+  .openapi('SecretIn');
+
+export const SecretPatch = z
+  .strictObject({
+    name: SecretName.optional(),
+    value: SecretValue.optional(),
+    type: Type.optional(),
+    description: Description.nullable().optional(),
+    tags: Tags.optional(),
+    ttlSeconds: Seconds.nullable().optional().openapi({ description: 'A new lifetime from now on; null for none.' }),
+    rotate_every_seconds: Seconds.nullable().optional(),
+  })
+  .openapi('SecretPatch');
+
+export const Rotate = z
+  .strictObject({
+    value: SecretValue.optional(),
+    generate: z
+      .strictObject({
+        length: z.int().min(8).max(4096).optional(),
+        charset: z.string().min(2).max(256).optional().openapi({ description: 'A known set (alphanumeric, letters, digits, hex, base64url, ascii, …) or the characters themselves.' }),
+      })
+      .optional(),
+  })
+  .refine((body) => body.value === undefined || body.generate === undefined, { message: 'cannot be given together with value', path: ['generate'] })
+  .openapi('Rotate');
+
+export const Rollback = z.strictObject({ version: z.int().min(1) }).openapi('Rollback');
+
+const status = z.enum(['active', 'expired', 'revoked', 'deleted']);
+
+export const Secret = z
+  .object({
+    id: z.string().openapi({ example: 'sec_01M9xQeKcX3vTz6nWJfQ4b' }),
+    name: SecretName,
+    type: Type,
+    environment: z.string().openapi({ example: 'production' }),
+    status,
+    version: z.int().openapi({ example: 1 }),
+    description: z.string().nullable(),
+    tags: z.record(z.string(), z.string()),
+    rotate_every_seconds: z.int().nullable(),
+    created_at: Time,
+    updated_at: Time,
+    expires_at: Time.nullable(),
+    deleted_at: Time.nullable().openapi({ description: 'Present on deleted secrets: they can be restored for seven days from then.' }).optional(),
+  })
+  .openapi('Secret');
+
+export const SecretWithValue = Secret.extend({ value: SecretValue }).openapi('SecretWithValue');
+export const RotatedSecret = Secret.extend({
+  value: z.string().nullable().openapi({ description: 'Present where the value was generated.' }).optional(),
+  public_key: z.string().nullable().openapi({ description: 'Present where a key pair was generated.' }).optional(),
+}).openapi('RotatedSecret');
+
+export const Version = z
+  .object({ version: z.int(), created_at: Time, created_by: z.string(), current: z.boolean() })
+  .openapi('Version');
+
+export const Values = z
+  .object({ environment: z.string(), values: z.record(z.string(), z.string()), versions: z.record(z.string(), z.int()) })
+  .openapi('Values', { example: { environment: 'production', values: { DATABASE_URL: 'postgres://…' }, versions: { DATABASE_URL: 1 } } });
+
+export const SecretPage = pageOf(Secret, 'SecretPage');
+export const VersionPage = pageOf(Version, 'VersionPage');
+
+export const ListQuery = z.strictObject({
+  ...pageQuery,
+  environment: EnvironmentRef.optional(),
+  type: Type.optional(),
+  prefix: z.string().max(255).optional(),
+  status: status.optional(),
+  tag: z.string().min(1).max(321).optional().openapi({ description: 'key, or key:value' }),
+});
+export const VersionQuery = z.strictObject({ version: QueryInteger(1, 999_999_999).optional() });
+export const ByNameQuery = VersionQuery.extend({ environment: EnvironmentRef.optional() });
+export const ValuesQuery = z.strictObject({ prefix: z.string().max(255).optional() });
+export const DeleteQuery = z.strictObject({ permanent: z.enum(['true', 'false']).optional() });
+
+/** Where a secret stands at a time: what has expired is so by time, whoever notices it when. */
+export function statusOf(row: SecretRow, now: number): z.infer<typeof status> {
+  if (row.deleted_at !== null) return 'deleted';
+  return row.expires_at !== null && row.expires_at <= now ? 'expired' : 'active';
+}
+
+/** A secret without its value. */
+export const secretOut = (row: SecretRow, environment: string, now: number): z.infer<typeof Secret> => ({
+  id: row.id,
+  name: row.name,
+  type: row.type,
+  environment,
+  status: statusOf(row, now),
+  version: row.version,
+  description: row.description,
+  tags: row.tags,
+  rotate_every_seconds: row.rotate_every_seconds,
+  created_at: iso(row.created_at),
+  updated_at: iso(row.updated_at),
+  expires_at: isoOrNull(row.expires_at),
+  ...(row.deleted_at !== null && { deleted_at: iso(row.deleted_at) }),
+});
+
+export const versionOut = (version: Pick<VersionRow, 'version' | 'created_at' | 'created_by'>, current: number): z.infer<typeof Version> => ({
+  version: version.version,
+  created_at: iso(version.created_at),
+  created_by: version.created_by,
+  current: version.version === current,
+});
+
+/** `"vN"`, or `"vN.R"` after the R-th change of metadata since version N. */
+export const etagOf = (row: Pick<SecretRow, 'version' | 'amended'>): string => (row.amended ? `"v${row.version}.${row.amended}"` : `"v${row.version}"`);
+
+/** Whether a list of entity tags (RFC 9110 §13.1) names this one, or any. Weak tags compare by what they stand for only where `weak`. */
+export function namesTag(header: string, etag: string, weak = false): boolean {
+  return header.split(',').some((part) => {
+    const tag = part.trim();
+    return tag === '*' || tag === etag || (weak && tag === `W/${etag}`);
+  });
+}

@@ -1,0 +1,89 @@
+// Bindings and deployment variables. Every variable is checked before anything is served; a fault names the variable, never its value.
+import { z } from 'zod';
+import { fromBase64 } from './crypto/bytes';
+import type { Gate } from './gate';
+import type { Throttle } from './throttle';
+
+export interface Env {
+  DB: D1Database;
+  GATE: DurableObjectNamespace<Gate>;
+  THROTTLE: DurableObjectNamespace<Throttle>;
+  QUEUE: Queue<QueueMessage>;
+  MASTER_KEYS?: string;
+  BOOTSTRAP_TOKEN?: string;
+  PUBLIC_URL?: string;
+  ALLOW_PRIVATE_TARGETS?: string;
+  PLATFORM_BASE_URLS?: string;
+}
+
+/** What travels on the queue: ids and kinds alone. */
+export interface QueueMessage {
+  kind: 'probe';
+  id: string;
+}
+
+export interface MasterKey {
+  id: string;
+  key: Uint8Array;
+}
+
+export interface Settings {
+  /** Current first; the others still decrypt. */
+  masterKeys: MasterKey[];
+  bootstrapToken: string;
+  /** Origin of this deployment, or null: then that of each request. */
+  publicUrl: string | null;
+}
+
+const masterKeys = z.string().transform((text, context): MasterKey[] => {
+  const keys = text.split(',').map((part) => {
+    const [, id, spelled] = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/]{43}=)$/.exec(part.trim()) ?? [];
+    const key = spelled ? fromBase64(spelled) : null;
+    return id && key?.length === 32 ? { id, key } : null;
+  });
+  const whole = keys.filter((key) => key !== null);
+  if (whole.length < keys.length || new Set(whole.map(({ id }) => id)).size < keys.length) context.addIssue({ code: 'custom', message: 'malformed' });
+  return whole;
+});
+
+const isOrigin = (text: string) => {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  return url !== null && /^https?:$/.test(url.protocol) && !url.username && !url.password && url.pathname === '/' && !url.search && !url.hash;
+};
+const isLoopback = (text: string) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(text).hostname);
+
+const isBaseUrls = (text: string) => {
+  try {
+    const map = JSON.parse(text) as Record<string, unknown>;
+    return typeof map === 'object' && map !== null && !Array.isArray(map) && Object.values(map).every((value) => typeof value === 'string' && URL.canParse(value));
+  } catch {
+    return false;
+  }
+};
+
+/** What each variable has to be, in the words of the message that names it. */
+const checks: [keyof Env, string, (env: Env) => boolean][] = [
+  ['MASTER_KEYS', 'a comma-separated list of id:base64, each of 32 bytes', (env) => masterKeys.safeParse(env.MASTER_KEYS).success],
+  ['BOOTSTRAP_TOKEN', '32 characters or more, printable and without spaces', (env) => /^[\x21-\x7e]{32,}$/.test(env.BOOTSTRAP_TOKEN ?? '')],
+  ['PUBLIC_URL', 'an http or https origin, such as https://vault.example.com', (env) => !env.PUBLIC_URL || isOrigin(env.PUBLIC_URL)],
+  [
+    'ALLOW_PRIVATE_TARGETS',
+    'true or false, and true only where PUBLIC_URL is a loopback address',
+    ({ ALLOW_PRIVATE_TARGETS: allow, PUBLIC_URL: url }) => ['', 'false', undefined].includes(allow) || (allow === 'true' && (!url || isLoopback(url))),
+  ],
+  ['PLATFORM_BASE_URLS', 'a JSON object of platform names and base URLs', (env) => !env.PLATFORM_BASE_URLS || isBaseUrls(env.PLATFORM_BASE_URLS)],
+];
+
+const known = new WeakMap<Env, Settings | { problem: string }>();
+
+/** Checks the deployment's variables, once an isolate. */
+export function settingsOf(env: Env): Settings | { problem: string } {
+  const before = known.get(env);
+  if (before) return before;
+  const broken = checks.find(([, , holds]) => !holds(env));
+  const settings = broken
+    ? { problem: `The deployment variable ${broken[0]} must be ${broken[1]}.` }
+    : { masterKeys: masterKeys.parse(env.MASTER_KEYS), bootstrapToken: env.BOOTSTRAP_TOKEN as string, publicUrl: env.PUBLIC_URL ? new URL(env.PUBLIC_URL).origin : null };
+  known.set(env, settings);
+  return settings;
+}

@@ -1,0 +1,72 @@
+// The gate: one Durable Object an org, through which every request of the org passes. Thin: RPC and alarm, over `gate/` and what
+// the domains can do. Also, under names of their own: the gate that health is tried on, and the one that remembers which org a
+// repeated POST /orgs belongs to.
+import { DurableObject } from 'cloudflare:workers';
+import { auditOperations } from './domains/audit/operations';
+import { credentialOperations } from './domains/credentials/operations';
+import { orgOperations } from './domains/orgs/operations';
+import { secretOperations } from './domains/secrets/operations';
+import type { Env } from './env';
+import { answer } from './gate/call';
+import { type Core, openCore } from './gate/core';
+import { load } from './gate/load';
+import type { Ask, Operation, Reply } from './gate/types';
+import { work } from './gate/work';
+
+const operations = { ...orgOperations, ...credentialOperations, ...secretOperations, ...auditOperations } as unknown as Record<string, Operation>;
+
+const DAY = 86_400_000;
+
+export class Gate extends DurableObject<Env> {
+  readonly core: Core;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    this.core = openCore(ctx.storage, env.DB);
+    if (this.org && this.core.marks.unsettled().length) this.core.due.at('settle', Date.now());
+  }
+
+  private get org(): string | null {
+    return this.core.meta.get('org');
+  }
+
+  /** Answers one request; see `answer`. */
+  async call(ask: Ask): Promise<Reply> {
+    if (this.org === null) await this.begin(ask);
+    const reply = answer(this.core, operations, ask);
+    // Seen through even if whoever asked goes away.
+    this.ctx.waitUntil(reply);
+    return reply;
+  }
+
+  /** A gate without state is new, or has lost it: then D1 has the org. */
+  private async begin(ask: Ask): Promise<void> {
+    await this.core.locks.hold(['begin'], async () => {
+      if (this.org !== null) return;
+      if (ask.action !== 'org.create' && ask.keys) await load(this.core, ask.org, ask.keys.row);
+      this.core.meta.set('org', ask.org);
+      this.core.due.at('retention', Date.now() + DAY);
+    });
+  }
+
+  override async alarm(): Promise<void> {
+    if (this.org) await work(this.core, this.org);
+  }
+
+  /** For health: a write and a read of the gate's own storage. `sent`: a probe went out on the queue; `came`: one arrived. */
+  async pulse(event?: 'sent' | 'came', at = Date.now()): Promise<{ sent: number | null; came: number | null }> {
+    if (event) this.core.meta.set(`probe:${event}`, String(at));
+    this.core.meta.set('pulse', String(at));
+    if (this.core.meta.get('pulse') !== String(at)) throw new Error('storage does not keep what was written');
+    const time = (key: string) => (this.core.meta.get(key) === null ? null : Number(this.core.meta.get(key)));
+    return { sent: time('probe:sent'), came: time('probe:came') };
+  }
+
+  /** The org id that belongs to an Idempotency-Key of POST /orgs: the proposed one, or the one of the first such request within a day. */
+  async reserve(key: string, proposed: string, now = Date.now()): Promise<string> {
+    const kept = JSON.parse(this.core.meta.get(`found:${key}`) ?? 'null') as { org: string; at: number } | null;
+    if (kept && now - kept.at < DAY) return kept.org;
+    this.core.meta.set(`found:${key}`, JSON.stringify({ org: proposed, at: now }));
+    return proposed;
+  }
+}

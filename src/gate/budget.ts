@@ -1,0 +1,107 @@
+// Rate budgets: so many requests in any 60 seconds, counted exactly. The count is a log of times in memory; since every counted
+// request is one audit entry, a gate that starts reads the log back from there, and no write is spent on counting.
+// What comes over the limit is counted a credential and minute, and becomes one audit entry when the minute is over.
+import type { Chain, Draft } from './chain';
+import type { BudgetState } from './types';
+
+export const WINDOW = 60_000;
+
+export interface Allowance {
+  id: string;
+  limit: number;
+}
+
+export interface Budget {
+  /** Takes one from each allowance, or from none if one of them is spent. The state is that of the tighter. */
+  take(allowances: Allowance[], now: number): { ok: boolean; state: BudgetState; retry_after: number };
+  /** Counts a request that was over the limit; `draft` is kept of the first one in its minute. */
+  refuse(id: string, draft: Draft, status: number, now: number): void;
+  /** Appends the entries of minutes that are over, and answers when the next one will be, or null. */
+  flush(now: number): number | null;
+  /** When a credential was last used, as far as is known. */
+  lastUsed(id: string): number | null;
+}
+
+export function openBudget(sql: SqlStorage, chain: Chain): Budget {
+  sql.exec('create table if not exists refused (credential text not null, minute integer not null, count integer not null, status integer not null, draft text not null, primary key (credential, minute)) without rowid');
+  sql.exec('create table if not exists used (credential text primary key, at integer not null) without rowid');
+  const log = new Map<string, number[]>();
+  const written = new Map<string, number>();
+
+  const now = Date.now();
+  for (const { actor, parent, at } of chain.since(now - WINDOW)) for (const id of [actor, parent]) if (id) timesOf(id).unshift(at);
+
+  function timesOf(id: string): number[] {
+    const times = log.get(id) ?? [];
+    log.set(id, times);
+    return times;
+  }
+  const prune = (times: number[], at: number) => {
+    let stale = 0;
+    while (stale < times.length && (times[stale] as number) <= at - WINDOW) stale++;
+    if (stale) times.splice(0, stale);
+  };
+  /** Drops idle logs now and then, so that the map holds the last minute's credentials alone. */
+  let swept = now;
+  const sweep = (at: number) => {
+    if (at - swept < WINDOW) return;
+    swept = at;
+    for (const [id, times] of log) {
+      prune(times, at);
+      if (times.length === 0) log.delete(id);
+    }
+  };
+  const noteUse = (id: string, at: number) => {
+    if (at - (written.get(id) ?? 0) < WINDOW) return;
+    if (written.size > 20_000) written.clear();
+    written.set(id, at);
+    sql.exec('insert or replace into used values (?, ?)', id, at);
+  };
+
+  return {
+    take(allowances, at) {
+      sweep(at);
+      const states = allowances.map(({ id, limit }) => {
+        const times = timesOf(id);
+        prune(times, at);
+        return { times, limit };
+      });
+      const spent = states.filter(({ times, limit }) => times.length >= limit);
+      const ok = spent.length === 0;
+      if (ok) {
+        for (const { times } of states) times.push(at);
+        for (const { id } of allowances) noteUse(id, at);
+      }
+      const shown = states.map(({ times, limit }) => ({ limit, remaining: Math.max(0, limit - times.length), reset: secondsUntil((times[0] ?? at) + WINDOW, at) }));
+      const state = shown.reduce((tightest, next) => (next.remaining < tightest.remaining ? next : tightest));
+      // The time after which one more is let in: when as many have left the window as are over the limit.
+      const waits = spent.map(({ times, limit }) => secondsUntil((times[times.length - limit] as number) + WINDOW, at));
+      return { ok, state, retry_after: ok ? 0 : Math.max(...waits) };
+    },
+    refuse(id, draft, status, at) {
+      const minute = Math.floor(at / WINDOW);
+      sql.exec(
+        'insert into refused values (?, ?, 1, ?, ?) on conflict do update set count = count + 1',
+        id,
+        minute,
+        status,
+        JSON.stringify(draft),
+      );
+    },
+    flush(at) {
+      const minute = Math.floor(at / WINDOW);
+      for (const row of sql.exec<{ count: number; status: number; draft: string }>('select * from refused where minute < ? order by minute', minute).toArray())
+        chain.append(JSON.parse(row.draft), row.status, at, row.count);
+      sql.exec('delete from refused where minute < ?', minute);
+      const next = sql.exec<{ n: number | null }>('select min(minute) n from refused').one().n;
+      return next === null ? null : (next + 1) * WINDOW;
+    },
+    lastUsed(id) {
+      const kept = sql.exec<{ at: number }>('select at from used where credential = ?', id).toArray()[0]?.at ?? null;
+      const recent = log.get(id)?.at(-1) ?? null;
+      return kept === null ? recent : Math.max(kept, recent ?? 0);
+    },
+  };
+}
+
+const secondsUntil = (time: number, now: number) => Math.max(1, Math.ceil((time - now) / 1000));

@@ -1,0 +1,243 @@
+// Commits: the one way in which anything of an org changes. A plan is made while its rows are locked, marked durably, written to D1 in
+// one batch, and only then applied here, with its audit entry and its kept answer, in one turn.
+// Invariants: D1 holds a commit's marker if and only if it holds its rows; a batch carries the gate's epoch and fails once another
+// epoch has begun; each row is changed from exactly the revision that the plan saw.
+import { and, eq } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/d1';
+import { secretVersions, type VersionRow } from '../db/schema';
+import { ApiError, type Refusal, refuse } from '../errors';
+import type { Draft } from './chain';
+import type { Core } from './core';
+import type { Statement } from './database';
+import type { Mark } from './marks';
+import { keepOf } from './replay';
+import { macOf, places, type RowKind, type RowTypes, sweepAt, tableName } from './rows';
+import { type Call, isRefusal, type Outcome } from './types';
+
+/** Builds statements; never connected to anything. */
+export const sqlite = drizzle({} as D1Database);
+
+type Put = Mark['puts'][number] & { from: number };
+
+/** What a change will do. Rows come from `insertion` and `revision`, so that they bear a MAC. */
+export interface Plan {
+  status: number;
+  /** The body of the answer, without its one-time values. */
+  data: unknown;
+  etag?: string;
+  puts?: Put[];
+  gone?: { kind: RowKind; id: string }[];
+  /** New versions; their ciphertexts are kept at hand. */
+  versions?: VersionRow[];
+  /** Further statements of the batch, before its marker. */
+  also?: Statement[];
+  environments?: string[];
+  destroyed?: string[];
+  trimmed?: { secret: string; version: number }[];
+  /** The resource that kept one-time values belong to. */
+  resource?: string;
+}
+
+type Fields<K extends RowKind> = Omit<RowTypes[K], 'revision' | 'mac'>;
+
+/** A new row. */
+export function insertion<K extends RowKind>(call: Call<never>, kind: K, fields: Fields<K>): Put {
+  return seal(call, kind, { ...fields, revision: 1 } as unknown as Omit<RowTypes[K], 'mac'>, 0);
+}
+
+/** A changed row: the one that stands here, with other fields. */
+export function revision<K extends RowKind>(call: Call<never>, kind: K, before: RowTypes[K], fields: Partial<Fields<K>>): Put {
+  return seal(call, kind, { ...before, ...fields, revision: before.revision + 1 }, before.revision);
+}
+
+function seal<K extends RowKind>(call: Call<never>, kind: K, row: Omit<RowTypes[K], 'mac'>, from: number): Put {
+  return { kind, row: { ...row, mac: macOf(rowKey(call), kind, row) }, from } as unknown as Put;
+}
+
+/** The key of row MACs, which every change needs. */
+export function rowKey(call: Call<never>): Uint8Array {
+  if (!call.ask.keys) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
+  return call.ask.keys.row;
+}
+
+/** Makes a plan under locks and carries it out. The audit entry of a success is written here, that of a refusal by the caller. */
+export function commit(
+  call: Call<never>,
+  draft: () => Draft,
+  locks: string[],
+  plan: (now: number) => Plan | Refusal | { more: unknown },
+): Promise<Outcome & { closed?: true }> {
+  const { core, ask } = call;
+  return core.locks.hold(locks, async () => {
+    const refusal = call.recheck();
+    if (refusal) return { ok: false, refusal };
+    if (locks.some((id) => core.marks.isOpen(id))) return { ok: false, refusal: refuse('UNAVAILABLE', { retry_after: 1 }) };
+    const now = core.now();
+    const made = plan(now);
+    if ('more' in made) return { ok: 'more', data: made.more };
+    if (isRefusal(made)) return { ok: false, refusal: made };
+
+    const nothing = !made.puts?.length && !made.gone?.length && !made.also?.length;
+    const outcome: Outcome = { ok: true, status: made.status, data: made.data, ...(made.etag && { etag: made.etag }) };
+    if (nothing) return outcome;
+    const mark: Mark = {
+      id: ask.request.id,
+      at: now,
+      puts: (made.puts ?? []).map(({ kind, row }) => ({ kind, row }) as Mark['puts'][number]),
+      gone: made.gone ?? [],
+      environments: made.environments ?? [],
+      draft: draft(),
+      status: made.status,
+      keep: keepOf(ask, call.caller.root, outcome, made.resource ?? null, now),
+      destroyed: made.destroyed ?? [],
+      trimmed: made.trimmed ?? [],
+    };
+    core.marks.put(mark);
+    core.marks.running.add(mark.id);
+    try {
+      const end = await write(core, ask.org, mark, made);
+      if (end === 'done') {
+        core.storage.transactionSync(() => {
+          apply(core, mark, true);
+          for (const version of made.versions ?? []) core.seals.keep(version, now);
+        });
+        return { ...outcome, closed: true };
+      }
+      if (end === 'unknown') {
+        // The mark stays; the next call or the alarm settles it.
+        core.due.at('settle', core.now() + 1000);
+        return { ok: false, refusal: refuse('UNAVAILABLE', { retry_after: 2 }), closed: true };
+      }
+      core.marks.drop(mark.id);
+      return { ok: false, refusal: end === 'never' ? refuse('UNAVAILABLE', { retry_after: 1 }) : end };
+    } finally {
+      core.marks.running.delete(mark.id);
+    }
+  });
+}
+
+/** Runs the batch until its end is known, if D1 lets us know it. */
+async function write(core: Core, org: string, mark: Mark, plan: Plan): Promise<'done' | 'never' | 'unknown' | Refusal> {
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const epoch = epochOf(core);
+    const end = await core.database.write(batchOf(org, mark, plan, epoch));
+    if (end.end === 'done') return 'done';
+    if (end.end === 'unknown') {
+      const present = await settled(core, org, [mark.id]);
+      if (present === null) return 'unknown';
+      return present.has(mark.id) ? 'done' : 'never';
+    }
+    if (end.why.includes('commits.id')) return 'done';
+    if (end.why.includes('secrets.name') || end.why.includes('secrets_live_name')) return refuse('SECRET_NAME_TAKEN');
+    // The marker's guard failed. A commit in doubt may have raised the epoch meanwhile: then this one goes again.
+    if (epochOf(core) === epoch && !(await caughtUp(core, org, epoch))) {
+      console.error(JSON.stringify({ level: 'error', event: 'database_diverged', org, commit: mark.id, why: end.why }));
+      return refuse('UNAVAILABLE', { message: 'The database does not stand as this organisation left it. Whoever runs the deployment finds more in its log.', retry_after: 60 });
+    }
+  }
+  return 'never';
+}
+
+function batchOf(org: string, mark: Mark, plan: Plan, epoch: number): Statement[] {
+  const puts = plan.puts ?? [];
+  const guards = puts.map(({ kind, row }) => ({ sql: `(select revision from ${tableName(kind)} where id = ?) = ?`, params: [row.id, row.revision] }));
+  return [
+    ...(plan.also ?? []),
+    ...puts.map(statementOf),
+    ...(plan.versions ?? []).map((version) => sqlite.insert(secretVersions).values(version).toSQL()),
+    ...(plan.trimmed ?? []).map(({ secret, version }) => ({
+      sql: 'delete from secret_versions where org_id = ? and secret_id = ? and version <= ?',
+      params: [org, secret, version],
+    })),
+    {
+      sql: `insert into commits (id, org_id, holds, created_at) values (?, ?, ${['(select epoch from fences where org_id = ?) = ?', ...guards.map((guard) => guard.sql)].join(' and ')}, ?)`,
+      params: [mark.id, org, org, epoch, ...guards.flatMap((guard) => guard.params), mark.at],
+    },
+  ];
+}
+
+function statementOf({ kind, row, from }: Put): Statement {
+  const table = places[kind].table as typeof places.secret.table;
+  if (from === 0) return sqlite.insert(table).values(row as never).toSQL();
+  const tenant = kind === 'org' ? [] : [eq(table.org_id, (row as { org_id: string }).org_id)];
+  return sqlite
+    .update(table)
+    .set(row as never)
+    .where(and(...tenant, eq(table.id, row.id), eq(table.revision, from)))
+    .toSQL();
+}
+
+/** Makes a mark's commit part of what the gate holds, or writes down that it never was. Runs inside one transaction. */
+function apply(core: Core, mark: Mark, done: boolean) {
+  const now = core.now();
+  if (done) {
+    for (const { kind, row } of mark.puts) {
+      core.rows.put(kind, row as never);
+      if (kind === 'org' && row.deleted_at !== null) core.due.at('end', now);
+      const sweep = sweepAt(kind, row as never);
+      if (sweep !== null) core.due.at('rows', sweep);
+    }
+    for (const { kind, id } of mark.gone) core.rows.bury(kind, id);
+    for (const id of mark.destroyed) {
+      core.seals.drop(id);
+      core.replays.forget(id);
+    }
+    for (const { secret, version } of mark.trimmed) core.seals.drop(secret, version);
+    if (mark.keep) core.replays.save(mark.keep);
+    const entry = core.chain.append(mark.draft, mark.status, now);
+    for (const id of mark.environments) core.meta.set(`revision:${id}`, String(entry.sequence));
+  } else core.chain.append(mark.draft, 503, now);
+  core.marks.drop(mark.id);
+}
+
+export const epochOf = (core: Core): number => Number(core.meta.get('epoch') ?? 1);
+
+/** The revision of an environment: the audit sequence of the last change to its secrets. */
+export const environmentRevision = (core: Core, id: string): number => Number(core.meta.get(`revision:${id}`) ?? 0);
+
+/**
+ * Which of these commits D1 holds, for certain: the epoch is raised first, so that none of them can land later. Null if D1 does not
+ * answer.
+ */
+async function settled(core: Core, org: string, ids: string[]): Promise<Set<string> | null> {
+  return core.locks.hold(['epoch'], async () => {
+    const next = epochOf(core) + 1;
+    core.meta.set('raising', String(next));
+    // An org in founding has no fence yet; with this one its batch can no longer land.
+    const raise = 'insert into fences (org_id, epoch) values (?, ?) on conflict do update set epoch = excluded.epoch where epoch = excluded.epoch - 1';
+    await core.database.write([{ sql: raise, params: [org, next] }]);
+    if (!(await caughtUp(core, org, next - 1))) return null;
+    const found = await core.database
+      .all<{ id: string }>({ sql: 'select id from commits where org_id = ? and id in (select value from json_each(?))', params: [org, JSON.stringify(ids)] })
+      .catch(() => null);
+    return found && new Set(found.map(({ id }) => id));
+  });
+}
+
+/** Whether the fence stands where this gate itself was raising it from `epoch`, also if the reply to the raise was lost. */
+async function caughtUp(core: Core, org: string, epoch: number): Promise<boolean> {
+  const fence = await core.database.all<{ epoch: number }>({ sql: 'select epoch from fences where org_id = ?', params: [org] }).catch(() => []);
+  const current = fence[0]?.epoch;
+  if (current === undefined || current !== epoch + 1 || core.meta.get('raising') !== String(current)) return false;
+  core.meta.set('epoch', String(current));
+  return true;
+}
+
+/** Settles what earlier calls or an earlier life of this gate left open. Answers whether nothing is open any more. */
+export async function settle(core: Core, org: string): Promise<boolean> {
+  const open = core.marks.unsettled();
+  if (open.length === 0) return true;
+  return core.locks.hold(['settle'], async () => {
+    const ids = core.marks.unsettled().map(({ id }) => id);
+    if (ids.length === 0) return true;
+    const present = await settled(core, org, ids);
+    if (present === null) {
+      core.due.at('settle', core.now() + 5000);
+      return false;
+    }
+    core.storage.transactionSync(() => {
+      for (const mark of core.marks.unsettled()) if (ids.includes(mark.id)) apply(core, mark, present.has(mark.id));
+    });
+    return core.marks.unsettled().length === 0;
+  });
+}

@@ -1,0 +1,61 @@
+// What a gate is made of: its own SQLite, D1, and the parts that work on them. One object an org, in the memory of its Durable Object.
+// Invariant: the SQLite holds every deciding row of the org, always; D1 is the relational record of the same rows, written first.
+import { type Budget, openBudget } from './budget';
+import { type Chain, openChain } from './chain';
+import { type Database, openDatabase } from './database';
+import { type Due, openDue } from './due';
+import { type Locks, openLocks } from './locks';
+import { type Marks, openMarks } from './marks';
+import { type Replays, openReplays } from './replay';
+import { type Rows, openRows } from './rows';
+import { type Seals, openSeals } from './seals';
+
+export interface Core {
+  storage: DurableObjectStorage;
+  meta: Meta;
+  database: Database;
+  rows: Rows;
+  seals: Seals;
+  chain: Chain;
+  budget: Budget;
+  replays: Replays;
+  marks: Marks;
+  due: Due;
+  locks: Locks;
+  now(): number;
+}
+
+/** Small facts that outlive the memory of the gate. */
+export interface Meta {
+  get(key: string): string | null;
+  set(key: string, value: string): void;
+}
+
+function openMeta(sql: SqlStorage): Meta {
+  sql.exec('create table if not exists meta (key text primary key, value text not null) without rowid');
+  return {
+    get: (key) => sql.exec<{ value: string }>('select value from meta where key = ?', key).toArray()[0]?.value ?? null,
+    set: (key, value) => void sql.exec('insert or replace into meta values (?, ?)', key, value),
+  };
+}
+
+/** Opens the parts of a gate over its storage; makes its tables on first use. */
+export function openCore(storage: DurableObjectStorage, db: D1Database): Core {
+  const { sql } = storage;
+  const meta = openMeta(sql);
+  const chain = openChain(sql, meta);
+  return {
+    storage,
+    meta,
+    database: openDatabase(db),
+    rows: openRows(sql),
+    seals: openSeals(sql),
+    chain,
+    budget: openBudget(sql, chain),
+    replays: openReplays(sql),
+    marks: openMarks(sql),
+    due: openDue(storage),
+    locks: openLocks(),
+    now: () => Date.now(),
+  };
+}

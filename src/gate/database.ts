@@ -1,0 +1,53 @@
+// D1 as the gate sees it: a read that answers or is unavailable, and a batch that has three ends: done, refused, unknown.
+// Invariant: what failed without a verdict of SQLite's own is never taken for undone.
+import { ApiError, refuse } from '../errors';
+
+/** A statement and its parameters, as drizzle's `toSQL()` gives them. */
+export interface Statement {
+  sql: string;
+  params: unknown[];
+}
+
+export type BatchEnd = { end: 'done' } | { end: 'refused'; why: string } | { end: 'unknown'; why: string };
+
+export interface Database {
+  /** One query; throws UNAVAILABLE if D1 does not answer. */
+  all<T>(statement: Statement): Promise<T[]>;
+  /** Several queries in one trip. */
+  allOf(statements: Statement[]): Promise<unknown[][]>;
+  /** One transaction. */
+  write(statements: Statement[]): Promise<BatchEnd>;
+}
+
+const PATIENCE = 10_000;
+
+export function openDatabase(db: D1Database): Database {
+  const bind = ({ sql, params }: Statement) => db.prepare(sql).bind(...params);
+  const patiently = <T>(answer: Promise<T>): Promise<T> => {
+    let timer: ReturnType<typeof setTimeout>;
+    const late = new Promise<never>((_, fail) => {
+      timer = setTimeout(() => fail(new Error('no answer')), PATIENCE);
+    });
+    return Promise.race([answer, late]).finally(() => clearTimeout(timer));
+  };
+  const unavailable = (error: unknown): never => {
+    console.error(JSON.stringify({ level: 'error', event: 'd1_read_failed', why: reason(error) }));
+    throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
+  };
+  return {
+    all: async <T>(statement: Statement) => (await patiently(bind(statement).all<T>()).catch(unavailable)).results,
+    allOf: async (statements) => (await patiently(db.batch(statements.map(bind))).catch(unavailable)).map((part) => part.results),
+    async write(statements) {
+      try {
+        await patiently(db.batch(statements.map(bind)));
+        return { end: 'done' };
+      } catch (error) {
+        const why = reason(error);
+        return { end: why.includes('constraint failed') ? 'refused' : 'unknown', why };
+      }
+    },
+  };
+}
+
+/** SQLite's words name tables and columns, never contents; anything longer is cut. */
+const reason = (error: unknown) => (error instanceof Error ? error.message : 'unknown').slice(0, 200);

@@ -1,0 +1,55 @@
+// Work in time: what is to be done and when, in one table, behind the one alarm. Nothing depends on it being punctual: what has ended
+// is refused by time, the work only clears up.
+
+export type Task = 'settle' | 'minutes' | 'segments' | 'replays' | 'rows' | 'retention' | 'end';
+
+export interface Due {
+  /** Asks for a task at a time; an earlier wish for it stands. */
+  at(task: Task, time: number): void;
+  /** What is due, earliest first. */
+  now(time: number): Task[];
+  /** A task is done for now; `next` is when to do it again, or null. */
+  done(task: Task, next: number | null): void;
+  /** Sets the alarm to the earliest. */
+  arm(): void;
+  clear(): void;
+}
+
+export function openDue(storage: DurableObjectStorage): Due {
+  const { sql } = storage;
+  sql.exec('create table if not exists due (task text primary key, at integer not null) without rowid');
+  const times = new Map(sql.exec<{ task: Task; at: number }>('select task, at from due').toArray().map(({ task, at }) => [task, at]));
+  let armed: number | null = null;
+  const arm = () => {
+    const earliest = times.size ? Math.min(...times.values()) : null;
+    if (earliest === null || earliest === armed) return;
+    armed = earliest;
+    void storage.setAlarm(earliest);
+  };
+  const set = (task: Task, time: number) => {
+    times.set(task, time);
+    sql.exec('insert or replace into due values (?, ?)', task, time);
+  };
+  return {
+    at(task, time) {
+      const wished = times.get(task);
+      if (wished !== undefined && wished <= time) return;
+      set(task, time);
+      arm();
+    },
+    now: (time) => [...times].filter(([, at]) => at <= time).sort(([, a], [, b]) => a - b).map(([task]) => task),
+    done(task, next) {
+      if (next !== null) return set(task, next);
+      times.delete(task);
+      sql.exec('delete from due where task = ?', task);
+    },
+    arm() {
+      armed = null;
+      arm();
+    },
+    clear() {
+      times.clear();
+      sql.exec('delete from due');
+    },
+  };
+}

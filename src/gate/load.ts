@@ -1,0 +1,44 @@
+// A gate whose storage is lost begins again from D1: every deciding row whose MAC is right, and the end of the audit chain that had
+// been moved there. Its epoch is a new one, so that nothing of its earlier life can still land.
+import { and, asc, eq, gt } from 'drizzle-orm';
+import { fences } from '../db/schema';
+import { ApiError, refuse } from '../errors';
+import { sqlite } from './commit';
+import type { Core } from './core';
+import { fromD1, macOf, places, type RowKind, type RowTypes } from './rows';
+
+const PAGE = 2000;
+
+/** Loads an org that D1 knows. Does nothing for one that it does not. */
+export async function load(core: Core, org: string, key: Uint8Array): Promise<void> {
+  const [fence] = await core.database.all<{ epoch: number }>(sqlite.select().from(fences).where(eq(fences.org_id, org)).toSQL());
+  if (!fence) return;
+  const epoch = fence.epoch + 1;
+  const raised = await core.database.write([{ sql: 'update fences set epoch = ? where org_id = ? and epoch = ?', params: [epoch, org, fence.epoch] }]);
+  if (raised.end !== 'done') throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
+
+  let refused = 0;
+  for (const kind of Object.keys(places) as RowKind[]) {
+    const table = places[kind].table as typeof places.secret.table;
+    for (let after = ''; ; ) {
+      const mine = kind === 'org' ? eq(table.id, org) : eq(table.org_id, org);
+      const page = await core.database.all<Record<string, unknown>>(sqlite.select().from(table).where(and(mine, gt(table.id, after))).orderBy(asc(table.id)).limit(PAGE).toSQL());
+      const rows = page.map((raw) => fromD1<RowTypes[typeof kind]>(places[kind].table, raw));
+      core.storage.transactionSync(() => {
+        for (const row of rows) {
+          if (row.mac === macOf(key, kind, row)) core.rows.put(kind, row as never);
+          else refused++;
+        }
+      });
+      if (rows.length < PAGE) break;
+      after = (rows.at(-1) as { id: string }).id;
+    }
+  }
+  const [segment] = await core.database.all<{ last_sequence: number; last_hash: string }>({
+    sql: 'select last_sequence, last_hash from audit_segments where org_id = ? order by last_sequence desc limit 1',
+    params: [org],
+  });
+  if (segment) core.chain.begin(segment.last_sequence, segment.last_hash);
+  core.meta.set('epoch', String(epoch));
+  console.warn(JSON.stringify({ level: 'warn', event: 'gate_loaded_from_database', org, refused }));
+}

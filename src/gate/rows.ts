@@ -1,0 +1,159 @@
+// The deciding rows of an org, whole and durable: org, environments, members, credentials, secrets' standing (not their ciphertext).
+// Invariants: only a settled commit (or a load of a lost gate) writes here; a row that is gone leaves a tombstone with its revision,
+// so that an old copy put back into D1, its MAC still right, revives nothing.
+import { getTableColumns, getTableName } from 'drizzle-orm';
+import { hmacHex } from '../crypto/digest';
+import { tuple } from '../crypto/bytes';
+import * as schema from '../db/schema';
+import type { CredentialRow, EnvironmentRow, MemberRow, OrgRow, SecretRow } from '../db/schema';
+
+export interface RowTypes {
+  org: OrgRow;
+  environment: EnvironmentRow;
+  member: MemberRow;
+  credential: CredentialRow;
+  secret: SecretRow;
+}
+export type RowKind = keyof RowTypes;
+
+/** Where rows of a kind live in D1, and under which unique key within which space they are found. A deleted secret has none. */
+export const places: { [K in RowKind]: { table: (typeof tables)[K]; space(row: RowTypes[K]): string; key(row: RowTypes[K]): string | null } } = {
+  org: { table: schema.orgs, space: () => '', key: (row) => row.id },
+  environment: { table: schema.environments, space: () => '', key: (row) => row.slug },
+  member: { table: schema.members, space: () => '', key: (row) => row.email },
+  credential: { table: schema.credentials, space: (row) => row.kind, key: (row) => row.token_hash },
+  secret: { table: schema.secrets, space: (row) => row.environment_id, key: (row) => (row.deleted_at === null ? row.name : null) },
+};
+const tables = { org: schema.orgs, environment: schema.environments, member: schema.members, credential: schema.credentials, secret: schema.secrets };
+
+export const DAY = 86_400_000;
+/** How long a deleted secret can be restored, and how long an ended credential is remembered as such. */
+export const RESTORABLE = 7 * DAY;
+export const REMEMBERED = 90 * DAY;
+
+/** When a row may be cleared away, or null if it stays. A session token that is over leaves the gate early: D1 remembers it. */
+export function sweepAt<K extends RowKind>(kind: K, row: RowTypes[K]): number | null {
+  if (kind === 'secret') {
+    const { deleted_at } = row as SecretRow;
+    return deleted_at === null ? null : deleted_at + RESTORABLE;
+  }
+  if (kind !== 'credential') return null;
+  const { kind: of, expires_at, revoked_at } = row as CredentialRow;
+  if (of === 'session') return expires_at as number;
+  const end = Math.min(expires_at ?? Number.POSITIVE_INFINITY, revoked_at ?? Number.POSITIVE_INFINITY);
+  return Number.isFinite(end) ? end + REMEMBERED : null;
+}
+
+/** The MAC of a row: over its kind and every column but the MAC itself and ciphertext, which authenticates itself. */
+export function macOf(key: Uint8Array, kind: RowKind | 'version', row: object): string {
+  const columns = Object.entries(row)
+    .filter(([name]) => name !== 'mac' && !name.endsWith('_sealed'))
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return hmacHex(key, tuple('svc/v1/row', kind, JSON.stringify(columns)));
+}
+
+/** A row as D1 gives it to a raw query, with its JSON columns parsed. */
+export function fromD1<T>(table: (typeof tables)[RowKind] | typeof schema.secretVersions, raw: Record<string, unknown>): T {
+  const row: Record<string, unknown> = {};
+  for (const [name, column] of Object.entries(getTableColumns(table))) row[name] = raw[name] === null ? null : column.mapFromDriverValue(raw[name] as never);
+  return row as T;
+}
+
+export interface Rows {
+  get<K extends RowKind>(kind: K, id: string): RowTypes[K] | null;
+  /** By unique key: an environment's slug, a token's hash, a secret's name in its environment. */
+  find<K extends RowKind>(kind: K, space: string, key: string): RowTypes[K] | null;
+  /** Up to `limit` rows of a kind after an id, in the order of ids. */
+  after<K extends RowKind>(kind: K, id: string, limit: number): RowTypes[K][];
+  /** Up to `limit` secrets of an environment whose name has that prefix and comes after `name`, in the order of names. */
+  named(environment: string, prefix: string, after: string, limit: number): SecretRow[];
+  put<K extends RowKind>(kind: K, row: RowTypes[K]): void;
+  /** Leaves a tombstone. */
+  bury(kind: RowKind, id: string): void;
+  /** Leaves nothing: for what has ended by time, and can never live again. */
+  forget(kind: RowKind, id: string): void;
+  /** Whether a row of that id was here and is gone. */
+  isGone(kind: RowKind, id: string): boolean;
+  /** Up to `limit` rows that may be cleared away, and when the next one may. */
+  sweepable(now: number, limit: number): { rows: { kind: RowKind; id: string }[]; next: number | null };
+  count(kind: RowKind): number;
+  /** Credentials that are alive by their own row, session tokens apart. */
+  liveCredentials(now: number): number;
+  /** Ciphertext of all secrets, in bytes. */
+  sealedBytes(): number;
+}
+
+export function openRows(sql: SqlStorage): Rows {
+  sql.exec(`create table if not exists rows (kind text not null, id text not null, revision integer not null, space text, key text, body text, sweep_at integer,
+    primary key (kind, id)) without rowid`);
+  sql.exec('create index if not exists rows_sweep on rows (sweep_at) where sweep_at is not null');
+  sql.exec('create unique index if not exists rows_key on rows (kind, space, key) where key is not null');
+  const counts = new Map<string, number>();
+  for (const { kind, n } of sql.exec<{ kind: string; n: number }>('select kind, count(*) n from rows where body is not null group by kind')) counts.set(kind, n);
+  let sealed = sql.exec<{ n: number }>("select coalesce(sum(body ->> 'sealed_size'), 0) n from rows where kind = 'secret' and body is not null").one().n;
+
+  const parse = <T>(found: { body: string | null } | undefined): T | null => (found?.body ? (JSON.parse(found.body) as T) : null);
+  const one = (query: string, ...params: string[]) => sql.exec<{ body: string | null }>(query, ...params).toArray()[0];
+  const get = <K extends RowKind>(kind: K, id: string) => parse<RowTypes[K]>(one('select body from rows where kind = ? and id = ?', kind, id));
+
+  /** Keeps the totals in step with what a write replaces. */
+  const tally = (kind: RowKind, id: string, after: object | null) => {
+    const before = get(kind, id);
+    counts.set(kind, (counts.get(kind) ?? 0) + (after ? 1 : 0) - (before ? 1 : 0));
+    if (kind === 'secret') sealed += ((after as SecretRow | null)?.sealed_size ?? 0) - ((before as SecretRow | null)?.sealed_size ?? 0);
+  };
+  const drop = (kind: RowKind, id: string) => tally(kind, id, null);
+
+  return {
+    get,
+    find: (kind, space, key) => parse(one('select body from rows where kind = ? and space = ? and key = ?', kind, space, key)),
+    after: (kind, id, limit) =>
+      sql
+        .exec<{ body: string }>('select body from rows where kind = ? and id > ? and body is not null order by id limit ?', kind, id, limit)
+        .toArray()
+        .map(({ body }) => JSON.parse(body)),
+    named: (environment, prefix, after, limit) =>
+      sql
+        .exec<{ body: string }>(
+          "select body from rows where kind = 'secret' and space = ? and key >= ? and key < ? and key > ? order by key limit ?",
+          environment,
+          prefix,
+          // Names are ASCII: this comes after every name that begins with the prefix.
+          `${prefix}\u007f`,
+          after,
+          limit,
+        )
+        .toArray()
+        .map(({ body }) => JSON.parse(body)),
+    put(kind, row) {
+      tally(kind, row.id, row);
+      const { space, key } = places[kind];
+      sql.exec('insert or replace into rows values (?, ?, ?, ?, ?, ?, ?)', kind, row.id, row.revision, space(row), key(row), JSON.stringify(row), sweepAt(kind, row));
+    },
+    bury(kind, id) {
+      drop(kind, id);
+      sql.exec('update rows set revision = revision + 1, space = null, key = null, body = null, sweep_at = null where kind = ? and id = ?', kind, id);
+    },
+    forget(kind, id) {
+      drop(kind, id);
+      sql.exec('delete from rows where kind = ? and id = ?', kind, id);
+    },
+    isGone: (kind, id) => one('select body from rows where kind = ? and id = ? and body is null', kind, id) !== undefined,
+    sweepable: (now, limit) => ({
+      rows: sql.exec<{ kind: RowKind; id: string }>('select kind, id from rows where sweep_at <= ? order by sweep_at limit ?', now, limit).toArray(),
+      next: sql.exec<{ n: number | null }>('select min(sweep_at) n from rows').one().n,
+    }),
+    count: (kind) => counts.get(kind) ?? 0,
+    liveCredentials: (now) =>
+      sql
+        .exec<{ n: number }>(
+          "select count(*) n from rows where kind = 'credential' and space <> 'session' and body ->> 'revoked_at' is null and coalesce(body ->> 'expires_at', 9e15) > ?",
+          now,
+        )
+        .one().n,
+    sealedBytes: () => sealed,
+  };
+}
+
+/** A table's name in SQL, for guards that name it. */
+export const tableName = (kind: RowKind): string => getTableName(places[kind].table);

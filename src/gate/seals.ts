@@ -1,0 +1,40 @@
+// Ciphertexts kept at hand. A version's ciphertext never changes under its number, so a kept one is never stale; whether it may be
+// given out is decided by the secret's row alone. Bounded: the least recently read go first.
+import type { VersionRow } from '../db/schema';
+
+const MOST_BYTES = 256 * 1024 * 1024;
+/** A read moves a version to the front at most this often: a write a read would cost more than it tells. */
+const FRESH = 3_600_000;
+
+export interface Seals {
+  get(secret: string, version: number, now: number): VersionRow | null;
+  keep(version: VersionRow, now: number): void;
+  /** Forgets a secret's versions up to and including `version`. */
+  drop(secret: string, version?: number): void;
+}
+
+export function openSeals(sql: SqlStorage, mostBytes = MOST_BYTES): Seals {
+  sql.exec(`create table if not exists seals (secret text not null, version integer not null, body text not null, bytes integer not null, read_at integer not null,
+    primary key (secret, version)) without rowid`);
+  sql.exec('create index if not exists seals_read on seals (read_at)');
+  let bytes = sql.exec<{ n: number }>('select coalesce(sum(bytes), 0) n from seals').one().n;
+  const remove = (where: string, ...params: (string | number)[]) => {
+    for (const gone of sql.exec<{ bytes: number }>(`delete from seals where ${where} returning bytes`, ...params)) bytes -= gone.bytes;
+  };
+  return {
+    get(secret, version, now) {
+      const found = sql.exec<{ body: string; read_at: number }>('select body, read_at from seals where secret = ? and version = ?', secret, version).toArray()[0];
+      if (!found) return null;
+      if (now - found.read_at > FRESH) sql.exec('update seals set read_at = ? where secret = ? and version = ?', now, secret, version);
+      return JSON.parse(found.body);
+    },
+    keep(version, now) {
+      const body = JSON.stringify(version);
+      remove('secret = ? and version = ?', version.secret_id, version.version);
+      sql.exec('insert into seals values (?, ?, ?, ?, ?)', version.secret_id, version.version, body, body.length, now);
+      bytes += body.length;
+      while (bytes > mostBytes) remove('(secret, version) in (select secret, version from seals order by read_at limit 16)');
+    },
+    drop: (secret, version = Number.MAX_SAFE_INTEGER) => remove('secret = ? and version <= ?', secret, version),
+  };
+}

@@ -1,0 +1,119 @@
+// What passes between the Worker and a gate, and what an operation is. Invariant: everything here is plain data that survives an
+// RPC; a refusal is a value, never an exception; no plaintext of a secret or a token is among it.
+import type { Action } from '../auth/actions';
+import type { Caller } from '../auth/authorize';
+import type { TokenRef } from '../auth/token';
+import type { Refusal } from '../errors';
+import type { Core } from './core';
+import type { Plan } from './commit';
+
+/** Keys that the Worker lends for one call. They neither open a value nor are they ever stored by the gate. */
+export interface LentKeys {
+  /** Authenticates rows. */
+  row: Uint8Array;
+  /** Seals what is kept for replays. */
+  answer: Uint8Array;
+}
+
+/** What the path itself names; judged before anything in the body. */
+export interface Named {
+  /** An environment, by id or slug; null for the default one. */
+  environment?: string | null;
+  /** A secret's name in that environment. */
+  name?: string;
+  /** A secret, by id. */
+  secret?: string;
+  /** A credential, by id. */
+  credential?: string;
+}
+
+export interface RequestFacts {
+  id: string;
+  ip: string;
+  user_agent: string | null;
+  reason: string | null;
+}
+
+/** One request, parsed and validated by the Worker. */
+export interface Ask {
+  org: string;
+  action: Action;
+  /** How the action is done: the name of its operation. */
+  operation: string;
+  bearer: TokenRef | 'bootstrap';
+  /** The org that the path names, or null if it names none. */
+  path_org: string | null;
+  named: Named;
+  /** What the Worker found wrong with the body, the query or the headers; refused in the contract's order. */
+  finding: Refusal | null;
+  /** The operation's input; null if there is a finding. */
+  input: unknown;
+  idempotency: { key: string; digest: string } | null;
+  /** The one-time values of the answer: JSON of where they stand in it, and of them, sealed under a key that only the bearer has. */
+  one_time: string | null;
+  /** `again`: the second half of a request that the gate answered with `more`. */
+  again: boolean;
+  keys: LentKeys | null;
+  request: RequestFacts;
+}
+
+/** `more`: the Worker has to make something first (a generated value), and then ask again under the same request id. */
+export type Outcome<T = unknown> = { ok: true; status: number; data: T; etag?: string } | { ok: false; refusal: Refusal } | { ok: 'more'; data: T };
+
+/** `closed`: its audit entry is written already, or is that of an earlier call of the same request. */
+export type ClosedOutcome = Outcome & { closed?: true };
+
+/** What is left of a budget: `limit` a minute, `remaining` now, more in `reset` seconds. */
+export interface BudgetState {
+  limit: number;
+  remaining: number;
+  reset: number;
+}
+
+export interface Reply<T = unknown> {
+  outcome: Outcome<T>;
+  budget: BudgetState | null;
+  credential: string | null;
+  /** Present where this is the kept answer of an earlier request: its sealed one-time value. */
+  replay: { one_time: string | null } | null;
+  d1_calls: number;
+}
+
+/** One request under way in the gate. */
+export interface Call<I = unknown> {
+  core: Core;
+  ask: Ask;
+  input: I;
+  caller: Caller;
+  /** What the audit entry will say of the target. */
+  subject: Subject;
+  /** Refuses if the caller or the rules have changed since it was admitted. */
+  recheck(): Refusal | null;
+}
+
+export interface Subject {
+  resource: string | null;
+  environment: string | null;
+  version: number | null;
+  prefix?: string;
+  /** Why, where the body says so. */
+  reason?: string;
+}
+
+/** Something that a caller can do: a read answers an outcome, a change a plan, made while its rows are locked. */
+export interface Operation<I = never> {
+  /** True where the action concerns the caller alone, and so needs no scope. */
+  exempt?(call: Call<I>): boolean;
+  /** 403 for what only the body names. Judged before a kept answer is replayed, too. */
+  authorize?(call: Call<I>): Refusal | null;
+  read?(call: Call<I>): ClosedOutcome | Promise<ClosedOutcome>;
+  change?: {
+    /** What must stand still meanwhile: ids of rows, and names that are to be unique. */
+    locks(call: Call<I>): string[];
+    /** What has to be fetched before the plan can be made. */
+    before?(call: Call<I>): Promise<unknown>;
+    plan(call: Call<I>, now: number, fetched: unknown): Plan | Refusal | { more: unknown };
+  };
+}
+
+export const isRefusal = (value: object): value is Refusal => 'code' in value;

@@ -1,0 +1,125 @@
+// What a gate does by itself, in time, in bounded batches: settles what is in doubt, closes minutes of the rate limit, moves audit
+// segments to D1, clears away what has ended. Invariant: each task may be cut off anywhere and simply runs again.
+import { gzip } from '../crypto/gzip';
+import { toBase64, utf8 } from '../crypto/bytes';
+import { auditSegments } from '../db/schema';
+import { WINDOW } from './budget';
+import type { Entry } from './chain';
+import { settle, sqlite } from './commit';
+import type { Core } from './core';
+import type { Task } from './due';
+import { DAY, REMEMBERED } from './rows';
+
+/** Entries of a closed segment. */
+export const SEGMENT = 1000;
+const BATCH = 200;
+/** How long audit segments are kept. */
+export const RETENTION = 400 * DAY;
+
+/** Each task answers when it wants to run next, or null. */
+const tasks: Record<Task, (core: Core, org: string, now: number) => Promise<number | null> | number | null> = {
+  settle: async (core, org, now) => ((await settle(core, org)) ? null : now + 5000),
+  minutes: (core, _org, now) => core.storage.transactionSync(() => core.budget.flush(now)),
+  segments: moveSegments,
+  replays: (core, _org, now) => {
+    const next = core.replays.sweep(now, 1000);
+    return next === null ? null : Math.max(next, now + 60_000);
+  },
+  rows: sweepRows,
+  retention: async (core, org, now) => {
+    const before = { sessions: now - REMEMBERED, markers: now - DAY, segments: now - RETENTION };
+    const done = await core.database.write([
+      {
+        sql: `delete from credentials where org_id = ?1 and id in (select id from credentials where org_id = ?1 and kind = 'session' and (expires_at < ?2 or revoked_at < ?2) limit 1000)`,
+        params: [org, before.sessions],
+      },
+      ...(core.marks.unsettled().length === 0
+        ? [{ sql: 'delete from commits where id in (select id from commits where org_id = ? and created_at < ? limit 5000)', params: [org, before.markers] }]
+        : []),
+      { sql: 'delete from audit_segments where org_id = ? and last_at < ?', params: [org, before.segments] },
+    ]);
+    return done.end === 'done' ? now + DAY : now + 60_000;
+  },
+  end: async (core, org, now) => {
+    const rest = ['secret_versions', 'secrets', 'credentials', 'members', 'environments', 'audit_segments', 'commits'];
+    for (const table of rest) {
+      const left = await core.database.all<{ one: number }>({ sql: `select 1 one from ${table} where org_id = ? limit 1`, params: [org] });
+      if (left.length === 0) continue;
+      await core.database.write([{ sql: `delete from ${table} where rowid in (select rowid from ${table} where org_id = ? limit 500)`, params: [org] }]);
+      return now + 1000;
+    }
+    // The gate keeps its rows and its tombstone: its tokens stay refused as revoked.
+    return null;
+  },
+};
+
+/** Runs what is due. Never throws: a task that fails is tried again a minute later. */
+export async function work(core: Core, org: string, now = core.now()): Promise<void> {
+  for (const task of core.due.now(now)) {
+    try {
+      core.due.done(task, await tasks[task](core, org, core.now()));
+    } catch (error) {
+      console.error(JSON.stringify({ level: 'error', event: 'task_failed', org, task, why: error instanceof Error ? error.message.slice(0, 200) : 'unknown' }));
+      core.due.done(task, now + WINDOW);
+    }
+  }
+  core.due.arm();
+}
+
+/** Moves closed segments to D1, oldest first. The last minute stays: the rate budgets are read from it. */
+async function moveSegments(core: Core, org: string, now: number): Promise<number | null> {
+  const first = core.chain.oldest();
+  const entries = core.chain.from(first, SEGMENT);
+  if (entries.length < SEGMENT) return null;
+  const last = entries[SEGMENT - 1] as Entry;
+  if (Date.parse(last.time) > now - 2 * WINDOW) return now + WINDOW;
+  const distinct = (of: (entry: Entry) => string | null) => [...new Set(entries.flatMap((entry) => of(entry) ?? []))];
+  const segment = sqlite
+    .insert(auditSegments)
+    .values({
+      org_id: org,
+      first_sequence: first,
+      last_sequence: last.sequence,
+      first_at: Date.parse((entries[0] as Entry).time),
+      last_at: Date.parse(last.time),
+      prev_hash: (entries[0] as Entry).prev_hash,
+      last_hash: last.hash,
+      actors: distinct((entry) => entry.actor.id),
+      actions: distinct((entry) => entry.action),
+      resources: distinct((entry) => entry.resource),
+      entries: toBase64(await gzip(utf8(JSON.stringify(entries)))),
+    })
+    .onConflictDoNothing()
+    .toSQL();
+  const moved = await core.database.write([segment]);
+  if (moved.end !== 'done') return now + 5000;
+  core.storage.transactionSync(() => core.chain.moved(last.sequence));
+  return now;
+}
+
+/** Clears away rows whose time is over: secrets deleted for good, credentials long ended, session tokens that D1 remembers. */
+async function sweepRows(core: Core, org: string, now: number): Promise<number | null> {
+  const { rows } = core.rows.sweepable(now, BATCH);
+  const sessions = rows.filter(({ kind, id }) => kind === 'credential' && core.rows.get('credential', id)?.kind === 'session');
+  const rest = rows.filter((row) => !sessions.includes(row));
+  const ids = (kind: string) => JSON.stringify(rest.filter((row) => row.kind === kind).map(({ id }) => id));
+  if (rest.length) {
+    const among = 'org_id = ? and id in (select value from json_each(?))';
+    const done = await core.database.write([
+      { sql: 'delete from secret_versions where org_id = ? and secret_id in (select value from json_each(?))', params: [org, ids('secret')] },
+      { sql: `delete from secrets where ${among}`, params: [org, ids('secret')] },
+      { sql: `delete from credentials where ${among}`, params: [org, ids('credential')] },
+    ]);
+    if (done.end !== 'done') return now + 5000;
+  }
+  core.storage.transactionSync(() => {
+    for (const { id } of sessions) core.rows.forget('credential', id);
+    for (const { kind, id } of rest) {
+      core.rows.bury(kind, id);
+      core.seals.drop(id);
+      core.replays.forget(id);
+    }
+  });
+  const { next } = core.rows.sweepable(now, 0);
+  return next === null ? null : Math.max(next, rows.length === BATCH ? now : now + WINDOW);
+}

@@ -1,0 +1,50 @@
+// Reading a body: strictly JSON in UTF-8, at most 1 MiB counted while it is read, whatever Content-Length says.
+import { concat, fromUtf8 } from '../crypto/bytes';
+import { type Refusal, refuse } from '../errors';
+
+export const MOST_BODY = 1_048_576;
+
+/** The bytes, and either what they say or why not. `json` is undefined where there is no body. */
+export interface ReadBody {
+  bytes: Uint8Array;
+  json?: unknown;
+  refusal: Refusal | null;
+}
+
+/** Reads a body that a route takes. A route that may do without one takes an empty one as none. */
+export async function readBody(request: Request): Promise<ReadBody> {
+  const type = request.headers.get('content-type');
+  const bytes = await readBytes(request);
+  if (bytes === null) return { bytes: new Uint8Array(), refusal: refuse('PAYLOAD_TOO_LARGE') };
+  const encoding = request.headers.get('content-encoding');
+  const isJson = type !== null && /^application\/json\s*(;|$)/i.test(type.trim());
+  if (encoding !== null && encoding.toLowerCase() !== 'identity') return { bytes, refusal: refuse('UNSUPPORTED_MEDIA_TYPE') };
+  if (bytes.length === 0) return { bytes, refusal: null };
+  if (!isJson) return { bytes, refusal: refuse('UNSUPPORTED_MEDIA_TYPE') };
+  const text = fromUtf8(bytes);
+  if (text === null) return { bytes, refusal: refuse('MALFORMED_JSON') };
+  try {
+    return { bytes, json: JSON.parse(text), refusal: null };
+  } catch {
+    return { bytes, refusal: refuse('MALFORMED_JSON') };
+  }
+}
+
+/** All bytes of a body, or null if there are too many; what is too much is read past, not kept, so that the answer gets through. */
+async function readBytes(request: Request): Promise<Uint8Array | null> {
+  if (!request.body) return new Uint8Array();
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  const reader = request.body.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    size += value.length;
+    if (size > 4 * MOST_BODY) {
+      await reader.cancel().catch(() => {});
+      break;
+    }
+    if (size <= MOST_BODY) parts.push(value);
+  }
+  return size > MOST_BODY ? null : concat(...parts);
+}

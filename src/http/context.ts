@@ -1,0 +1,50 @@
+// What a handler has at hand for one request. Services take this, never Hono's context.
+import type { DeploymentKeys, Keyring, OrgKeys, WrappedKey } from '../crypto/keyring';
+import { toCursor } from '../db/page';
+import type { Env, Settings } from '../env';
+import type { Outcome, RequestFacts } from '../gate/types';
+
+export interface Context {
+  env: Env;
+  settings: Settings;
+  /** Origin under which this deployment is known. */
+  base: string;
+  request: RequestFacts;
+  deployment: DeploymentKeys;
+  keyring: Keyring;
+  /** The org that is asked, and its keys; for what asks no org, an empty id. */
+  org: string;
+  keys: OrgKeys | null;
+  /** The wrapped key of an org that is being founded. */
+  wrapped: WrappedKey | null;
+  /** The ETag that the gate gave. */
+  etag: string | null;
+  /** The operation asks its gate for a further part under the same request. */
+  further(input: unknown): Promise<Outcome>;
+  trace: Trace;
+  defer(work: Promise<unknown>): void;
+}
+
+/** What the log line of a request says besides the request itself. */
+export interface Trace {
+  route: string;
+  org: string | null;
+  credential: string | null;
+  gate_calls: number;
+  gate_ms: number;
+  d1_calls: number;
+  code: string | null;
+}
+
+/** The org's keys; every handler that prepares or renders for an org has them. */
+export function keysOf(context: Context): OrgKeys {
+  if (!context.keys) throw new Error('a route without an org asked for its keys');
+  return context.keys;
+}
+
+/** A page of a list, with the cursor of the next. */
+export const pageOf = (context: Context, list: string, slice: { items: unknown[]; next: string | null }) => ({
+  data: slice.items,
+  next_cursor: slice.next === null ? null : toCursor(context.deployment.cursor, context.org, list, slice.next),
+  has_more: slice.next !== null,
+});

@@ -1,0 +1,31 @@
+// Calling a gate: over a fresh stub, repeated once where the platform says that this may help. A repeat is harmless: a change is
+// known by its request id.
+import type { Env } from '../env';
+import { ApiError, refuse } from '../errors';
+import type { Ask, Reply } from '../gate/types';
+import type { Trace } from './context';
+
+export async function callGate(env: Env, ask: Ask, trace: Trace, defer: (work: Promise<unknown>) => void, locationHint?: DurableObjectLocationHint): Promise<Reply> {
+  for (let attempt = 0; ; attempt++) {
+    const started = Date.now();
+    try {
+      trace.gate_calls++;
+      const stub = env.GATE.get(env.GATE.idFromName(ask.org), locationHint ? { locationHint } : {});
+      const answer = stub.call(ask) as unknown as Promise<Reply>;
+      // If whoever asked goes away, the gate is still heard out.
+      defer(answer.catch(() => {}));
+      const reply = await answer;
+      trace.d1_calls += reply.d1_calls;
+      return reply;
+    } catch (error) {
+      const { overloaded, retryable } = error as { overloaded?: boolean; retryable?: boolean };
+      if (overloaded) throw new ApiError(refuse('OVERLOADED', { retry_after: 2 }));
+      if (!retryable || attempt > 0) {
+        console.error(JSON.stringify({ level: 'error', event: 'gate_unreachable', request_id: ask.request.id, why: error instanceof Error ? error.message.slice(0, 200) : 'unknown' }));
+        throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
+      }
+    } finally {
+      trace.gate_ms += Date.now() - started;
+    }
+  }
+}

@@ -1,0 +1,332 @@
+// One request, from HTTP to the gate and back: who asks (by the token alone, no I/O), what they ask (parsed, validated, sealed), one
+// call of the gate, and the answer. Invariant: nothing is refused here that the gate has to audit or count; what is found wrong goes
+// along as a finding, and the gate refuses it in the contract's order.
+import type { z } from '@hono/zod-openapi';
+import { needOf } from '../auth/actions';
+import { clientOf } from '../auth/addresses';
+import { type ReadToken, readToken, type TokenRef } from '../auth/token';
+import { fromUtf8, tuple, utf8 } from '../crypto/bytes';
+import { equalSecret, hkdf, hmacHex } from '../crypto/digest';
+import { open, seal } from '../crypto/envelope';
+import { keyringOf } from '../crypto/keyring';
+import { idBytes, newId } from '../db/ids';
+import { fromCursor } from '../db/page';
+import type { Env, Settings } from '../env';
+import { ApiError, catalogue, errorBody, invalid, type Refusal, refuse } from '../errors';
+import type { Ask, BudgetState, Reply, RequestFacts } from '../gate/types';
+import { type ReadBody, readBody } from './body';
+import type { Context, Trace } from './context';
+import { callGate } from './gate-call';
+import type { Input, Prepared, Route } from './route';
+
+/** What every request is handled with. */
+export interface Incoming {
+  request: Request;
+  env: Env;
+  settings: Settings;
+  base: string;
+  facts: RequestFacts;
+  trace: Trace;
+  params: Record<string, string>;
+  defer(work: Promise<unknown>): void;
+}
+
+export async function handle(route: Route, incoming: Incoming): Promise<Response> {
+  const { request, env, settings, base, facts, trace } = incoming;
+  const refused = (refusal: Refusal, budget: BudgetState | null = null) => errorResponse(refusal, base, trace, budget);
+
+  // Who asks.
+  const keyring = keyringOf(env.DB, settings.masterKeys);
+  const bearer = bearerOf(request);
+  const token = bearer === null ? null : readToken(bearer);
+  const deployment = token ? await keyring.deployment(token.org) : null;
+  const genuine = token && deployment && token.isGenuine(deployment.tokenTag) ? token : null;
+  const byBootstrap = !genuine && isBootstrap(route) && bearer !== null && equalSecret(settings.bootstrapToken, bearer);
+  if (!genuine && !byBootstrap) {
+    if (!isBootstrap(route)) return refused(refuse('UNAUTHENTICATED'));
+    const wait = await env.THROTTLE.getByName(clientOf(facts.ip)).refused();
+    return refused(wait ? refuse('RATE_LIMITED', { retry_after: wait }) : refuse('UNAUTHENTICATED'));
+  }
+
+  // What they ask.
+  const body: ReadBody = request.method === 'GET' || request.method === 'HEAD' ? { bytes: new Uint8Array(), refusal: null } : await readBody(request);
+  const { input, finding: found } = validate(route, incoming, body);
+  const pathOrg = incoming.params.org_id ?? null;
+  const deploymentKeys = deployment ?? (await keyring.deployment());
+  let finding = body.refusal && catalogue[body.refusal.code].status !== 400 ? body.refusal : (headerFinding(request) ?? body.refusal ?? found);
+  const context: Context = {
+    env,
+    settings,
+    base,
+    request: facts,
+    deployment: deploymentKeys,
+    keyring,
+    org: '',
+    keys: null,
+    wrapped: null,
+    etag: null,
+    further: () => Promise.reject(new Error('not asked yet')),
+    trace,
+    defer: incoming.defer,
+  };
+  if (byBootstrap && route.deployment) return finding ? refused(finding) : rendered(await route.deployment(input, context), 200, null);
+
+  // Whose gate is asked.
+  const idempotencyKey = request.method === 'POST' ? idempotencyKeyOf(request) : null;
+  const cursor = (input.query as { cursor?: string } | undefined)?.cursor;
+  if (genuine) {
+    context.org = genuine.org;
+    context.keys = await keyring.org(genuine.org);
+  } else if (pathOrg === null) {
+    const proposed = newId('org');
+    const key = idempotencyKey ? hmacHex(deploymentKeys.digest, tuple('found', idempotencyKey)) : null;
+    context.org = key ? await env.GATE.getByName('deployment').reserve(key, proposed) : proposed;
+    context.keys = context.org === proposed ? null : await keyring.org(context.org);
+    if (!context.keys) {
+      const made = keyring.create(context.org);
+      context.keys = made.keys;
+      context.wrapped = made.wrapped;
+    }
+  } else {
+    context.org = pathOrg;
+    context.keys = idBytes('org', pathOrg) ? await keyring.org(pathOrg) : null;
+    if (!context.keys) return refused(refuse('NOT_FOUND'));
+  }
+  const keys = context.keys;
+  trace.org = context.org;
+  if (cursor !== undefined && !finding) {
+    const position = fromCursor(deploymentKeys.cursor, context.org, listOf(route, incoming.params), cursor);
+    if (position === null) finding = refuse('INVALID_CURSOR');
+    else (input.query as { cursor?: string }).cursor = position;
+  }
+
+  // What the gate needs to know of it.
+  let prepared: Prepared = { input: null };
+  if (!finding && keys) {
+    try {
+      prepared = route.prepare?.(input, context) ?? { input: {} };
+    } catch (error) {
+      // What a schema cannot say is found here.
+      if (!(error instanceof ApiError)) throw error;
+      finding = error.refusal;
+    }
+  }
+  const url = new URL(request.url);
+  const owner = [context.org, idempotencyKey ?? facts.id];
+  const ask: Ask = {
+    org: context.org,
+    action: route.action,
+    operation: route.operation ?? route.action,
+    bearer: genuine ? refOf(genuine) : 'bootstrap',
+    path_org: genuine ? pathOrg : null,
+    named: namedOf(route, input),
+    finding,
+    input: finding ? null : prepared.input,
+    idempotency:
+      idempotencyKey && keys
+        ? {
+            key: idempotencyKey,
+            digest: hmacHex(
+              genuine ? keys.digest : deploymentKeys.digest,
+              tuple(request.method, url.pathname, url.search, request.headers.get('if-match') ?? '', request.headers.get('approval-id') ?? '', body.bytes),
+            ),
+          }
+        : null,
+    one_time: sealOnce(bearer as string, owner, prepared.once),
+    again: false,
+    keys: keys && { row: keys.row, answer: keys.answer },
+    request: facts,
+  };
+  const hint = (input.body as { location_hint?: DurableObjectLocationHint } | undefined)?.location_hint;
+  const gate = async (what: Ask): Promise<Reply> => {
+    const reply = await callGate(env, what, trace, incoming.defer, hint);
+    trace.credential = reply.credential;
+    return reply;
+  };
+  let reply = await gate(ask);
+  const { budget } = reply;
+  if (reply.outcome.ok === 'more' && route.more) {
+    prepared = await route.more(reply.outcome.data as never, input, context);
+    reply = await gate({ ...ask, input: prepared.input, one_time: sealOnce(bearer as string, owner, prepared.once), again: true });
+  }
+  context.further = async (more) => (await gate({ ...ask, input: more, again: true })).outcome;
+
+  // The answer.
+  const { outcome } = reply;
+  const headers: Record<string, string> = reply.replay ? { 'Idempotency-Replayed': 'true' } : {};
+  if (outcome.ok !== true) return refused(outcome.ok === false ? outcome.refusal : refuse('INTERNAL'), budget);
+  if (outcome.etag) headers.ETag = outcome.etag;
+  context.etag = outcome.etag ?? null;
+  const once = reply.replay ? openOnce(bearer as string, owner, reply.replay.one_time) : prepared.once;
+  if (route.render && outcome.status === 200 && !reply.replay) {
+    const shown = await route.render(outcome.data as never, input, context);
+    return rendered(shown, outcome.status, budget, headers);
+  }
+  return rendered({ json: outcome.data === null ? undefined : withOnce(outcome.data, once) }, outcome.status, budget, headers);
+}
+
+const isBootstrap = (route: Route) => needOf(route.action).kinds.includes('system');
+const refOf = ({ kind, org, hash }: ReadToken): TokenRef => ({ kind, org, hash });
+const listOf = (route: Route, params: Record<string, string>) => [route.path, params.id ?? ''].join(' ').trim();
+
+function namedOf(route: Route, input: Input) {
+  try {
+    return route.named?.(input) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/** The token of an Authorization header (RFC 6750 §2.1), or null. */
+function bearerOf(request: Request): string | null {
+  return /^Bearer +([\x21-\x7e]{1,1024}) *$/i.exec(request.headers.get('authorization') ?? '')?.[1] ?? null;
+}
+
+/** The Idempotency-Key, bare or as a quoted structured-field string (RFC 8941 §3.3.3); null if there is none, or it is refused. */
+function idempotencyKeyOf(request: Request): string | null {
+  const header = request.headers.get('idempotency-key');
+  if (header === null) return null;
+  const quoted = /^"((?:[\x20-\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/.exec(header)?.[1];
+  const key = quoted === undefined ? header : quoted.replace(/\\(["\\])/g, '$1');
+  return /^[\x20-\x7e]{1,255}$/.test(key) ? key : null;
+}
+
+function headerFinding(request: Request): Refusal | null {
+  if (request.method === 'POST' && request.headers.has('idempotency-key') && idempotencyKeyOf(request) === null)
+    return invalid('Idempotency-Key', 'must be 1 to 255 printable ASCII characters, bare or as a quoted string');
+  const reason = request.headers.get('x-access-reason');
+  if (reason !== null && !isReason(reason)) return invalid('X-Access-Reason', 'must be 1 to 256 printable characters');
+  return null;
+}
+
+/** A header's text: HTTP carries bytes, so UTF-8 in it arrives as Latin-1. */
+export function reasonOf(request: Request): string | null {
+  const reason = request.headers.get('x-access-reason');
+  return reason !== null && isReason(reason) ? decodeHeader(reason) : null;
+}
+
+const decodeHeader = (header: string): string => {
+  const isBytes = [...header].every((char) => char.charCodeAt(0) < 256);
+  return (isBytes && fromUtf8(Uint8Array.from(header, (char) => char.charCodeAt(0)))) || header;
+};
+
+const isReason = (header: string) => {
+  const reason = decodeHeader(header);
+  return reason.length > 0 && [...reason].length <= 256 && !/[\p{Cc}\p{Cs}]/u.test(reason);
+};
+
+/** Validates query and body against the route's schemas. */
+function validate(route: Route, { request, params }: Incoming, body: ReadBody): { input: Input; finding: Refusal | null } {
+  const url = new URL(request.url);
+  const given = [...url.searchParams];
+  const details: { path: string; message: string }[] = [];
+  const repeated = given.find(([name], at) => given.findIndex(([other]) => other === name) < at);
+  if (repeated) details.push({ path: repeated[0], message: 'must not be repeated' });
+
+  const query: Record<string, string> = Object.create(null);
+  for (const [name, value] of given) query[name] = value;
+  let parsedQuery: unknown = {};
+  if (route.query) {
+    const parsed = route.query.safeParse({ ...query });
+    if (parsed.success) parsedQuery = parsed.data;
+    else details.push(...detailsOf(parsed.error));
+  } else for (const name of Object.keys(query)) details.push({ path: name, message: 'is not a parameter of this request' });
+
+  let parsedBody: unknown;
+  const absent = body.json === undefined && body.bytes.length === 0;
+  if (route.body) {
+    if (absent && !route.body.optional) return { input: blank(params, request), finding: refuse('MALFORMED_JSON', { message: 'A JSON body is required.' }) };
+    const parsed = route.body.schema.safeParse(absent ? {} : body.json);
+    if (parsed.success) parsedBody = parsed.data;
+    else details.push(...detailsOf(parsed.error));
+  } else if (!absent && body.json !== undefined && JSON.stringify(body.json) !== '{}') details.push({ path: '', message: 'this request takes no body' });
+
+  const input: Input = { ...blank(params, request), query: parsedQuery, body: parsedBody };
+  return { input, finding: details.length ? refuse('VALIDATION_FAILED', { details: details.slice(0, 100) }) : null };
+}
+
+const blank = (params: Record<string, string>, request: Request): Input => ({
+  params,
+  query: {},
+  body: undefined,
+  if_match: request.headers.get('if-match'),
+  if_none_match: request.headers.get('if-none-match'),
+});
+
+/** Names what is wrong by path; never quotes what was given. */
+const detailsOf = (error: z.ZodError) =>
+  error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => ({ path: [...issue.path, key].join('.').slice(0, 200), message: 'is not a known field' }))
+      : [{ path: issue.path.join('.').slice(0, 200), message: issue.message }],
+  );
+
+// ---------------------------------------------------------------- one-time values
+
+/** A key that only who holds the token can make: the service stores neither the token nor this. */
+const bearerKey = (bearer: string) => hkdf(utf8(bearer), new Uint8Array(), 'svc/v1/key/bearer');
+
+function sealOnce(bearer: string, owner: string[], once: Record<string, string> | undefined): string | null {
+  if (!once) return null;
+  return JSON.stringify({ paths: Object.keys(once), sealed: seal(bearerKey(bearer), 'one-time value', owner, utf8(JSON.stringify(once))) });
+}
+
+/** One-time values of a kept answer: theirs who made the call, null for anyone else. */
+function openOnce(bearer: string, owner: string[], kept: string | null): Record<string, string | null> | undefined {
+  if (kept === null) return undefined;
+  const { paths, sealed } = JSON.parse(kept) as { paths: string[]; sealed?: string };
+  const opened = sealed === undefined ? null : open(bearerKey(bearer), 'one-time value', owner, sealed);
+  return opened ? JSON.parse(fromUtf8(opened) ?? '{}') : Object.fromEntries(paths.map((path) => [path, null]));
+}
+
+/** Puts one-time values at their places ("api_key.token") in an answer. */
+function withOnce(data: unknown, once: Record<string, string | null> | undefined): unknown {
+  if (!once) return data;
+  const whole = structuredClone(data) as Record<string, unknown>;
+  for (const [path, value] of Object.entries(once)) {
+    const parts = path.split('.');
+    let at = whole;
+    for (const part of parts.slice(0, -1)) at = at[part] as Record<string, unknown>;
+    at[parts.at(-1) as string] = value;
+  }
+  return whole;
+}
+
+// ---------------------------------------------------------------- responses
+
+export function errorResponse(refusal: Refusal, base: string, trace: Trace, budget: BudgetState | null = null, headers: Record<string, string> = {}): Response {
+  const { status } = catalogue[refusal.code];
+  trace.code = refusal.code;
+  return Response.json(errorBody(refusal, base), {
+    status,
+    headers: {
+      ...budgetHeaders(budget),
+      ...(status === 401 && { 'WWW-Authenticate': 'Bearer' }),
+      ...(refusal.retry_after !== undefined && { 'Retry-After': String(refusal.retry_after) }),
+      ...headers,
+    },
+  });
+}
+
+function rendered(shown: { json: unknown; headers?: Record<string, string> } | Response, status: number, budget: BudgetState | null, headers: Record<string, string> = {}): Response {
+  const all = { ...budgetHeaders(budget), ...headers };
+  if (shown instanceof Response) {
+    for (const [name, value] of Object.entries(all)) shown.headers.set(name, value);
+    return shown;
+  }
+  if (shown.json === undefined || shown.json === null) return new Response(null, { status, headers: all });
+  return Response.json(shown.json, { status, headers: { ...all, ...shown.headers } });
+}
+
+/** draft-ietf-httpapi-ratelimit-headers, and the older headers that many clients read. */
+const budgetHeaders = (budget: BudgetState | null): Record<string, string> =>
+  budget
+    ? {
+        'RateLimit-Policy': `"credential";q=${budget.limit};w=60`,
+        RateLimit: `"credential";r=${budget.remaining};t=${budget.reset}`,
+        'X-RateLimit-Limit': String(budget.limit),
+        'X-RateLimit-Remaining': String(budget.remaining),
+        'X-RateLimit-Reset': String(Math.ceil(Date.now() / 1000) + budget.reset),
+      }
+    : {};
+

@@ -1,0 +1,62 @@
+// Routes: one declaration says what a route is (method, path, action), what it takes (zod), what it gives and can refuse (OpenAPI),
+// and how the Worker prepares the request for the gate and renders its answer. Invariant: a route cannot exist without an action.
+import type { z } from '@hono/zod-openapi';
+import type { Action } from '../auth/actions';
+import type { Code } from '../errors';
+import type { Named } from '../gate/types';
+import type { Context } from './context';
+
+export type Method = 'get' | 'post' | 'patch' | 'delete';
+
+/** A validated request. */
+export interface Input<Q = unknown, B = unknown> {
+  params: Record<string, string>;
+  query: Q;
+  body: B;
+  if_match: string | null;
+  if_none_match: string | null;
+}
+
+/** What the gate is asked, and the one-time values of the answer by their place in it ("api_key.token"). */
+export interface Prepared {
+  input: unknown;
+  once?: Record<string, string>;
+}
+
+/** What is answered: JSON, or a body of its own. */
+export type Rendered = { json: unknown; headers?: Record<string, string> } | Response;
+
+export interface Route<Q extends z.ZodType = z.ZodType, B extends z.ZodType = z.ZodType> {
+  method: Method;
+  /** As OpenAPI spells it, below /api/v1. */
+  path: string;
+  action: Action;
+  tag: string;
+  summary: string;
+  description?: string;
+  query?: Q;
+  /** The body, if the route takes one; `optional` allows none. */
+  body?: { schema: B; optional?: boolean };
+  conditional?: ('if-match' | 'if-none-match')[];
+  /** What each success looks like; null for no body. */
+  answers: Record<number, z.ZodType | null>;
+  /** Further forms of the first success. */
+  alsoAs?: string[];
+  /** Refusals beyond those that every route can give. */
+  refusals?: Code[];
+  /** What the path and query name, for the gate to judge before the body. */
+  named?(input: Pick<Input<z.output<Q>>, 'params' | 'query'>): Named;
+  /** Turns a valid request into the operation's input: the place where values are sealed and tokens made. */
+  prepare?(input: Input<z.output<Q>, z.output<B>>, context: Context): Prepared;
+  /** Makes what the gate had no means to make, when it asks for it. */
+  more?(asked: never, input: Input<z.output<Q>, z.output<B>>, context: Context): Promise<Prepared>;
+  /** Turns the gate's data into what is shown: the place where values are opened. */
+  render?(data: never, input: Input<z.output<Q>, z.output<B>>, context: Context): Rendered | Promise<Rendered>;
+  /** For calls with the bootstrap token that no org's gate answers. */
+  deployment?(input: Input<z.output<Q>, z.output<B>>, context: Context): Promise<Rendered>;
+  /** The action's operation, where it has another name: one action may be done in several ways. */
+  operation?: string;
+}
+
+/** Declares a route; the types of its parts follow from its schemas. */
+export const route = <Q extends z.ZodType, B extends z.ZodType>(declaration: Route<Q, B>): Route => declaration as unknown as Route;

@@ -1,0 +1,71 @@
+// Shapes that several resources share on the wire: times, names, pages. ISO strings and wire spelling exist in `wire.ts` files alone.
+import { z } from '@hono/zod-openapi';
+import { isRange } from '../auth/addresses';
+import { isPattern } from '../auth/globs';
+import { allScopes } from '../auth/scopes';
+
+/** ISO 8601 UTC with milliseconds. */
+export const iso = (time: number): string => new Date(time).toISOString();
+export const isoOrNull = (time: number | null): string | null => (time === null ? null : iso(time));
+
+export const Time = z.string().openapi({ format: 'date-time', example: '2026-11-21T12:00:00.000Z' });
+
+/** Text that is well-formed Unicode without control characters. */
+export const text = (most: number) =>
+  z
+    .string()
+    .min(1)
+    .max(most)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+    .refine((value) => value.isWellFormed() && !/[\u0000-\u001f\u007f]/.test(value), 'must be well-formed text without control characters');
+
+export const Name = text(255);
+/** An environment, by id or slug. */
+export const EnvironmentRef = z.string().min(1).max(255).openapi({ example: 'production' });
+
+const distinct = (list: readonly string[]) => new Set(list).size === list.length;
+
+export const Scopes = z
+  .array(z.string().refine((scope) => allScopes.includes(scope), 'is not a scope'))
+  .min(1)
+  .max(100)
+  .refine(distinct, 'must not repeat')
+  .openapi({ example: ['secrets:read'] });
+export const Environments = z.array(EnvironmentRef).min(1).max(100).refine(distinct, 'must not repeat');
+export const Patterns = z
+  .array(z.string().refine(isPattern, 'must be a pattern of letters, digits, . _ / - * ? of at most 256 bytes and five *'))
+  .min(1)
+  .max(100)
+  .refine(distinct, 'must not repeat')
+  .openapi({ example: ['app/*'] });
+export const Addresses = z
+  .array(z.string().refine(isRange, 'must be an IPv4 or IPv6 address or range'))
+  .min(1)
+  .max(20)
+  .openapi({ example: ['203.0.113.0/24'] });
+
+/** A time to come, in ISO 8601 with an offset; milliseconds on the inside. */
+export const FutureTime = z.iso
+  .datetime({ offset: true })
+  .transform((value) => Date.parse(value))
+  .refine((time) => time > Date.now() && time < 253402300800000, 'must lie in the future')
+  .openapi({ type: 'string', format: 'date-time', example: '2027-11-21T12:00:00.000Z' });
+
+const whole = (least: number, most: number) =>
+  z
+    .string()
+    .regex(/^\d{1,9}$/, 'must be a whole number')
+    .transform(Number)
+    .refine((value) => value >= least && value <= most, `must be from ${least} to ${most}`)
+    .openapi({ type: 'integer', minimum: least, maximum: most });
+
+/** A whole number in a query. */
+export const QueryInteger = whole;
+
+export const pageQuery = {
+  limit: whole(1, 100).optional().openapi({ description: 'Items on a page, 50 unless told otherwise.' }),
+  cursor: z.string().max(1000).optional().openapi({ description: 'next_cursor of the page before.' }),
+};
+
+export const pageOf = <T extends z.ZodType>(item: T, name: string) =>
+  z.object({ data: z.array(item), next_cursor: z.string().nullable(), has_more: z.boolean() }).openapi(name);

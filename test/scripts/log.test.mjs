@@ -1,0 +1,51 @@
+// What a running service prints.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { lineReader } from '../../scripts/log.mjs';
+
+const entry = {
+  level: 'info',
+  time: '2026-01-02T03:04:05.678Z',
+  request_id: 'req_1',
+  method: 'GET',
+  route: '/api/v1/orgs/{org_id}',
+  status: 200,
+  ms: 3.14,
+};
+const read = (lines, colour = false) => lines.map(lineReader(colour)).filter((line) => line !== undefined);
+
+describe('the log', () => {
+  it('has one aligned line a request, also for those that are logged as errors', () => {
+    const [a, b] = read([
+      JSON.stringify({ ...entry, credential: 'key_1' }),
+      `✘ [ERROR] ${JSON.stringify({ ...entry, method: 'DELETE', status: 500, code: 'INTERNAL' })}`,
+    ]);
+    assert.match(a, /^\d\d:\d\d:\d\d 200 GET {4}\/api\/v1\/orgs\/\{org_id\} +3\.1 ms .*key_1 req_1$/);
+    assert.match(b, /^\d\d:\d\d:\d\d 500 DELETE .*INTERNAL req_1$/);
+    assert.equal(a.indexOf('/api'), b.indexOf('/api'));
+    assert.equal(a.indexOf(' ms'), b.indexOf(' ms'));
+  });
+
+  it('has colour where asked alone, and no other way to drive a terminal', () => {
+    const hostile = JSON.stringify({ ...entry, route: '/\x1b[2J\u0007\u202e' });
+    assert.ok(read([hostile], true)[0].includes('\x1b[32m200\x1b[0m'));
+    assert.doesNotMatch(read([hostile, 'plain \x1b[2J\x07']).join(''), /\p{Cc}|\u202e/u);
+  });
+
+  it('passes on other lines as they are, without the chatter of wrangler', () => {
+    const chatter = [
+      '[wrangler:info] GET / 200 OK (3ms)',
+      '',
+      '⎔ Reloading local server...',
+      'Your Worker has access to the following bindings:',
+      '',
+    ];
+    assert.deepEqual(read(['', 'one', '', '', '{"not":"a request"}', ...chatter, 'two', '    at Object.fetch (src/index.ts:1:1)']), [
+      'one',
+      '',
+      '{"not":"a request"}',
+      'two',
+      '    at Object.fetch (src/index.ts:1:1)',
+    ]);
+  });
+});

@@ -1,0 +1,58 @@
+// Whose a state directory is, and what it holds.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, describe, it } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { claimState, inspectState, knownMigrations } from '../../scripts/state.mjs';
+
+const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'state-'));
+after(() => fs.rmSync(dir, { recursive: true, force: true }));
+
+const claimElsewhere = (of) => {
+  const module = pathToFileURL(path.resolve(import.meta.dirname, '../../scripts/state.mjs')).href;
+  const code = `console.log((await import('${module}')).claimState(${JSON.stringify(of)}) ?? 'mine')`;
+  return spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8' }).stdout.trim();
+};
+
+describe('the state', () => {
+  it('is made on demand and belongs to one process at a time, for as long as that lives', () => {
+    const of = path.join(dir, 'deep', 'down');
+    assert.equal(claimElsewhere(of), 'mine');
+    assert.equal(claimState(of), undefined);
+    assert.match(claimElsewhere(of), /^STATE_DIR is in use by another npm start: stop /);
+  });
+
+  it('is refused where it is no directory', () => {
+    const file = path.join(dir, 'file');
+    fs.writeFileSync(file, '');
+    for (const of of [file, path.join(file, 'below')]) assert.match(claimState(of), /^STATE_DIR is not a directory .*: set it/);
+  });
+
+  it('tells its migrations and whether it holds a vault', () => {
+    const of = path.join(dir, 'vault');
+    assert.deepEqual(inspectState(of), { applied: new Set(), hasVault: false });
+    const folder = path.join(of, 'v3', 'd1', 'miniflare-D1DatabaseObject');
+    fs.mkdirSync(folder, { recursive: true });
+    fs.writeFileSync(path.join(folder, 'metadata.sqlite'), 'not looked at');
+    const db = new DatabaseSync(path.join(folder, 'abc.sqlite'));
+    db.exec(
+      "PRAGMA journal_mode = WAL; CREATE TABLE d1_migrations (name TEXT); INSERT INTO d1_migrations VALUES ('0000_a.sql'), ('0001_b.sql'); CREATE TABLE deployment_keys (id TEXT)",
+    );
+    assert.deepEqual(inspectState(of), { applied: new Set(['0000_a.sql', '0001_b.sql']), hasVault: false });
+    db.exec("INSERT INTO deployment_keys VALUES ('k1')");
+    db.close();
+    assert.equal(inspectState(of).hasVault, true);
+  });
+
+  it('knows the migrations of this checkout by their files', () => {
+    const folder = path.join(dir, 'migrations');
+    fs.mkdirSync(path.join(folder, 'meta'), { recursive: true });
+    for (const name of ['0000_a.sql', 'README.md']) fs.writeFileSync(path.join(folder, name), '');
+    assert.deepEqual(knownMigrations(folder), ['0000_a.sql']);
+    assert.deepEqual(knownMigrations(path.join(dir, 'none')), []);
+  });
+});
