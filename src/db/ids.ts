@@ -4,7 +4,7 @@ import { concat, fromBase62, randomBytes, toBase62 } from '../crypto/bytes';
 
 export type Prefix = 'org' | 'env' | 'mem' | 'key' | 'tok' | 'sec' | 'ver' | 'aud' | 'req';
 
-let last = { time: 0, random: new Uint8Array(10) };
+let last: { time: number; random: Uint8Array } = { time: 0, random: new Uint8Array(10) };
 
 /** A new id. Within one isolate later ids sort after earlier ones, also within a millisecond. */
 export function newId(prefix: Prefix, now = Date.now()): string {

@@ -30,6 +30,8 @@ export async function answer(shared: Core, operations: Record<string, Operation>
   });
   const refused = (refusal: Refusal) => ({ ok: false, refusal }) as const;
 
+  const operation = operations[ask.operation];
+  if (!operation) throw new Error(`no operation ${ask.operation}`);
   await settle(core, ask.org);
   if (core.chain.size() >= MOST_ENTRIES) return reply(refused(refuse('UNAVAILABLE', { retry_after: 30 })));
 
@@ -49,8 +51,6 @@ export async function answer(shared: Core, operations: Record<string, Operation>
     recheck: () => (ask.bearer === 'bootstrap' ? null : aliveStill(core, ask, call, operation)),
   };
   const draft = (): Draft => draftOf(ask, caller, call.subject);
-  const operation = operations[ask.operation];
-  if (!operation) throw new Error(`no operation ${ask.operation}`);
 
   const early = who.refusal ?? (ask.path_org !== null && ask.path_org !== ask.org ? refuse('NOT_FOUND') : null);
   let budget: BudgetState | null = null;

@@ -1,6 +1,6 @@
 // Reading the audit log over both its places: the newest entries from the gate, the rest from segments in D1, opened only where the
 // sets beside them say that a filter may match. And checking it: every hash is made anew.
-import { and, asc, desc, eq, gte, lt, lte, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gte, lt, lte, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { fromBase64, fromUtf8 } from '../../crypto/bytes';
 import { gunzip } from '../../crypto/gzip';
@@ -47,14 +47,14 @@ export async function readOn(context: Context, part: AuditPart, filter: Filter, 
   let at = Math.min(before ?? Number.MAX_SAFE_INTEGER, part.oldest);
   if (at <= 1) return { items, next: null };
 
-  const has = (column: typeof auditSegments.actors, value: string | undefined): SQL | undefined =>
+  const has = (column: SQLWrapper, value: string | undefined): SQL | undefined =>
     value === undefined ? undefined : sql`exists (select 1 from json_each(${column}) where json_each.value = ${value})`;
   const where = [
     eq(auditSegments.org_id, context.org),
     lt(auditSegments.first_sequence, at),
     has(auditSegments.actors, filter.actor),
-    has(auditSegments.actions as typeof auditSegments.actors, filter.action),
-    has(auditSegments.resources as typeof auditSegments.actors, filter.resource),
+    has(auditSegments.actions, filter.action),
+    has(auditSegments.resources, filter.resource),
     filter.from === undefined ? undefined : gte(auditSegments.last_at, filter.from),
     filter.to === undefined ? undefined : lt(auditSegments.first_at, filter.to),
   ];

@@ -1,0 +1,26 @@
+// The Worker under test: the real one, but for a D1 and a queue that tests can watch, delay and break (`faults.ts`).
+import worker from '../src/index';
+import { Gate as RealGate } from '../src/gate';
+import type { Env } from '../src/env';
+import { faulty } from './faults';
+
+export { Throttle } from '../src/throttle';
+
+export class Gate extends RealGate {
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, faulty(env));
+  }
+}
+
+const wrapped = new WeakMap<Env, Env>();
+const once = (env: Env) => {
+  const known = wrapped.get(env) ?? faulty(env);
+  wrapped.set(env, known);
+  return known;
+};
+
+export default {
+  fetch: (request, env, ctx) => worker.fetch(request, once(env), ctx),
+  queue: (batch, env) => worker.queue(batch as never, once(env)),
+  scheduled: (controller, env) => worker.scheduled(controller, once(env)),
+} satisfies ExportedHandler<Env>;

@@ -1,0 +1,21 @@
+import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
+import { defineConfig } from 'vitest/config';
+
+// The real Worker in the local runtime, its D1 wrapped so that a test can delay or fail any call (`test/main.ts`).
+export default defineConfig({
+  plugins: [
+    cloudflareTest(async () => ({
+      main: './test/main.ts',
+      wrangler: { configPath: './wrangler.toml' },
+      miniflare: {
+        bindings: {
+          MIGRATIONS: await readD1Migrations('./migrations'),
+          MASTER_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
+          BOOTSTRAP_TOKEN: 'bootstrap-token-of-the-tests-0123456789',
+          PUBLIC_URL: 'http://localhost',
+        },
+      },
+    })),
+  ],
+  test: { include: ['test/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 60_000 },
+});
