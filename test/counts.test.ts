@@ -1,0 +1,76 @@
+// How many calls a request takes: of the gate, and of D1.
+import { evictAllDurableObjects } from 'cloudflare:test';
+import { describe, expect, it } from 'vitest';
+import { faults } from './faults';
+import { type Answer, newOrg, newSecret, newSession, send, useWorld } from './world';
+
+useWorld();
+
+/** The calls that one request takes. */
+async function costOf(request: () => Promise<Answer>) {
+  Object.assign(faults, { gate: 0, d1: 0 });
+  const answer = await request();
+  return { status: answer.status, gate: faults.gate, d1: faults.d1 };
+}
+
+describe('a request takes', () => {
+  it('one gate call and no D1 to read a warm secret, by id or by name', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { name: 'A' });
+    expect(await costOf(() => o.get(`/secrets/${id}`))).toEqual({ status: 200, gate: 1, d1: 0 });
+    expect(await costOf(() => o.get('/secrets/by-name/A'))).toEqual({ status: 200, gate: 1, d1: 0 });
+  });
+
+  it('one gate call and one query to read a version that is not at hand, and none the next time', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o);
+    const { runInDurableObject } = await import('cloudflare:test');
+    const { env } = await import('cloudflare:workers');
+    const stub = (env as unknown as { GATE: DurableObjectNamespace }).GATE.getByName(o.id);
+    await runInDurableObject(stub, (gate) => (gate as unknown as { core: { seals: { drop(id: string): void } } }).core.seals.drop(id));
+    expect(await costOf(() => o.get(`/secrets/${id}`))).toEqual({ status: 200, gate: 1, d1: 1 });
+    expect(await costOf(() => o.get(`/secrets/${id}`))).toEqual({ status: 200, gate: 1, d1: 0 });
+  });
+
+  it('no more after the gate has been evicted', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o);
+    await evictAllDurableObjects();
+    const cost = await costOf(() => o.get(`/secrets/${id}`));
+    expect(cost).toEqual({ status: 200, gate: 1, d1: 0 });
+  });
+
+  it('one gate call and one query to list secrets or versions', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o);
+    expect(await costOf(() => o.get('/secrets'))).toEqual({ status: 200, gate: 1, d1: 1 });
+    expect(await costOf(() => o.get(`/secrets/${id}/versions`))).toEqual({ status: 200, gate: 1, d1: 1 });
+  });
+
+  it('one gate call and no D1 for warm bulk values, with or without a 304', async () => {
+    const o = await newOrg();
+    for (let i = 0; i < 5; i++) await newSecret(o);
+    const first = await o.get('/environments/production/values');
+    expect(await costOf(() => o.get('/environments/production/values'))).toEqual({ status: 200, gate: 1, d1: 0 });
+    const etag = first.headers.get('etag') as string;
+    expect(await costOf(() => o.get('/environments/production/values', { 'If-None-Match': etag }))).toEqual({ status: 304, gate: 1, d1: 0 });
+  });
+
+  it('one gate call and one batch to create, PATCH, rotate, mint and revoke; two calls where a value is generated', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { type: 'password' });
+    expect(await costOf(() => o.post('/secrets', { name: 'N', type: 'generic', value: 'v' }))).toEqual({ status: 201, gate: 1, d1: 1 });
+    expect(await costOf(() => o.patch(`/secrets/${id}`, { value: 'v' }))).toEqual({ status: 200, gate: 1, d1: 1 });
+    expect(await costOf(() => o.post(`/secrets/${id}/rotate`, { value: 'w' }))).toEqual({ status: 200, gate: 1, d1: 1 });
+    expect(await costOf(() => o.post(`/secrets/${id}/rotate`))).toEqual({ status: 200, gate: 2, d1: 1 });
+    expect(await costOf(() => o.post('/access-tokens', { ttlSeconds: 60 }))).toEqual({ status: 201, gate: 1, d1: 1 });
+    const token = await newSession(o);
+    expect(await costOf(() => o.del(`/access-tokens/${token.id}`))).toEqual({ status: 204, gate: 1, d1: 1 });
+  });
+
+  it('nothing at all for a junk token', async () => {
+    const o = await newOrg();
+    const junk = `${o.token.slice(0, -1)}${o.token.endsWith('a') ? 'b' : 'a'}`;
+    expect(await costOf(() => send('GET', `/api/v1/orgs/${o.id}/secrets`, { token: junk }))).toEqual({ status: 401, gate: 0, d1: 0 });
+  });
+});

@@ -1,0 +1,146 @@
+// Nothing is lost and nothing is done twice, whatever D1 and the gate's life do in between.
+import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { describe, expect, it } from 'vitest';
+import { faults, reset } from './faults';
+import { type Caller, newKey, newOrg, newSecret, newSession, useWorld } from './world';
+
+useWorld();
+
+const gateOf = (o: Caller) => (env as unknown as { GATE: DurableObjectNamespace }).GATE.getByName(o.id);
+const marksOf = (o: Caller) => runInDurableObject(gateOf(o), (_gate, state) => state.storage.sql.exec('select count(*) n from marks').one().n);
+
+describe('a change whose D1 batch fails', () => {
+  it('before it takes effect is answered 503, has done nothing, and can be repeated', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { value: 'one' });
+    let failed = false;
+    faults.fail = (kind) => (kind === 'batch' && !failed ? ((failed = true), 'before') : null);
+    const refused = await o.patch(`/secrets/${id}`, { value: 'two' });
+    expect([refused.status, refused.json.error.code, refused.json.error.retry_after]).toEqual([503, 'UNAVAILABLE', 1]);
+    expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ version: 1, value: 'one' });
+    expect((await o.patch(`/secrets/${id}`, { value: 'two' })).json.version).toBe(2);
+    expect(await marksOf(o)).toBe(0);
+  });
+
+  it('after it took effect is found to be done, and answered so', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { value: 'one' });
+    let failed = false;
+    faults.fail = (kind) => (kind === 'batch' && !failed ? ((failed = true), 'after') : null);
+    const done = await o.patch(`/secrets/${id}`, { value: 'two' });
+    expect([done.status, done.json.version]).toEqual([200, 2]);
+    expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ version: 2, value: 'two' });
+    expect((await o.patch(`/secrets/${id}`, { value: 'three' })).json.version).toBe(3);
+  });
+
+  it.each(['before', 'after'] as const)('%s it takes effect, with D1 away from then on, is settled by the next call', async (how) => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { value: 'one' });
+    const other = await newSecret(o, { value: 'other' });
+    let batches = 0;
+    faults.fail = (kind) => (kind === 'batch' && ++batches === 1 ? how : 'before');
+    const doubtful = await o.patch(`/secrets/${id}`, { value: 'two' }, { 'Idempotency-Key': 'x' });
+    expect(doubtful.status).toBe(503);
+    // What is in doubt is told neither way; everything else goes on.
+    expect((await o.get(`/secrets/${id}`)).status).toBe(503);
+    expect((await o.get(`/secrets/${other.id}`)).json.value).toBe('other');
+    reset();
+    const after = (await o.get(`/secrets/${id}`)).json;
+    expect([after.version, after.value]).toEqual(how === 'after' ? [2, 'two'] : [1, 'one']);
+    expect(await marksOf(o)).toBe(0);
+    expect((await o.patch(`/secrets/${id}`, { value: 'three' })).json.version).toBe(how === 'after' ? 3 : 2);
+    expect((await o.get('/audit-log/verify')).json).toMatchObject({ ok: true });
+  });
+
+  it('and whose gate is then evicted is settled by the gate that comes after it', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { value: 'one' });
+    let batches = 0;
+    faults.fail = (kind) => (kind === 'batch' && ++batches === 1 ? 'after' : 'before');
+    expect((await o.patch(`/secrets/${id}`, { value: 'two' })).status).toBe(503);
+    reset();
+    await evictDurableObject(gateOf(o));
+    expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ version: 2, value: 'two' });
+    expect((await o.patch(`/secrets/${id}`, { value: 'three' })).json.version).toBe(3);
+  });
+
+  it('is found under its Idempotency-Key when it is repeated, and is not done again', async () => {
+    const o = await newOrg();
+    // The isolate holds the org's key from here on.
+    await o.get('/secrets');
+    let batches = 0;
+    faults.fail = (kind) => (kind === 'batch' && ++batches === 1 ? 'after' : 'before');
+    const body = { name: 'ONCE', type: 'generic', value: 'v' };
+    expect((await o.post('/secrets', body, { 'Idempotency-Key': 'k' })).status).toBe(503);
+    reset();
+    const again = await o.post('/secrets', body, { 'Idempotency-Key': 'k' });
+    expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
+    expect((await o.get('/secrets')).json.data).toHaveLength(1);
+  });
+});
+
+describe('while D1 is away', () => {
+  it('the gate serves what it holds, and says 503 with retry_after where it cannot', async () => {
+    const o = await newOrg();
+    const { id, value } = await newSecret(o);
+    faults.fail = () => 'before';
+    expect((await o.get(`/secrets/${id}`)).json.value).toBe(value);
+    expect((await o.get('/environments/production/values')).status).toBe(200);
+    const list = await o.get('/secrets');
+    expect([list.status, list.json.error.code]).toEqual([503, 'UNAVAILABLE']);
+    expect(Number(list.headers.get('retry-after'))).toBeGreaterThan(0);
+  });
+});
+
+describe('races, with each D1 call delayed at random', () => {
+  it('fifty writers on one secret make versions 2 to 51, none lost, none equal', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o);
+    faults.delay = 8;
+    const made = await Promise.all(Array.from({ length: 50 }, (_, i) => o.patch(`/secrets/${id}`, { value: `v${i}` })));
+    const versions = made.map(({ json }) => json.version as number);
+    expect([...versions].sort((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, i) => i + 2));
+    for (const [i, version] of versions.entries()) expect((await o.get(`/secrets/${id}?version=${version}`)).json.value).toBe(`v${i}`);
+  });
+
+  it('readers in flight while their credential, its parent or the secret goes are refused from its answer on', async () => {
+    for (const end of ['token', 'parent', 'secret'] as const) {
+      const o = await newOrg();
+      const { id } = await newSecret(o);
+      const parent = await newKey(o);
+      const child = await newSession(parent.o);
+      faults.delay = 10;
+      const before = Array.from({ length: 10 }, () => child.o.get(`/secrets/${id}`));
+      const path = { token: `/access-tokens/${child.id}`, parent: `/api-keys/${parent.id}`, secret: `/secrets/${id}` }[end];
+      expect((await o.del(path)).status).toBe(204);
+      const after = await Promise.all(Array.from({ length: 10 }, () => child.o.get(`/secrets/${id}`)));
+      expect(new Set(after.map(({ status }) => status))).toEqual(new Set([end === 'secret' ? 404 : 401]));
+      await Promise.all(before);
+      faults.delay = 0;
+    }
+  });
+
+  it('tokens minted while the parent is revoked do not survive it', async () => {
+    const o = await newOrg();
+    const parent = await newKey(o);
+    faults.delay = 10;
+    const minting = Array.from({ length: 20 }, () => parent.o.post('/access-tokens', { ttlSeconds: 60 }));
+    expect((await o.del(`/api-keys/${parent.id}`)).status).toBe(204);
+    for (const made of await Promise.all(minting)) {
+      if (made.status === 201) expect((await o.as(made.json.token).get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
+      else expect(made.json.error.code).toBe('TOKEN_REVOKED');
+    }
+    expect((await o.get('/access-tokens')).json.data).toEqual([]);
+  });
+
+  it('twenty twins under one idempotency key make one thing', async () => {
+    const o = await newOrg();
+    faults.delay = 10;
+    const all = await Promise.all(Array.from({ length: 20 }, () => o.post('/api-keys', { name: 'twin', scopes: ['org:read'] }, { 'Idempotency-Key': 'twin' })));
+    const made = all.filter(({ status }) => status === 201);
+    expect(new Set(made.map(({ text }) => text)).size).toBe(1);
+    for (const { status, json } of all) if (status !== 201) expect(json.error.code).toBe('IDEMPOTENCY_IN_PROGRESS');
+    expect((await o.get('/api-keys')).json.data).toHaveLength(2);
+  });
+});
