@@ -107,6 +107,15 @@ app.notFound((c) => errorResponse(refuse('NOT_FOUND', { message: 'This path is n
 app.onError((error, c) => {
   let refusal: Refusal = refuse('INTERNAL');
   if (error instanceof ApiError) refusal = error.refusal;
-  else console.error(JSON.stringify({ level: 'error', event: 'fault', request_id: c.get('requestId'), why: `${error.name}: ${error.message}`.slice(0, 300), stack: error.stack?.slice(0, 600) }));
+  else
+    console.error(
+      JSON.stringify({
+        level: 'error',
+        event: 'fault',
+        request_id: c.get('requestId'),
+        why: `${error.name}: ${error.message}`.slice(0, 300),
+        stack: error.stack?.slice(0, 600),
+      }),
+    );
   return errorResponse(refusal, c.get('base'), c.get('trace'));
 });

@@ -42,20 +42,28 @@ const masterKeys = z.string().transform((text, context): MasterKey[] => {
     return id && key?.length === 32 ? { id, key } : null;
   });
   const whole = keys.filter((key) => key !== null);
-  if (whole.length < keys.length || new Set(whole.map(({ id }) => id)).size < keys.length) context.addIssue({ code: 'custom', message: 'malformed' });
+  if (whole.length < keys.length || new Set(whole.map(({ id }) => id)).size < keys.length)
+    context.addIssue({ code: 'custom', message: 'malformed' });
   return whole;
 });
 
 const isOrigin = (text: string) => {
   const url = URL.canParse(text) ? new URL(text) : null;
-  return url !== null && /^https?:$/.test(url.protocol) && !url.username && !url.password && url.pathname === '/' && !url.search && !url.hash;
+  return (
+    url !== null && /^https?:$/.test(url.protocol) && !url.username && !url.password && url.pathname === '/' && !url.search && !url.hash
+  );
 };
 const isLoopback = (text: string) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(text).hostname);
 
 const isBaseUrls = (text: string) => {
   try {
     const map = JSON.parse(text) as Record<string, unknown>;
-    return typeof map === 'object' && map !== null && !Array.isArray(map) && Object.values(map).every((value) => typeof value === 'string' && URL.canParse(value));
+    return (
+      typeof map === 'object' &&
+      map !== null &&
+      !Array.isArray(map) &&
+      Object.values(map).every((value) => typeof value === 'string' && URL.canParse(value))
+    );
   } catch {
     return false;
   }
@@ -69,9 +77,14 @@ const checks: [keyof Env, string, (env: Env) => boolean][] = [
   [
     'ALLOW_PRIVATE_TARGETS',
     'true or false, and true only where PUBLIC_URL is a loopback address',
-    ({ ALLOW_PRIVATE_TARGETS: allow, PUBLIC_URL: url }) => ['', 'false', undefined].includes(allow) || (allow === 'true' && (!url || isLoopback(url))),
+    ({ ALLOW_PRIVATE_TARGETS: allow, PUBLIC_URL: url }) =>
+      ['', 'false', undefined].includes(allow) || (allow === 'true' && (!url || isLoopback(url))),
   ],
-  ['PLATFORM_BASE_URLS', 'a JSON object of platform names and base URLs', (env) => !env.PLATFORM_BASE_URLS || isBaseUrls(env.PLATFORM_BASE_URLS)],
+  [
+    'PLATFORM_BASE_URLS',
+    'a JSON object of platform names and base URLs',
+    (env) => !env.PLATFORM_BASE_URLS || isBaseUrls(env.PLATFORM_BASE_URLS),
+  ],
 ];
 
 const known = new WeakMap<Env, Settings | { problem: string }>();
@@ -83,7 +96,11 @@ export function settingsOf(env: Env): Settings | { problem: string } {
   const broken = checks.find(([, , holds]) => !holds(env));
   const settings = broken
     ? { problem: `The deployment variable ${broken[0]} must be ${broken[1]}.` }
-    : { masterKeys: masterKeys.parse(env.MASTER_KEYS), bootstrapToken: env.BOOTSTRAP_TOKEN as string, publicUrl: env.PUBLIC_URL ? new URL(env.PUBLIC_URL).origin : null };
+    : {
+        masterKeys: masterKeys.parse(env.MASTER_KEYS),
+        bootstrapToken: env.BOOTSTRAP_TOKEN as string,
+        publicUrl: env.PUBLIC_URL ? new URL(env.PUBLIC_URL).origin : null,
+      };
   known.set(env, settings);
   return settings;
 }

@@ -13,7 +13,10 @@ import { load } from './gate/load';
 import type { Ask, Operation, Reply } from './gate/types';
 import { work } from './gate/work';
 
-const operations = { ...orgOperations, ...credentialOperations, ...secretOperations, ...auditOperations } as unknown as Record<string, Operation>;
+const operations = { ...orgOperations, ...credentialOperations, ...secretOperations, ...auditOperations } as unknown as Record<
+  string,
+  Operation
+>;
 
 const DAY = 86_400_000;
 

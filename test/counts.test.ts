@@ -53,7 +53,11 @@ describe('a request takes', () => {
     const first = await o.get('/environments/production/values');
     expect(await costOf(() => o.get('/environments/production/values'))).toEqual({ status: 200, gate: 1, d1: 0 });
     const etag = first.headers.get('etag') as string;
-    expect(await costOf(() => o.get('/environments/production/values', { 'If-None-Match': etag }))).toEqual({ status: 304, gate: 1, d1: 0 });
+    expect(await costOf(() => o.get('/environments/production/values', { 'If-None-Match': etag }))).toEqual({
+      status: 304,
+      gate: 1,
+      d1: 0,
+    });
   });
 
   it('one gate call and one batch to create, PATCH, rotate, mint and revoke; two calls where a value is generated', async () => {

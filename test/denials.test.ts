@@ -1,11 +1,18 @@
 // One list of refusals, run on every route that exists: a new route cannot escape it.
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { needOf } from '../src/auth/actions';
-import { catalogue, type Code } from '../src/errors';
+import { type Code, catalogue } from '../src/errors';
 import { routes } from '../src/routes';
 import { type Answer, BOOTSTRAP, type Caller, newKey, newOrg, newSecret, newSession, send, useWorld } from './world';
 
 useWorld();
+
+/** Refused attempts are counted by address: each test comes from one of its own. */
+let address = '';
+let hosts = 0;
+beforeEach(() => {
+  address = `100.64.${++hosts >> 8}.${hosts & 255}`;
+});
 
 /** A body that each route takes; what is not here takes none, or an empty one. */
 const bodies: Record<string, unknown> = {
@@ -33,8 +40,14 @@ interface World {
 
 async function furnish(): Promise<World> {
   const [o, other] = [await newOrg(), await newOrg()];
-  const environment = ((await o.get('/environments')).json.data as { id: string; slug: string }[]).find(({ slug }) => slug === 'development')?.id as string;
-  return { o, other, ids: { secret: (await newSecret(o, { name: 'KEEP' })).id, key: (await newKey(o)).id, token: (await newSession(o)).id, environment } };
+  const environment = ((await o.get('/environments')).json.data as { id: string; slug: string }[]).find(
+    ({ slug }) => slug === 'development',
+  )?.id as string;
+  return {
+    o,
+    other,
+    ids: { secret: (await newSecret(o, { name: 'KEEP' })).id, key: (await newKey(o)).id, token: (await newSession(o)).id, environment },
+  };
 }
 
 for (const route of routes) {
@@ -49,12 +62,25 @@ for (const route of routes) {
         .replace('{org_id}', o.id)
         .replace('{name}', 'KEEP')
         .replace('{environment}', 'production')
-        .replace('{id}', (route.path.includes('/api-keys') ? ids.key : route.path.includes('/access-tokens') ? ids.token : route.path.includes('/environments') ? ids.environment : ids.secret) as string);
-    const call = (world: World, token: string | undefined, more: { body?: unknown; headers?: Record<string, string>; method?: string; query?: string } = {}): Promise<Answer> =>
+        .replace(
+          '{id}',
+          (route.path.includes('/api-keys')
+            ? ids.key
+            : route.path.includes('/access-tokens')
+              ? ids.token
+              : route.path.includes('/environments')
+                ? ids.environment
+                : ids.secret) as string,
+        );
+    const call = (
+      world: World,
+      token: string | undefined,
+      more: { body?: unknown; headers?: Record<string, string>; method?: string; query?: string } = {},
+    ): Promise<Answer> =>
       send(more.method ?? route.method.toUpperCase(), `/api/v1${pathFor(world)}${more.query ?? ''}`, {
         token,
         body: 'body' in more ? more.body : bodies[name],
-        headers: more.headers,
+        headers: { 'CF-Connecting-IP': address, ...more.headers },
       });
     const expectRefusal = (answer: Answer, code: Code) => {
       expect([answer.json?.error?.code, answer.status]).toEqual([code, catalogue[code].status]);
@@ -71,7 +97,16 @@ for (const route of routes) {
       const world = await furnish();
       const { token } = world.o;
       const swapped = token.slice(0, 20) + (token[20] === 'a' ? 'b' : 'a') + token.slice(21);
-      for (const wrong of [undefined, 'junk', swapped, token.slice(0, -1), `${token}0`, token.replace('svc_live_', 'svcsess_'), `${BOOTSTRAP}x`, ...(byBootstrap ? [] : [BOOTSTRAP])])
+      for (const wrong of [
+        undefined,
+        'junk',
+        swapped,
+        token.slice(0, -1),
+        `${token}0`,
+        token.replace('svc_live_', 'svcsess_'),
+        `${BOOTSTRAP}x`,
+        ...(byBootstrap ? [] : [BOOTSTRAP]),
+      ])
         expectRefusal(await call(world, wrong), 'UNAUTHENTICATED');
     });
 
@@ -137,7 +172,8 @@ for (const route of routes) {
         const world = await furnish();
         const elsewhere = await newKey(world.o, { scopes: ['*'], environments: ['staging'] });
         expectRefusal(await call(world, elsewhere.token), 'INSUFFICIENT_SCOPE');
-        if (route.path.includes('/secrets')) expectRefusal(await call(world, (await newKey(world.o, { scopes: ['*'], secrets: ['other/*'] })).token), 'INSUFFICIENT_SCOPE');
+        if (route.path.includes('/secrets'))
+          expectRefusal(await call(world, (await newKey(world.o, { scopes: ['*'], secrets: ['other/*'] })).token), 'INSUFFICIENT_SCOPE');
       });
     }
 
@@ -178,13 +214,27 @@ for (const route of routes) {
   });
 }
 
+describe('a session token', () => {
+  it('rotates no API key, not even its parent', async () => {
+    const o = await newOrg();
+    const token = await newSession(o);
+    for (const overlap_seconds of [0, 600])
+      expect((await token.o.post(`/api-keys/${o.keyId}/rotate`, { overlap_seconds })).json.error.code).toBe('CREDENTIAL_KIND_NOT_ALLOWED');
+    expect((await o.get('/api-keys')).json.data).toHaveLength(1);
+  });
+});
+
 describe('over its budget', () => {
   it('every route is 429 with Retry-After, in one audit entry a minute', async () => {
     const world = await furnish();
     const key = await newKey(world.o, { scopes: ['*'] });
     for (let i = 0; i < 1200; i += 100) await Promise.all(Array.from({ length: 100 }, () => key.o.get('/environments')));
     for (const route of routes.filter(({ action }) => !needOf(action).kinds.includes('system'))) {
-      const path = route.path.replace('{org_id}', world.o.id).replace('{id}', 'x').replace('{name}', 'x').replace('{environment}', 'production');
+      const path = route.path
+        .replace('{org_id}', world.o.id)
+        .replace('{id}', 'x')
+        .replace('{name}', 'x')
+        .replace('{environment}', 'production');
       const answer = await send(route.method.toUpperCase(), `/api/v1${path}`, { token: key.token });
       expect([answer.status, answer.json.error.code], route.path).toEqual([429, 'RATE_LIMITED']);
       expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);

@@ -8,7 +8,8 @@ import { type Caller, newKey, newOrg, newSecret, newSession, useWorld } from './
 useWorld();
 
 const gateOf = (o: Caller) => (env as unknown as { GATE: DurableObjectNamespace }).GATE.getByName(o.id);
-const marksOf = (o: Caller) => runInDurableObject(gateOf(o), (_gate, state) => state.storage.sql.exec('select count(*) n from marks').one().n);
+const marksOf = (o: Caller) =>
+  runInDurableObject(gateOf(o), (_gate, state) => state.storage.sql.exec('select count(*) n from marks').one().n);
 
 describe('a change whose D1 batch fails', () => {
   it('before it takes effect is answered 503, has done nothing, and can be repeated', async () => {
@@ -137,7 +138,9 @@ describe('races, with each D1 call delayed at random', () => {
   it('twenty twins under one idempotency key make one thing', async () => {
     const o = await newOrg();
     faults.delay = 10;
-    const all = await Promise.all(Array.from({ length: 20 }, () => o.post('/api-keys', { name: 'twin', scopes: ['org:read'] }, { 'Idempotency-Key': 'twin' })));
+    const all = await Promise.all(
+      Array.from({ length: 20 }, () => o.post('/api-keys', { name: 'twin', scopes: ['org:read'] }, { 'Idempotency-Key': 'twin' })),
+    );
     const made = all.filter(({ status }) => status === 201);
     expect(new Set(made.map(({ text }) => text)).size).toBe(1);
     for (const { status, json } of all) if (status !== 201) expect(json.error.code).toBe('IDEMPOTENCY_IN_PROGRESS');

@@ -49,7 +49,8 @@ export function faulty(env: Env): Env {
     get(target, name) {
       if (name === 'prepare') return (sql: string) => statement(target.prepare(sql));
       if (name === 'batch')
-        return (list: D1PreparedStatement[]) => through('batch', () => target.batch(list.map((one) => (one as unknown as { real?: D1PreparedStatement }).real ?? one)));
+        return (list: D1PreparedStatement[]) =>
+          through('batch', () => target.batch(list.map((one) => (one as unknown as { real?: D1PreparedStatement }).real ?? one)));
       const value = Reflect.get(target, name);
       return typeof value === 'function' ? value.bind(target) : value;
     },

@@ -1,7 +1,8 @@
 // The Worker under test: the real one, but for a D1 and a queue that tests can watch, delay and break (`faults.ts`).
-import worker from '../src/index';
-import { Gate as RealGate } from '../src/gate';
+
 import type { Env } from '../src/env';
+import { Gate as RealGate } from '../src/gate';
+import worker from '../src/index';
 import { faulty } from './faults';
 
 export { Throttle } from '../src/throttle';

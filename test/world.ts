@@ -22,12 +22,21 @@ export interface Answer {
   headers: Headers;
 }
 
-export async function send(method: string, path: string, { token, body, headers = {} }: { token?: string; body?: unknown; headers?: Record<string, string> } = {}): Promise<Answer> {
+export async function send(
+  method: string,
+  path: string,
+  { token, body, headers = {} }: { token?: string; body?: unknown; headers?: Record<string, string> } = {},
+): Promise<Answer> {
   const raw = body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
   const response = await exports.default.fetch(`http://localhost${path}`, {
     method,
     body: raw as BodyInit | undefined,
-    headers: { 'CF-Connecting-IP': '203.0.113.7', ...(token && { Authorization: `Bearer ${token}` }), ...(raw !== undefined && { 'Content-Type': 'application/json' }), ...headers },
+    headers: {
+      'CF-Connecting-IP': '203.0.113.7',
+      ...(token && { Authorization: `Bearer ${token}` }),
+      ...(raw !== undefined && { 'Content-Type': 'application/json' }),
+      ...headers,
+    },
   });
   const text = await response.text();
   let json: unknown;
@@ -39,7 +48,8 @@ export async function send(method: string, path: string, { token, body, headers 
 
 /** Calls on one org's paths with one credential. */
 export function callerOf(id: string, token: string) {
-  const call = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => send(method, `/api/v1/orgs/${id}${path}`, { token, body, headers });
+  const call = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
+    send(method, `/api/v1/orgs/${id}${path}`, { token, body, headers });
   return {
     id,
     token,
@@ -57,7 +67,10 @@ let founded = 0;
 
 /** A new org, with its first key. */
 export async function newOrg(): Promise<Caller & { keyId: string }> {
-  const { json, status, text } = await send('POST', '/api/v1/orgs', { token: BOOTSTRAP, body: { name: `org ${++founded}`, owner: { email: 'ann@example.com', name: 'Ann' } } });
+  const { json, status, text } = await send('POST', '/api/v1/orgs', {
+    token: BOOTSTRAP,
+    body: { name: `org ${++founded}`, owner: { email: 'ann@example.com', name: 'Ann' } },
+  });
   if (status !== 201) throw new Error(`no org: ${status} ${text}`);
   return { ...callerOf(json.org.id, json.api_key.token), keyId: json.api_key.id };
 }

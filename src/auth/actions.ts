@@ -1,7 +1,8 @@
 // Every action that a route may name, and what it needs. Deny by default: what is not in this table cannot be done, and a route
 // cannot be declared without an action of it.
-import type { Kind } from './token';
+
 import type { Scope } from './scopes';
+import type { Kind } from './token';
 
 interface Need {
   /** Any one of these; none means that every live credential may. */
@@ -29,7 +30,7 @@ export const actions = {
   'api_key.read': { scopes: ['tokens:read'] },
   'api_key.create': { scopes: ['tokens:write'] },
   'api_key.update': { scopes: ['tokens:write'] },
-  'api_key.rotate': { scopes: ['tokens:write'], kinds: ['api_key'] },
+  'api_key.rotate': { scopes: ['tokens:write'] },
   'api_key.revoke': { scopes: ['tokens:write'] },
   'access_token.create': { scopes: [], kinds: ['api_key'] },
   'access_token.list': { scopes: ['tokens:read'] },

@@ -41,9 +41,12 @@ export function ended(lineage: readonly Lifetime[], now: number): Refusal | null
 export function mayAct(caller: Caller, action: Action, ip: string, exempt = false): Refusal | null {
   const need = needOf(action);
   if (!caller.addresses.every((ranges) => isWithin(ip, ranges))) return refuse('ADDRESS_NOT_ALLOWED');
-  if (!need.kinds.includes(caller.kind)) return refuse('CREDENTIAL_KIND_NOT_ALLOWED', { message: `This needs ${need.kinds.map((kind) => kinds[kind]).join(' or ')}.` });
+  if (!need.kinds.includes(caller.kind))
+    return refuse('CREDENTIAL_KIND_NOT_ALLOWED', { message: `This needs ${need.kinds.map((kind) => kinds[kind]).join(' or ')}.` });
   if (exempt || need.scopes.length === 0 || need.scopes.some((scope) => covers(caller.scopes, scope))) return null;
-  return refuse('INSUFFICIENT_SCOPE', { message: `This needs the scope ${need.scopes.join(' or ')}, which this credential does not hold.` });
+  return refuse('INSUFFICIENT_SCOPE', {
+    message: `This needs the scope ${need.scopes.join(' or ')}, which this credential does not hold.`,
+  });
 }
 
 const kinds: Record<Caller['kind'], string> = {
@@ -65,7 +68,8 @@ export const mayEnter = (caller: Caller, environment: string, shown: string): Re
 export const mayName = (caller: Caller, name: string): Refusal | null =>
   reachesName(caller, name) ? null : refuse('INSUFFICIENT_SCOPE', { message: `This credential does not reach the name ${name}.` });
 
-export const reachesName = (caller: Caller, name: string): boolean => caller.secrets === null || caller.secrets.some((pattern) => matches(pattern, name));
+export const reachesName = (caller: Caller, name: string): boolean =>
+  caller.secrets === null || caller.secrets.some((pattern) => matches(pattern, name));
 
 /** What a credential would hold. */
 export interface Holding {
@@ -81,10 +85,14 @@ export function withinHolding(caller: Caller, wanted: Holding): Refusal | null {
   const exceeds = (what: string) => refuse('SCOPE_EXCEEDS_PARENT', { message: `The calling credential does not hold ${what} itself.` });
   const scope = exceeding(caller.scopes, wanted.scopes);
   if (scope !== null) return exceeds(`the scope ${scope}`);
-  if (caller.environments && !wanted.environments?.every((id) => caller.environments?.includes(id))) return exceeds('all of these environments');
-  if (caller.secrets && !wanted.secrets?.every((inner) => caller.secrets?.some((outer) => contains(outer, inner)))) return exceeds('all of these names');
-  if (!caller.addresses.every((ranges) => wanted.allowed_addresses && rangesContain(ranges, wanted.allowed_addresses))) return exceeds('all of these addresses');
-  if (caller.expires_at !== null && (wanted.expires_at === null || wanted.expires_at > caller.expires_at)) return exceeds('so long a lifetime');
+  if (caller.environments && !wanted.environments?.every((id) => caller.environments?.includes(id)))
+    return exceeds('all of these environments');
+  if (caller.secrets && !wanted.secrets?.every((inner) => caller.secrets?.some((outer) => contains(outer, inner))))
+    return exceeds('all of these names');
+  if (!caller.addresses.every((ranges) => wanted.allowed_addresses && rangesContain(ranges, wanted.allowed_addresses)))
+    return exceeds('all of these addresses');
+  if (caller.expires_at !== null && (wanted.expires_at === null || wanted.expires_at > caller.expires_at))
+    return exceeds('so long a lifetime');
   return null;
 }
 

@@ -52,7 +52,12 @@ export function wrap(masters: MasterKey[], purpose: Purpose, owner: string, key:
 export function unwrap(masters: MasterKey[], purpose: Purpose, owner: string, { master_id, key_sealed }: WrappedKey): Uint8Array {
   const master = masters.find(({ id }) => id === master_id);
   const key = master && open(master.key, purpose, [owner, master_id], key_sealed);
-  if (!key) throw new ApiError(refuse('MISCONFIGURED', { message: `The deployment variable MASTER_KEYS does not hold the key ${master_id} that this deployment's data is sealed under.` }));
+  if (!key)
+    throw new ApiError(
+      refuse('MISCONFIGURED', {
+        message: `The deployment variable MASTER_KEYS does not hold the key ${master_id} that this deployment's data is sealed under.`,
+      }),
+    );
   return key;
 }
 
@@ -92,7 +97,12 @@ export function keyringOf(db: D1Database, masters: MasterKey[]): Keyring {
     orm
       .select({ owner: deploymentKeys.id, master_id: deploymentKeys.master_id, key_sealed: deploymentKeys.key_sealed })
       .from(deploymentKeys)
-      .unionAll(orm.select({ owner: orgKeys.org_id, master_id: orgKeys.master_id, key_sealed: orgKeys.key_sealed }).from(orgKeys).where(eq(orgKeys.org_id, org)))
+      .unionAll(
+        orm
+          .select({ owner: orgKeys.org_id, master_id: orgKeys.master_id, key_sealed: orgKeys.key_sealed })
+          .from(orgKeys)
+          .where(eq(orgKeys.org_id, org)),
+      )
       .all()
       .catch(unavailable);
   const found = async (): Promise<WrappedKey> => {
@@ -120,7 +130,12 @@ export function keyringOf(db: D1Database, masters: MasterKey[]): Keyring {
     async org(id) {
       const at = held.orgs.get(id);
       if (at && at.until > Date.now()) return at.keys;
-      const row = await orm.select({ master_id: orgKeys.master_id, key_sealed: orgKeys.key_sealed }).from(orgKeys).where(eq(orgKeys.org_id, id)).get().catch(unavailable);
+      const row = await orm
+        .select({ master_id: orgKeys.master_id, key_sealed: orgKeys.key_sealed })
+        .from(orgKeys)
+        .where(eq(orgKeys.org_id, id))
+        .get()
+        .catch(unavailable);
       if (!row) {
         held.orgs.delete(id);
         return null;

@@ -16,7 +16,8 @@ export interface Slice<T> {
 }
 
 const TAG = 12;
-const tagOf = (key: Uint8Array, org: string, list: string, position: string) => hmac(key, tuple('svc/v1/cursor', org, list, position)).subarray(0, TAG);
+const tagOf = (key: Uint8Array, org: string, list: string, position: string) =>
+  hmac(key, tuple('svc/v1/cursor', org, list, position)).subarray(0, TAG);
 
 /** Spells the position of a list's last item. */
 export function toCursor(key: Uint8Array, org: string, list: string, position: string): string {

@@ -1,5 +1,165 @@
+// The documentation that this deployment serves about itself: the OpenAPI document, the reference made from it, and a page for every
+// error code. Invariant: nothing here needs a credential, and nothing of any organisation is shown.
 import type { OpenAPIHono } from '@hono/zod-openapi';
+import type { Env } from '../env';
+import { type Code, catalogue, refuse } from '../errors';
+import type { Trace } from '../http/context';
+import { errorResponse } from '../http/handle';
 import type { Route } from '../http/route';
+import { version } from '../version';
+import { html, json, type Markup, page, prose } from './html';
+import {
+  type Answer,
+  API,
+  type Document,
+  errorExample,
+  type Field,
+  fieldsOf,
+  limitsOf,
+  type Operation,
+  openapiDocument,
+  type Parameter,
+  refusalsOf,
+  typeWords,
+} from './openapi';
 
-// biome-ignore lint/suspicious/noExplicitAny: placeholder
-export function docsRoutes(_app: OpenAPIHono<any>, _routes: Route[]) {}
+type App = { Bindings: Env; Variables: { trace: Trace; base: string; requestId: string } };
+
+export function docsRoutes(app: OpenAPIHono<App>, routes: Route[]): void {
+  const paths: [string, (base: string, code: string | undefined) => Response | null][] = [
+    [`${API}/openapi.json`, (base) => Response.json(openapiDocument(routes, base, version))],
+    ['/docs', (base) => reference(openapiDocument(routes, base, version))],
+    ['/docs/errors', () => errorList()],
+    ['/docs/errors/:code', (base, code = '') => (Object.hasOwn(catalogue, code) ? errorPage(code as Code, base, routes) : null)],
+  ];
+  for (const [path, answer] of paths) {
+    app.all(path, (c) => {
+      const trace = c.get('trace');
+      trace.route = path.replace(/:(\w+)/, '{$1}');
+      if (c.req.method !== 'GET' && c.req.method !== 'HEAD') {
+        return errorResponse(refuse('METHOD_NOT_ALLOWED'), c.get('base'), trace, null, { Allow: 'GET' });
+      }
+      return answer(c.get('base'), c.req.param('code')) ?? c.notFound();
+    });
+  }
+}
+
+// ---------------------------------------------------------------- the reference
+
+function reference(document: Document): Response {
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  );
+  const of = (tag: string) => operations.filter(({ operation }) => operation.tags.includes(tag));
+  return page(
+    `${document.info.title} API`,
+    html`<main>
+<h1>${document.info.title} API</h1>
+<p class="facts">Version ${document.info.version}, at <code>${document.servers[0]?.url}</code></p>
+${prose(document.info.description)}
+<nav aria-label="Operations">${document.tags.map(
+      ({ name }) =>
+        html`<strong><a href="#${anchor(name)}">${name}</a></strong>
+<ul>${of(name).map(({ operation }) => html`<li><a href="#${operation.operationId}">${operation.summary}</a></li>`)}</ul>`,
+    )}</nav>
+${document.tags.map(
+  ({ name, description }) => html`<h2 id="${anchor(name)}">${name}</h2>
+<p>${description}</p>
+${of(name).map(({ path, method, operation }) => operationPart(path, method, operation, document))}`,
+)}
+</main>
+<footer>${document.info.title} ${document.info.version}, ${document.info.license.name}</footer>`,
+  );
+}
+
+const anchor = (name: string) => `tag-${name.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`;
+
+function operationPart(path: string, method: string, operation: Operation, document: Document): Markup {
+  const { components } = document;
+  const parameters = (operation.parameters ?? []).map((found) =>
+    'in' in found ? found : (components.parameters[found.$ref.split('/').at(-1) ?? ''] as Parameter),
+  );
+  const body = operation.requestBody?.content['application/json'];
+  const answers = Object.entries(operation.responses);
+  return html`<section class="operation" id="${operation.operationId}">
+<h3><a href="#${operation.operationId}">${operation.summary}</a></h3>
+<p class="call"><b>${method}</b>${API}${path}</p>
+${prose(operation.description)}
+${
+  parameters.length > 0 &&
+  html`<h4>Parameters</h4>
+<dl>${parameters.map(({ name, in: place, required, description, schema }) => field({ path: name, type: `${typeWords(schema, components.schemas)}, in ${place}`, required: required ?? false, words: [description, limitsOf(schema)].filter(Boolean).join(' ') }))}</dl>`
+}
+${
+  body &&
+  html`<h4>Body${!operation.requestBody?.required && ' (optional)'}</h4>
+<dl>${fieldsOf(body.schema, components.schemas).map(field)}</dl>
+${json(body.example)}`
+}
+<h4>Answers</h4>
+${answers.filter(([status]) => Number(status) < 400).map(([status, answer]) => answerPart(status, answer, document))}
+<h4>Errors</h4>
+<dl>${answers.filter(([status]) => Number(status) >= 400).map(([status, answer]) => refusedPart(status, answer))}</dl>
+</section>
+`;
+}
+
+const field = ({ path, type, required, words }: Field): Markup =>
+  html`<dt><code>${path}</code> <span>${type}${required && ', required'}</span></dt>${words && html`<dd>${words}</dd>`}`;
+
+function answerPart(status: string, answer: Answer, document: Document): Markup {
+  const shown = answer.content?.['application/json'];
+  const others = Object.keys(answer.content ?? {}).filter((type) => type !== 'application/json');
+  if (!shown) return html`<p><strong>${status}</strong> ${answer.description}</p>`;
+  return html`<p><strong>${status}</strong> ${answer.description}${others.length > 0 && ` Also as ${others.join(', ')}.`}</p>
+${json(shown.example)}
+<details><summary>Fields</summary><dl>${fieldsOf(shown.schema, document.components.schemas).map((each) => field({ ...each, required: false }))}</dl></details>`;
+}
+
+const refusedPart = (status: string, answer: Answer): Markup =>
+  html`<dt>${status}</dt><dd><ul class="codes">${Object.keys(answer.content?.['application/json']?.examples ?? {}).map(
+    (code) => html`<li><a href="/docs/errors/${code}"><code>${code}</code></a></li>`,
+  )}</ul></dd>`;
+
+// ---------------------------------------------------------------- errors
+
+const codes = Object.keys(catalogue) as Code[];
+
+const errorList = (): Response =>
+  page(
+    'Errors',
+    html`<main>
+<h1>Errors</h1>
+<p>Every refusal has one shape: <code>error.code</code> says what happened, <code>error.message</code> says it for people, and <code>error.docs</code> is the address of the page about the code.</p>
+<dl>${codes.map((code) => html`<dt><a href="/docs/errors/${code}"><code>${code}</code></a> <span>${catalogue[code].status}</span></dt><dd>${catalogue[code].message}</dd>`)}</dl>
+</main>`,
+  );
+
+function errorPage(code: Code, base: string, routes: Route[]): Response {
+  const { status, message, cause, remedy } = catalogue[code];
+  const given = routes.filter((route) => refusalsOf(route).includes(code));
+  const { paths } = openapiDocument(routes, base, version);
+  return page(
+    `${code}: error`,
+    html`<main>
+<h1>${code}</h1>
+<p class="facts">HTTP status ${status}</p>
+<p>${message}</p>
+<h4>Cause</h4>
+<p>${cause}</p>
+<h4>Remedy</h4>
+<p>${remedy}</p>
+<h4>Example</h4>
+${json(errorExample(code, base))}
+${
+  given.length > 0 &&
+  html`<h4>Given by</h4>
+${
+  given.length === routes.length
+    ? html`<p>Every request of the <a href="/docs">API</a>.</p>`
+    : html`<ul class="plain">${given.map((route) => html`<li><a href="/docs#${paths[route.path]?.[route.method]?.operationId}">${route.summary}</a></li>`)}</ul>`
+}`
+}
+</main>`,
+  );
+}

@@ -23,7 +23,9 @@ export interface Budget {
 }
 
 export function openBudget(sql: SqlStorage, chain: Chain): Budget {
-  sql.exec('create table if not exists refused (credential text not null, minute integer not null, count integer not null, status integer not null, draft text not null, primary key (credential, minute)) without rowid');
+  sql.exec(
+    'create table if not exists refused (credential text not null, minute integer not null, count integer not null, status integer not null, draft text not null, primary key (credential, minute)) without rowid',
+  );
   sql.exec('create table if not exists used (credential text primary key, at integer not null) without rowid');
   const log = new Map<string, number[]>();
   const written = new Map<string, number>();
@@ -72,7 +74,11 @@ export function openBudget(sql: SqlStorage, chain: Chain): Budget {
         for (const { times } of states) times.push(at);
         for (const { id } of allowances) noteUse(id, at);
       }
-      const shown = states.map(({ times, limit }) => ({ limit, remaining: Math.max(0, limit - times.length), reset: secondsUntil((times[0] ?? at) + WINDOW, at) }));
+      const shown = states.map(({ times, limit }) => ({
+        limit,
+        remaining: Math.max(0, limit - times.length),
+        reset: secondsUntil((times[0] ?? at) + WINDOW, at),
+      }));
       const state = shown.reduce((tightest, next) => (next.remaining < tightest.remaining ? next : tightest));
       // The time after which one more is let in: when as many have left the window as are over the limit.
       const waits = spent.map(({ times, limit }) => secondsUntil((times[times.length - limit] as number) + WINDOW, at));
@@ -90,7 +96,9 @@ export function openBudget(sql: SqlStorage, chain: Chain): Budget {
     },
     flush(at) {
       const minute = Math.floor(at / WINDOW);
-      for (const row of sql.exec<{ count: number; status: number; draft: string }>('select * from refused where minute < ? order by minute', minute).toArray())
+      for (const row of sql
+        .exec<{ count: number; status: number; draft: string }>('select * from refused where minute < ? order by minute', minute)
+        .toArray())
         chain.append(JSON.parse(row.draft), row.status, at, row.count);
       sql.exec('delete from refused where minute < ?', minute);
       const next = sql.exec<{ n: number | null }>('select min(minute) n from refused').one().n;

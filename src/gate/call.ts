@@ -21,7 +21,12 @@ const KEPT = new Set([400, 404, 409, 410, 422]);
 export async function answer(shared: Core, operations: Record<string, Operation>, ask: Ask): Promise<Reply> {
   const before = { calls: 0 };
   const core: Core = { ...shared, database: counted(shared.database, before) };
-  const reply = (outcome: Outcome, budget: BudgetState | null = null, credential: string | null = null, replay: Reply['replay'] = null): Reply => ({
+  const reply = (
+    outcome: Outcome,
+    budget: BudgetState | null = null,
+    credential: string | null = null,
+    replay: Reply['replay'] = null,
+  ): Reply => ({
     outcome,
     budget,
     credential,
@@ -157,7 +162,10 @@ async function identify(core: Core, ask: Ask): Promise<Identity> {
   const nobody: Caller = { ...bootstrap, kind, id: '', name: null, scopes: [], root: hash };
   const unknown = { caller: nobody, allowances: [{ id: `hash:${hash}`, limit: 60 }], links: [] };
   if (over || !ask.keys) return { ...unknown, refusal: refuse('TOKEN_REVOKED') };
-  const found = await core.database.all<Record<string, unknown>>({ sql: 'select * from credentials where org_id = ? and token_hash = ?', params: [ask.org, hash] });
+  const found = await core.database.all<Record<string, unknown>>({
+    sql: 'select * from credentials where org_id = ? and token_hash = ?',
+    params: [ask.org, hash],
+  });
   const stored = found[0] && fromD1<CredentialRow>(credentials, found[0]);
   if (!stored || stored.mac !== macOf(ask.keys.row, 'credential', stored)) return { ...unknown, refusal: refuse('UNAUTHENTICATED') };
   const end = ended([stored], core.now());
@@ -253,7 +261,16 @@ const isAboutKeys = (outcome: Outcome) => outcome.ok === false && outcome.refusa
 
 /** A fault of ours: told to the log without what was being worked on, to the caller not at all. */
 function unexpected(error: unknown, ask: Ask): Refusal {
-  console.error(JSON.stringify({ level: 'error', event: 'gate_fault', request_id: ask.request.id, action: ask.action, why: error instanceof Error ? `${error.name}: ${error.message}`.slice(0, 300) : 'unknown', stack: error instanceof Error ? error.stack?.slice(0, 600) : undefined }));
+  console.error(
+    JSON.stringify({
+      level: 'error',
+      event: 'gate_fault',
+      request_id: ask.request.id,
+      action: ask.action,
+      why: error instanceof Error ? `${error.name}: ${error.message}`.slice(0, 300) : 'unknown',
+      stack: error instanceof Error ? error.stack?.slice(0, 600) : undefined,
+    }),
+  );
   return refuse('INTERNAL');
 }
 

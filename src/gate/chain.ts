@@ -75,7 +75,8 @@ export function hashOf({ hash: _, ...entry }: Entry): string {
   return sha256(JSON.stringify(entry));
 }
 
-export const outcomeOf = (status: number): Entry['outcome'] => (status < 400 ? 'success' : status === 401 || status === 403 || status === 429 ? 'denied' : 'failed');
+export const outcomeOf = (status: number): Entry['outcome'] =>
+  status < 400 ? 'success' : status === 401 || status === 403 || status === 429 ? 'denied' : 'failed';
 
 export function openChain(sql: SqlStorage, meta: Meta): Chain {
   sql.exec(`create table if not exists audit (sequence integer primary key, at integer not null, actor text not null, parent text, action text not null,
@@ -144,7 +145,9 @@ export function openChain(sql: SqlStorage, meta: Meta): Chain {
     oldest: () => oldest,
     size: () => sequence + 1 - oldest,
     *since(time) {
-      for (const row of sql.exec<{ actor: string; parent: string | null; at: number }>('select actor, parent, at from audit order by sequence desc')) {
+      for (const row of sql.exec<{ actor: string; parent: string | null; at: number }>(
+        'select actor, parent, at from audit order by sequence desc',
+      )) {
         if (row.at < time) return;
         yield row;
       }

@@ -132,7 +132,10 @@ async function write(core: Core, org: string, mark: Mark, plan: Plan): Promise<'
     // The marker's guard failed. A commit in doubt may have raised the epoch meanwhile: then this one goes again.
     if (epochOf(core) === epoch && !(await caughtUp(core, org, epoch))) {
       console.error(JSON.stringify({ level: 'error', event: 'database_diverged', org, commit: mark.id, why: end.why }));
-      return refuse('UNAVAILABLE', { message: 'The database does not stand as this organisation left it. Whoever runs the deployment finds more in its log.', retry_after: 60 });
+      return refuse('UNAVAILABLE', {
+        message: 'The database does not stand as this organisation left it. Whoever runs the deployment finds more in its log.',
+        retry_after: 60,
+      });
     }
   }
   return 'never';
@@ -140,7 +143,10 @@ async function write(core: Core, org: string, mark: Mark, plan: Plan): Promise<'
 
 function batchOf(org: string, mark: Mark, plan: Plan, epoch: number): Statement[] {
   const puts = plan.puts ?? [];
-  const guards = puts.map(({ kind, row }) => ({ sql: `(select revision from ${tableName(kind)} where id = ?) = ?`, params: [row.id, row.revision] }));
+  const guards = puts.map(({ kind, row }) => ({
+    sql: `(select revision from ${tableName(kind)} where id = ?) = ?`,
+    params: [row.id, row.revision],
+  }));
   return [
     ...(plan.also ?? []),
     ...puts.map(statementOf),
@@ -158,7 +164,11 @@ function batchOf(org: string, mark: Mark, plan: Plan, epoch: number): Statement[
 
 function statementOf({ kind, row, from }: Put): Statement {
   const table = places[kind].table as typeof places.secret.table;
-  if (from === 0) return sqlite.insert(table).values(row as never).toSQL();
+  if (from === 0)
+    return sqlite
+      .insert(table)
+      .values(row as never)
+      .toSQL();
   const tenant = kind === 'org' ? [] : [eq(table.org_id, (row as { org_id: string }).org_id)];
   return sqlite
     .update(table)
@@ -204,11 +214,15 @@ async function settled(core: Core, org: string, ids: string[]): Promise<Set<stri
     const next = epochOf(core) + 1;
     core.meta.set('raising', String(next));
     // An org in founding has no fence yet; with this one its batch can no longer land.
-    const raise = 'insert into fences (org_id, epoch) values (?, ?) on conflict do update set epoch = excluded.epoch where epoch = excluded.epoch - 1';
+    const raise =
+      'insert into fences (org_id, epoch) values (?, ?) on conflict do update set epoch = excluded.epoch where epoch = excluded.epoch - 1';
     await core.database.write([{ sql: raise, params: [org, next] }]);
     if (!(await caughtUp(core, org, next - 1))) return null;
     const found = await core.database
-      .all<{ id: string }>({ sql: 'select id from commits where org_id = ? and id in (select value from json_each(?))', params: [org, JSON.stringify(ids)] })
+      .all<{ id: string }>({
+        sql: 'select id from commits where org_id = ? and id in (select value from json_each(?))',
+        params: [org, JSON.stringify(ids)],
+      })
       .catch(() => null);
     return found && new Set(found.map(({ id }) => id));
   });
@@ -216,7 +230,9 @@ async function settled(core: Core, org: string, ids: string[]): Promise<Set<stri
 
 /** Whether the fence stands where this gate itself was raising it from `epoch`, also if the reply to the raise was lost. */
 async function caughtUp(core: Core, org: string, epoch: number): Promise<boolean> {
-  const fence = await core.database.all<{ epoch: number }>({ sql: 'select epoch from fences where org_id = ?', params: [org] }).catch(() => []);
+  const fence = await core.database
+    .all<{ epoch: number }>({ sql: 'select epoch from fences where org_id = ?', params: [org] })
+    .catch(() => []);
   const current = fence[0]?.epoch;
   if (current === undefined || current !== epoch + 1 || core.meta.get('raising') !== String(current)) return false;
   core.meta.set('epoch', String(current));

@@ -6,9 +6,9 @@ import { type Database, openDatabase } from './database';
 import { type Due, openDue } from './due';
 import { type Locks, openLocks } from './locks';
 import { type Marks, openMarks } from './marks';
-import { type Replays, openReplays } from './replay';
-import { type Rows, openRows } from './rows';
-import { type Seals, openSeals } from './seals';
+import { openReplays, type Replays } from './replay';
+import { openRows, type Rows } from './rows';
+import { openSeals, type Seals } from './seals';
 
 export interface Core {
   storage: DurableObjectStorage;

@@ -18,7 +18,12 @@ export interface Due {
 export function openDue(storage: DurableObjectStorage): Due {
   const { sql } = storage;
   sql.exec('create table if not exists due (task text primary key, at integer not null) without rowid');
-  const times = new Map(sql.exec<{ task: Task; at: number }>('select task, at from due').toArray().map(({ task, at }) => [task, at]));
+  const times = new Map(
+    sql
+      .exec<{ task: Task; at: number }>('select task, at from due')
+      .toArray()
+      .map(({ task, at }) => [task, at]),
+  );
   let armed: number | null = null;
   const arm = () => {
     const earliest = times.size ? Math.min(...times.values()) : null;
@@ -37,7 +42,11 @@ export function openDue(storage: DurableObjectStorage): Due {
       set(task, time);
       arm();
     },
-    now: (time) => [...times].filter(([, at]) => at <= time).sort(([, a], [, b]) => a - b).map(([task]) => task),
+    now: (time) =>
+      [...times]
+        .filter(([, at]) => at <= time)
+        .sort(([, a], [, b]) => a - b)
+        .map(([task]) => task),
     done(task, next) {
       if (next !== null) return set(task, next);
       times.delete(task);

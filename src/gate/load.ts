@@ -14,7 +14,9 @@ export async function load(core: Core, org: string, key: Uint8Array): Promise<vo
   const [fence] = await core.database.all<{ epoch: number }>(sqlite.select().from(fences).where(eq(fences.org_id, org)).toSQL());
   if (!fence) return;
   const epoch = fence.epoch + 1;
-  const raised = await core.database.write([{ sql: 'update fences set epoch = ? where org_id = ? and epoch = ?', params: [epoch, org, fence.epoch] }]);
+  const raised = await core.database.write([
+    { sql: 'update fences set epoch = ? where org_id = ? and epoch = ?', params: [epoch, org, fence.epoch] },
+  ]);
   if (raised.end !== 'done') throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
 
   let refused = 0;
@@ -22,7 +24,15 @@ export async function load(core: Core, org: string, key: Uint8Array): Promise<vo
     const table = places[kind].table as typeof places.secret.table;
     for (let after = ''; ; ) {
       const mine = kind === 'org' ? eq(table.id, org) : eq(table.org_id, org);
-      const page = await core.database.all<Record<string, unknown>>(sqlite.select().from(table).where(and(mine, gt(table.id, after))).orderBy(asc(table.id)).limit(PAGE).toSQL());
+      const page = await core.database.all<Record<string, unknown>>(
+        sqlite
+          .select()
+          .from(table)
+          .where(and(mine, gt(table.id, after)))
+          .orderBy(asc(table.id))
+          .limit(PAGE)
+          .toSQL(),
+      );
       const rows = page.map((raw) => fromD1<RowTypes[typeof kind]>(places[kind].table, raw));
       core.storage.transactionSync(() => {
         for (const row of rows) {

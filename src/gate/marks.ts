@@ -58,7 +58,9 @@ export function openMarks(sql: SqlStorage): Marks {
       filling: [...all.values()].some(({ puts }) => puts.some(({ kind, row }) => kind === 'secret' && row.environment_id === environment)),
       leaving: [...all.values()].some(({ gone }) => gone.some(({ id }) => id === environment)),
     }),
-    isOpen: (id) => all.size > running.size && unsettled().some((mark) => mark.puts.some(({ row }) => row.id === id) || mark.gone.some((row) => row.id === id)),
+    isOpen: (id) =>
+      all.size > running.size &&
+      unsettled().some((mark) => mark.puts.some(({ row }) => row.id === id) || mark.gone.some((row) => row.id === id)),
     running,
   };
 }

@@ -37,10 +37,30 @@ export function openReplays(sql: SqlStorage): Replays {
   sql.exec('create index if not exists replays_age on replays (keep_until)');
   sql.exec('create index if not exists replays_resource on replays (resource) where resource is not null and one_time is not null');
   return {
-    find: (key, now) => sql.exec<Omit<Keep, 'key' | 'keep_until'> & Record<string, SqlStorageValue>>('select request, digest, answer, one_time, resource from replays where key = ? and keep_until > ?', key, now).toArray()[0] ?? null,
+    find: (key, now) =>
+      sql
+        .exec<Omit<Keep, 'key' | 'keep_until'> & Record<string, SqlStorageValue>>(
+          'select request, digest, answer, one_time, resource from replays where key = ? and keep_until > ?',
+          key,
+          now,
+        )
+        .toArray()[0] ?? null,
     save: ({ key, request, digest, answer, one_time, resource, keep_until }) =>
-      void sql.exec('insert or replace into replays values (?, ?, ?, ?, ?, ?, ?)', key, request, digest, answer, one_time, resource, keep_until),
-    forget: (resource) => void sql.exec("update replays set one_time = json_remove(one_time, '$.sealed') where resource = ? and one_time is not null", resource),
+      void sql.exec(
+        'insert or replace into replays values (?, ?, ?, ?, ?, ?, ?)',
+        key,
+        request,
+        digest,
+        answer,
+        one_time,
+        resource,
+        keep_until,
+      ),
+    forget: (resource) =>
+      void sql.exec(
+        "update replays set one_time = json_remove(one_time, '$.sealed') where resource = ? and one_time is not null",
+        resource,
+      ),
     sweep(now, limit) {
       sql.exec('delete from replays where key in (select key from replays where keep_until <= ? order by keep_until limit ?)', now, limit);
       return sql.exec<{ n: number | null }>('select min(keep_until) n from replays').one().n;
@@ -50,7 +70,8 @@ export function openReplays(sql: SqlStorage): Replays {
 }
 
 /** Under which key the answer of a request is kept: its Idempotency-Key, which belongs to the caller's root, or else its own id. */
-export const keptUnder = (ask: Ask, root: string): string => (ask.idempotency ? `key:${root}:${ask.idempotency.key}` : `request:${ask.request.id}`);
+export const keptUnder = (ask: Ask, root: string): string =>
+  ask.idempotency ? `key:${root}:${ask.idempotency.key}` : `request:${ask.request.id}`;
 
 /** Seals an answer for keeping. */
 export function keepOf(ask: Ask, root: string, outcome: Outcome, resource: string | null, now: number): Keep {
@@ -68,7 +89,12 @@ export function keepOf(ask: Ask, root: string, outcome: Outcome, resource: strin
 }
 
 /** What a request finds under its key: an earlier answer, a refusal, or nothing. */
-export function replayOf(replays: Replays, ask: Ask, root: string, now: number): { outcome: Outcome; one_time: string | null; same: boolean } | Refusal | null {
+export function replayOf(
+  replays: Replays,
+  ask: Ask,
+  root: string,
+  now: number,
+): { outcome: Outcome; one_time: string | null; same: boolean } | Refusal | null {
   const key = keptUnder(ask, root);
   const kept = replays.find(key, now);
   const same = kept?.request === ask.request.id;
@@ -80,6 +106,7 @@ export function replayOf(replays: Replays, ask: Ask, root: string, now: number):
     throw new ApiError(refuse('INTERNAL'));
   }
   const running = replays.running.get(key);
-  if (ask.idempotency && running && running.request !== ask.request.id && now - running.since < 60_000) return refuse('IDEMPOTENCY_IN_PROGRESS', { retry_after: 1 });
+  if (ask.idempotency && running && running.request !== ask.request.id && now - running.since < 60_000)
+    return refuse('IDEMPOTENCY_IN_PROGRESS', { retry_after: 1 });
   return null;
 }

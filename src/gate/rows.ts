@@ -2,10 +2,10 @@
 // Invariants: only a settled commit (or a load of a lost gate) writes here; a row that is gone leaves a tombstone with its revision,
 // so that an old copy put back into D1, its MAC still right, revives nothing.
 import { getTableColumns, getTableName } from 'drizzle-orm';
-import { hmacHex } from '../crypto/digest';
 import { tuple } from '../crypto/bytes';
-import * as schema from '../db/schema';
+import { hmacHex } from '../crypto/digest';
 import type { CredentialRow, EnvironmentRow, MemberRow, OrgRow, SecretRow } from '../db/schema';
+import * as schema from '../db/schema';
 
 export interface RowTypes {
   org: OrgRow;
@@ -17,14 +17,22 @@ export interface RowTypes {
 export type RowKind = keyof RowTypes;
 
 /** Where rows of a kind live in D1, and under which unique key within which space they are found. A deleted secret has none. */
-export const places: { [K in RowKind]: { table: (typeof tables)[K]; space(row: RowTypes[K]): string; key(row: RowTypes[K]): string | null } } = {
+export const places: {
+  [K in RowKind]: { table: (typeof tables)[K]; space(row: RowTypes[K]): string; key(row: RowTypes[K]): string | null };
+} = {
   org: { table: schema.orgs, space: () => '', key: (row) => row.id },
   environment: { table: schema.environments, space: () => '', key: (row) => row.slug },
   member: { table: schema.members, space: () => '', key: (row) => row.email },
   credential: { table: schema.credentials, space: (row) => row.kind, key: (row) => row.token_hash },
   secret: { table: schema.secrets, space: (row) => row.environment_id, key: (row) => (row.deleted_at === null ? row.name : null) },
 };
-const tables = { org: schema.orgs, environment: schema.environments, member: schema.members, credential: schema.credentials, secret: schema.secrets };
+const tables = {
+  org: schema.orgs,
+  environment: schema.environments,
+  member: schema.members,
+  credential: schema.credentials,
+  secret: schema.secrets,
+};
 
 export const DAY = 86_400_000;
 /** How long a deleted secret can be restored, and how long an ended credential is remembered as such. */
@@ -55,7 +63,8 @@ export function macOf(key: Uint8Array, kind: RowKind | 'version', row: object): 
 /** A row as D1 gives it to a raw query, with its JSON columns parsed. */
 export function fromD1<T>(table: (typeof tables)[RowKind] | typeof schema.secretVersions, raw: Record<string, unknown>): T {
   const row: Record<string, unknown> = {};
-  for (const [name, column] of Object.entries(getTableColumns(table))) row[name] = raw[name] === null ? null : column.mapFromDriverValue(raw[name] as never);
+  for (const [name, column] of Object.entries(getTableColumns(table)))
+    row[name] = raw[name] === null ? null : column.mapFromDriverValue(raw[name] as never);
   return row as T;
 }
 
@@ -89,12 +98,16 @@ export function openRows(sql: SqlStorage): Rows {
   sql.exec('create index if not exists rows_sweep on rows (sweep_at) where sweep_at is not null');
   sql.exec('create unique index if not exists rows_key on rows (kind, space, key) where key is not null');
   const counts = new Map<string, number>();
-  for (const { kind, n } of sql.exec<{ kind: string; n: number }>('select kind, count(*) n from rows where body is not null group by kind')) counts.set(kind, n);
-  let sealed = sql.exec<{ n: number }>("select coalesce(sum(body ->> 'sealed_size'), 0) n from rows where kind = 'secret' and body is not null").one().n;
+  for (const { kind, n } of sql.exec<{ kind: string; n: number }>('select kind, count(*) n from rows where body is not null group by kind'))
+    counts.set(kind, n);
+  let sealed = sql
+    .exec<{ n: number }>("select coalesce(sum(body ->> 'sealed_size'), 0) n from rows where kind = 'secret' and body is not null")
+    .one().n;
 
   const parse = <T>(found: { body: string | null } | undefined): T | null => (found?.body ? (JSON.parse(found.body) as T) : null);
   const one = (query: string, ...params: string[]) => sql.exec<{ body: string | null }>(query, ...params).toArray()[0];
-  const get = <K extends RowKind>(kind: K, id: string) => parse<RowTypes[K]>(one('select body from rows where kind = ? and id = ?', kind, id));
+  const get = <K extends RowKind>(kind: K, id: string) =>
+    parse<RowTypes[K]>(one('select body from rows where kind = ? and id = ?', kind, id));
 
   /** Keeps the totals in step with what a write replaces. */
   const tally = (kind: RowKind, id: string, after: object | null) => {
@@ -128,11 +141,24 @@ export function openRows(sql: SqlStorage): Rows {
     put(kind, row) {
       tally(kind, row.id, row);
       const { space, key } = places[kind];
-      sql.exec('insert or replace into rows values (?, ?, ?, ?, ?, ?, ?)', kind, row.id, row.revision, space(row), key(row), JSON.stringify(row), sweepAt(kind, row));
+      sql.exec(
+        'insert or replace into rows values (?, ?, ?, ?, ?, ?, ?)',
+        kind,
+        row.id,
+        row.revision,
+        space(row),
+        key(row),
+        JSON.stringify(row),
+        sweepAt(kind, row),
+      );
     },
     bury(kind, id) {
       drop(kind, id);
-      sql.exec('update rows set revision = revision + 1, space = null, key = null, body = null, sweep_at = null where kind = ? and id = ?', kind, id);
+      sql.exec(
+        'update rows set revision = revision + 1, space = null, key = null, body = null, sweep_at = null where kind = ? and id = ?',
+        kind,
+        id,
+      );
     },
     forget(kind, id) {
       drop(kind, id);
@@ -140,7 +166,9 @@ export function openRows(sql: SqlStorage): Rows {
     },
     isGone: (kind, id) => one('select body from rows where kind = ? and id = ? and body is null', kind, id) !== undefined,
     sweepable: (now, limit) => ({
-      rows: sql.exec<{ kind: RowKind; id: string }>('select kind, id from rows where sweep_at <= ? order by sweep_at limit ?', now, limit).toArray(),
+      rows: sql
+        .exec<{ kind: RowKind; id: string }>('select kind, id from rows where sweep_at <= ? order by sweep_at limit ?', now, limit)
+        .toArray(),
       next: sql.exec<{ n: number | null }>('select min(sweep_at) n from rows').one().n,
     }),
     count: (kind) => counts.get(kind) ?? 0,

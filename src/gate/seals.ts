@@ -23,7 +23,9 @@ export function openSeals(sql: SqlStorage, mostBytes = MOST_BYTES): Seals {
   };
   return {
     get(secret, version, now) {
-      const found = sql.exec<{ body: string; read_at: number }>('select body, read_at from seals where secret = ? and version = ?', secret, version).toArray()[0];
+      const found = sql
+        .exec<{ body: string; read_at: number }>('select body, read_at from seals where secret = ? and version = ?', secret, version)
+        .toArray()[0];
       if (!found) return null;
       if (now - found.read_at > FRESH) sql.exec('update seals set read_at = ? where secret = ? and version = ?', now, secret, version);
       return JSON.parse(found.body);

@@ -4,8 +4,8 @@ import type { Action } from '../auth/actions';
 import type { Caller } from '../auth/authorize';
 import type { TokenRef } from '../auth/token';
 import type { Refusal } from '../errors';
-import type { Core } from './core';
 import type { Plan } from './commit';
+import type { Core } from './core';
 
 /** Keys that the Worker lends for one call. They neither open a value nor are they ever stored by the gate. */
 export interface LentKeys {
@@ -58,7 +58,10 @@ export interface Ask {
 }
 
 /** `more`: the Worker has to make something first (a generated value), and then ask again under the same request id. */
-export type Outcome<T = unknown> = { ok: true; status: number; data: T; etag?: string } | { ok: false; refusal: Refusal } | { ok: 'more'; data: T };
+export type Outcome<T = unknown> =
+  | { ok: true; status: number; data: T; etag?: string }
+  | { ok: false; refusal: Refusal }
+  | { ok: 'more'; data: T };
 
 /** `closed`: its audit entry is written already, or is that of an earlier call of the same request. */
 export type ClosedOutcome = Outcome & { closed?: true };

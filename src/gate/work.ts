@@ -1,7 +1,8 @@
 // What a gate does by itself, in time, in bounded batches: settles what is in doubt, closes minutes of the rate limit, moves audit
 // segments to D1, clears away what has ended. Invariant: each task may be cut off anywhere and simply runs again.
-import { gzip } from '../crypto/gzip';
+
 import { toBase64, utf8 } from '../crypto/bytes';
+import { gzip } from '../crypto/gzip';
 import { auditSegments } from '../db/schema';
 import { WINDOW } from './budget';
 import type { Entry } from './chain';
@@ -34,7 +35,12 @@ const tasks: Record<Task, (core: Core, org: string, now: number) => Promise<numb
         params: [org, before.sessions],
       },
       ...(core.marks.unsettled().length === 0
-        ? [{ sql: 'delete from commits where id in (select id from commits where org_id = ? and created_at < ? limit 5000)', params: [org, before.markers] }]
+        ? [
+            {
+              sql: 'delete from commits where id in (select id from commits where org_id = ? and created_at < ? limit 5000)',
+              params: [org, before.markers],
+            },
+          ]
         : []),
       { sql: 'delete from audit_segments where org_id = ? and last_at < ?', params: [org, before.segments] },
     ]);
@@ -45,7 +51,9 @@ const tasks: Record<Task, (core: Core, org: string, now: number) => Promise<numb
     for (const table of rest) {
       const left = await core.database.all<{ one: number }>({ sql: `select 1 one from ${table} where org_id = ? limit 1`, params: [org] });
       if (left.length === 0) continue;
-      await core.database.write([{ sql: `delete from ${table} where rowid in (select rowid from ${table} where org_id = ? limit 500)`, params: [org] }]);
+      await core.database.write([
+        { sql: `delete from ${table} where rowid in (select rowid from ${table} where org_id = ? limit 500)`, params: [org] },
+      ]);
       return now + 1000;
     }
     // The gate keeps its rows and its tombstone: its tokens stay refused as revoked.
@@ -59,7 +67,15 @@ export async function work(core: Core, org: string, now = core.now()): Promise<v
     try {
       core.due.done(task, await tasks[task](core, org, core.now()));
     } catch (error) {
-      console.error(JSON.stringify({ level: 'error', event: 'task_failed', org, task, why: error instanceof Error ? error.message.slice(0, 200) : 'unknown' }));
+      console.error(
+        JSON.stringify({
+          level: 'error',
+          event: 'task_failed',
+          org,
+          task,
+          why: error instanceof Error ? error.message.slice(0, 200) : 'unknown',
+        }),
+      );
       core.due.done(task, now + WINDOW);
     }
   }
@@ -106,7 +122,10 @@ async function sweepRows(core: Core, org: string, now: number): Promise<number |
   if (rest.length) {
     const among = 'org_id = ? and id in (select value from json_each(?))';
     const done = await core.database.write([
-      { sql: 'delete from secret_versions where org_id = ? and secret_id in (select value from json_each(?))', params: [org, ids('secret')] },
+      {
+        sql: 'delete from secret_versions where org_id = ? and secret_id in (select value from json_each(?))',
+        params: [org, ids('secret')],
+      },
       { sql: `delete from secrets where ${among}`, params: [org, ids('secret')] },
       { sql: `delete from credentials where ${among}`, params: [org, ids('credential')] },
     ]);

@@ -5,7 +5,13 @@ import { ApiError, refuse } from '../errors';
 import type { Ask, Reply } from '../gate/types';
 import type { Trace } from './context';
 
-export async function callGate(env: Env, ask: Ask, trace: Trace, defer: (work: Promise<unknown>) => void, locationHint?: DurableObjectLocationHint): Promise<Reply> {
+export async function callGate(
+  env: Env,
+  ask: Ask,
+  trace: Trace,
+  defer: (work: Promise<unknown>) => void,
+  locationHint?: DurableObjectLocationHint,
+): Promise<Reply> {
   for (let attempt = 0; ; attempt++) {
     const started = Date.now();
     try {
@@ -21,7 +27,14 @@ export async function callGate(env: Env, ask: Ask, trace: Trace, defer: (work: P
       const { overloaded, retryable } = error as { overloaded?: boolean; retryable?: boolean };
       if (overloaded) throw new ApiError(refuse('OVERLOADED', { retry_after: 2 }));
       if (!retryable || attempt > 0) {
-        console.error(JSON.stringify({ level: 'error', event: 'gate_unreachable', request_id: ask.request.id, why: error instanceof Error ? error.message.slice(0, 200) : 'unknown' }));
+        console.error(
+          JSON.stringify({
+            level: 'error',
+            event: 'gate_unreachable',
+            request_id: ask.request.id,
+            why: error instanceof Error ? error.message.slice(0, 200) : 'unknown',
+          }),
+        );
         throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
       }
     } finally {

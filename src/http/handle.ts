@@ -49,11 +49,13 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
   }
 
   // What they ask.
-  const body: ReadBody = request.method === 'GET' || request.method === 'HEAD' ? { bytes: new Uint8Array(), refusal: null } : await readBody(request);
+  const body: ReadBody =
+    request.method === 'GET' || request.method === 'HEAD' ? { bytes: new Uint8Array(), refusal: null } : await readBody(request);
   const { input, finding: found } = validate(route, incoming, body);
   const pathOrg = incoming.params.org_id ?? null;
   const deploymentKeys = deployment ?? (await keyring.deployment());
-  let finding = body.refusal && catalogue[body.refusal.code].status !== 400 ? body.refusal : (headerFinding(request) ?? body.refusal ?? found);
+  let finding =
+    body.refusal && catalogue[body.refusal.code].status !== 400 ? body.refusal : (headerFinding(request) ?? body.refusal ?? found);
   const context: Context = {
     env,
     settings,
@@ -128,7 +130,14 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
             key: idempotencyKey,
             digest: hmacHex(
               genuine ? keys.digest : deploymentKeys.digest,
-              tuple(request.method, url.pathname, url.search, request.headers.get('if-match') ?? '', request.headers.get('approval-id') ?? '', body.bytes),
+              tuple(
+                request.method,
+                url.pathname,
+                url.search,
+                request.headers.get('if-match') ?? '',
+                request.headers.get('approval-id') ?? '',
+                body.bytes,
+              ),
             ),
           }
         : null,
@@ -235,11 +244,13 @@ function validate(route: Route, { request, params }: Incoming, body: ReadBody): 
   let parsedBody: unknown;
   const absent = body.json === undefined && body.bytes.length === 0;
   if (route.body) {
-    if (absent && !route.body.optional) return { input: blank(params, request), finding: refuse('MALFORMED_JSON', { message: 'A JSON body is required.' }) };
+    if (absent && !route.body.optional)
+      return { input: blank(params, request), finding: refuse('MALFORMED_JSON', { message: 'A JSON body is required.' }) };
     const parsed = route.body.schema.safeParse(absent ? {} : body.json);
     if (parsed.success) parsedBody = parsed.data;
     else details.push(...detailsOf(parsed.error));
-  } else if (!absent && body.json !== undefined && JSON.stringify(body.json) !== '{}') details.push({ path: '', message: 'this request takes no body' });
+  } else if (!absent && body.json !== undefined && JSON.stringify(body.json) !== '{}')
+    details.push({ path: '', message: 'this request takes no body' });
 
   const input: Input = { ...blank(params, request), query: parsedQuery, body: parsedBody };
   return { input, finding: details.length ? refuse('VALIDATION_FAILED', { details: details.slice(0, 100) }) : null };
@@ -294,7 +305,13 @@ function withOnce(data: unknown, once: Record<string, string | null> | undefined
 
 // ---------------------------------------------------------------- responses
 
-export function errorResponse(refusal: Refusal, base: string, trace: Trace, budget: BudgetState | null = null, headers: Record<string, string> = {}): Response {
+export function errorResponse(
+  refusal: Refusal,
+  base: string,
+  trace: Trace,
+  budget: BudgetState | null = null,
+  headers: Record<string, string> = {},
+): Response {
   const { status } = catalogue[refusal.code];
   trace.code = refusal.code;
   return Response.json(errorBody(refusal, base), {
@@ -308,7 +325,12 @@ export function errorResponse(refusal: Refusal, base: string, trace: Trace, budg
   });
 }
 
-function rendered(shown: { json: unknown; headers?: Record<string, string> } | Response, status: number, budget: BudgetState | null, headers: Record<string, string> = {}): Response {
+function rendered(
+  shown: { json: unknown; headers?: Record<string, string> } | Response,
+  status: number,
+  budget: BudgetState | null,
+  headers: Record<string, string> = {},
+): Response {
   const all = { ...budgetHeaders(budget), ...headers };
   if (shown instanceof Response) {
     for (const [name, value] of Object.entries(all)) shown.headers.set(name, value);
@@ -329,4 +351,3 @@ const budgetHeaders = (budget: BudgetState | null): Record<string, string> =>
         'X-RateLimit-Reset': String(Math.ceil(Date.now() / 1000) + budget.reset),
       }
     : {};
-

@@ -22,7 +22,12 @@ const read: Operation<AuditInput> = {
     // Minutes that are over and still uncounted belong into what is read.
     core.storage.transactionSync(() => core.budget.flush(core.now()));
     const entries = core.chain.newest(input.filter, input.before ?? Number.MAX_SAFE_INTEGER, input.limit);
-    return { ok: true, status: 200, data: { entries, oldest: core.chain.oldest() } satisfies AuditPart, ...(input.further && { closed: true }) };
+    return {
+      ok: true,
+      status: 200,
+      data: { entries, oldest: core.chain.oldest() } satisfies AuditPart,
+      ...(input.further && { closed: true }),
+    };
   },
 };
 

@@ -62,7 +62,9 @@ export const auditRoutes = [
     prepare: ({ query }) => ({ input: { from: positionOf(query.cursor).from } }),
     async render(part: VerifyPart, { query }: Input<z.output<typeof wire.VerifyQuery>>, context) {
       const { next, ...verdict } = await verifyOn(context, part, positionOf(query.cursor));
-      return { json: { ...verdict, next: next && toCursor(context.deployment.cursor, context.org, verifyPath, `${next.from}:${next.hash}`) } };
+      return {
+        json: { ...verdict, next: next && toCursor(context.deployment.cursor, context.org, verifyPath, `${next.from}:${next.hash}`) },
+      };
     },
   }),
 ];

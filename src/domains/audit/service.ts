@@ -118,7 +118,13 @@ export async function verifyOn(context: Context, part: VerifyPart, position: Pos
     const segments = await drizzle(context.env.DB)
       .select()
       .from(auditSegments)
-      .where(and(eq(auditSegments.org_id, context.org), gte(auditSegments.last_sequence, position.from), lte(auditSegments.first_sequence, oldest)))
+      .where(
+        and(
+          eq(auditSegments.org_id, context.org),
+          gte(auditSegments.last_sequence, position.from),
+          lte(auditSegments.first_sequence, oldest),
+        ),
+      )
       .orderBy(asc(auditSegments.first_sequence))
       .limit(MOST_OPENED);
     for (const segment of segments) parts.push({ sequence: segment.first_sequence, entries: await openSegment(segment) });
@@ -128,7 +134,14 @@ export async function verifyOn(context: Context, part: VerifyPart, position: Pos
   const cleared = position.hash === null && position.from === 1;
   let hash = position.hash;
   let expected = position.from;
-  const verdict = (rest: Partial<Verdict>): Verdict => ({ ok: true, checked_from: position.from, checked_to: expected - 1, head, next: null, ...rest });
+  const verdict = (rest: Partial<Verdict>): Verdict => ({
+    ok: true,
+    checked_from: position.from,
+    checked_to: expected - 1,
+    head,
+    next: null,
+    ...rest,
+  });
   const broken = (sequence: number, id: string | null) => verdict({ ok: false, broken: { sequence, id } });
 
   for (const { sequence, entries } of parts) {
@@ -136,12 +149,14 @@ export async function verifyOn(context: Context, part: VerifyPart, position: Pos
     for (const entry of entries) {
       if (cleared && expected === 1 && entry.sequence > 1) expected = entry.sequence;
       const before = hash ?? (entry.sequence === 1 ? genesis(context.org) : entry.prev_hash);
-      if (entry.sequence !== expected || entry.prev_hash !== before || entry.hash !== hashOf(entry)) return broken(entry.sequence, entry.id);
+      if (entry.sequence !== expected || entry.prev_hash !== before || entry.hash !== hashOf(entry))
+        return broken(entry.sequence, entry.id);
       hash = entry.hash;
       expected++;
     }
   }
-  if (parts.length === 0 || (parts.length === 1 && parts[0]?.entries?.length === 0)) return expected > head.sequence ? verdict({}) : broken(expected, null);
+  if (parts.length === 0 || (parts.length === 1 && parts[0]?.entries?.length === 0))
+    return expected > head.sequence ? verdict({}) : broken(expected, null);
   if (expected > head.sequence) return hash === head.hash ? verdict({}) : broken(head.sequence, null);
   return verdict({ next: { from: expected, hash } });
 }

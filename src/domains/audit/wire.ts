@@ -29,7 +29,10 @@ export const AuditEntry = z
     action: z.string().openapi({ example: 'secret.read' }),
     resource: z.string().nullable(),
     environment: z.string().nullable(),
-    version: z.int().nullable().openapi({ description: 'Of a secret; for a bulk read the revision of the environment: the sequence of the last change there.' }),
+    version: z
+      .int()
+      .nullable()
+      .openapi({ description: 'Of a secret; for a bulk read the revision of the environment: the sequence of the last change there.' }),
     reason: z.string().nullable(),
     request_id: z.string(),
     ip: z.string(),
@@ -53,6 +56,9 @@ export const Verification = z
     checked_to: z.int(),
     head: z.object({ sequence: z.int(), hash: z.string() }),
     next: z.string().nullable().openapi({ description: 'Pass as cursor to check the next part; null once the head is reached.' }),
-    broken: z.object({ sequence: z.int(), id: z.string().nullable() }).optional().openapi({ description: 'The first entry that does not fit the chain.' }),
+    broken: z
+      .object({ sequence: z.int(), id: z.string().nullable() })
+      .optional()
+      .openapi({ description: 'The first entry that does not fit the chain.' }),
   })
   .openapi('Verification');

@@ -85,7 +85,8 @@ export interface ApiKeyInput {
 function wanted({ core, ask, caller, input }: Call<ApiKeyInput>) {
   return {
     scopes: input.scopes,
-    environments: input.environments?.map((ref) => environmentOf(core, ask.org, ref)?.id ?? '') ?? (caller.environments && [...caller.environments]),
+    environments:
+      input.environments?.map((ref) => environmentOf(core, ask.org, ref)?.id ?? '') ?? (caller.environments && [...caller.environments]),
     secrets: input.secrets ?? (caller.secrets && [...caller.secrets]),
     allowed_addresses: input.allowed_addresses ?? (caller.addresses[0] ? [...caller.addresses[0]] : null),
     expires_at: input.expires_at ?? caller.expires_at,
@@ -102,9 +103,11 @@ const createKey: Operation<ApiKeyInput> = {
       const holding = wanted(call);
       const unknown = holding.environments?.indexOf('') ?? -1;
       if (unknown >= 0) return refuse('NOT_FOUND', { message: `There is no environment ${input.environments?.[unknown]}.` });
-      if (core.rows.liveCredentials(now) >= MOST_CREDENTIALS) return refuse('LIMIT_REACHED', { message: 'An organisation holds up to 10,000 live credentials.' });
+      if (core.rows.liveCredentials(now) >= MOST_CREDENTIALS)
+        return refuse('LIMIT_REACHED', { message: 'An organisation holds up to 10,000 live credentials.' });
       const parent = caller.kind === 'session' ? core.rows.get('credential', caller.id) : null;
-      if (parent && lineageOf(core, parent).length >= MOST_LINKS) return refuse('LIMIT_REACHED', { message: 'Credentials may descend from one another 16 times at most.' });
+      if (parent && lineageOf(core, parent).length >= MOST_LINKS)
+        return refuse('LIMIT_REACHED', { message: 'Credentials may descend from one another 16 times at most.' });
       const put = insertion(call as never, 'credential', {
         ...fresh(ask.org, input.token, 'api_key', now),
         name: input.name,
@@ -161,7 +164,9 @@ const updateKey: Operation<UpdateInput> = {
   authorize(call) {
     const row = find(call as never, 'api_key');
     // Other addresses may let a key do more than before; a name does not.
-    return row && call.input.allowed_addresses !== undefined ? withinHolding(call.caller, { ...row, allowed_addresses: call.input.allowed_addresses }) : null;
+    return row && call.input.allowed_addresses !== undefined
+      ? withinHolding(call.caller, { ...row, allowed_addresses: call.input.allowed_addresses })
+      : null;
   },
   change: {
     locks: (call) => [target(call as never)],
@@ -185,6 +190,9 @@ interface RotateInput {
 
 const rotateKey: Operation<RotateInput> = {
   authorize(call) {
+    // A successor would outlive the session token, and be its parent but in name.
+    if (call.caller.kind === 'session')
+      return refuse('CREDENTIAL_KIND_NOT_ALLOWED', { message: 'A session token rotates no API key: use an API key.' });
     const row = find(call as never, 'api_key');
     return row && withinHolding(call.caller, row);
   },
@@ -195,7 +203,8 @@ const rotateKey: Operation<RotateInput> = {
       const row = find(call as never, 'api_key');
       if (!row) return refuse('NOT_FOUND');
       if (!isAlive(core, row, now)) return refuse('CONFLICT', { message: 'This key has ended: create a new one.' });
-      if (row.successor_id !== null) return refuse('CONFLICT', { message: `This key has been rotated: its successor is ${row.successor_id}.` });
+      if (row.successor_id !== null)
+        return refuse('CONFLICT', { message: `This key has been rotated: its successor is ${row.successor_id}.` });
       const { name, scopes, environments, secrets, allowed_addresses, rate_limit, dies_with, expires_at } = row;
       const successor = insertion(call as never, 'credential', {
         ...fresh(ask.org, input.token, 'api_key', now),

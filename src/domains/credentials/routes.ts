@@ -1,10 +1,11 @@
 // Credentials over HTTP. Tokens are made here, shown once, and leave for the gate as hashes.
+
+import { z } from '@hono/zod-openapi';
 import { newToken } from '../../auth/token';
 import { newId } from '../../db/ids';
 import { type Context, pageOf } from '../../http/context';
 import { type Input, route } from '../../http/route';
 import { pageQuery } from '../../http/wire';
-import { z } from '@hono/zod-openapi';
 import * as wire from './wire';
 
 const PageQuery = z.strictObject(pageQuery);
@@ -16,8 +17,12 @@ export function issue(kind: 'api_key' | 'session', context: Context, place = 'to
 }
 
 const byCredential = ({ params }: { params: Record<string, string> }) => ({ credential: params.id as string });
-const list = (name: string) => (slice: { items: unknown[]; next: string | null }, _: Input, context: Context) => ({ json: pageOf(context, name, slice) });
-const page = ({ query }: Input<{ limit?: number; cursor?: string }>) => ({ input: { limit: query.limit ?? 50, after: query.cursor ?? null } });
+const list = (name: string) => (slice: { items: unknown[]; next: string | null }, _: Input, context: Context) => ({
+  json: pageOf(context, name, slice),
+});
+const page = ({ query }: Input<{ limit?: number; cursor?: string }>) => ({
+  input: { limit: query.limit ?? 50, after: query.cursor ?? null },
+});
 
 const keys = '/orgs/{org_id}/api-keys';
 const tokens = '/orgs/{org_id}/access-tokens';
@@ -45,7 +50,15 @@ export const credentialRoutes = [
       const { token, once } = issue('api_key', context);
       const { name, scopes, expires_at, environments, secrets, allowed_addresses } = body;
       return {
-        input: { token, name, scopes, expires_at: expires_at ?? null, environments: environments ?? null, secrets: secrets ?? null, allowed_addresses: allowed_addresses ?? null },
+        input: {
+          token,
+          name,
+          scopes,
+          expires_at: expires_at ?? null,
+          environments: environments ?? null,
+          secrets: secrets ?? null,
+          allowed_addresses: allowed_addresses ?? null,
+        },
         once,
       };
     },
@@ -82,7 +95,9 @@ export const credentialRoutes = [
     answers: { 200: wire.ApiKey },
     refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT'],
     named: byCredential,
-    prepare: ({ body }) => ({ input: { name: body.name ?? null, ...(body.allowed_addresses !== undefined && { allowed_addresses: body.allowed_addresses }) } }),
+    prepare: ({ body }) => ({
+      input: { name: body.name ?? null, ...(body.allowed_addresses !== undefined && { allowed_addresses: body.allowed_addresses }) },
+    }),
   }),
   route({
     method: 'post',
@@ -90,7 +105,8 @@ export const credentialRoutes = [
     action: 'api_key.rotate',
     tag: 'API keys',
     summary: 'Replace an API key',
-    description: 'Issues a successor that holds the same; the old one, with its session tokens, ends after the overlap, at once without one.',
+    description:
+      'Issues a successor that holds the same; the old one, with its session tokens, ends after the overlap, at once without one.',
     body: { schema: wire.ApiKeyRotate, optional: true },
     answers: { 201: wire.NewApiKey },
     refusals: ['NOT_FOUND', 'CONFLICT', 'SCOPE_EXCEEDS_PARENT', 'CREDENTIAL_KIND_NOT_ALLOWED'],
@@ -106,7 +122,8 @@ export const credentialRoutes = [
     action: 'api_key.revoke',
     tag: 'API keys',
     summary: 'Revoke an API key',
-    description: 'It and every session token minted from it are refused from the moment this is answered. A key may revoke itself without any scope.',
+    description:
+      'It and every session token minted from it are refused from the moment this is answered. A key may revoke itself without any scope.',
     answers: { 204: null },
     refusals: ['NOT_FOUND'],
     named: byCredential,
@@ -123,7 +140,10 @@ export const credentialRoutes = [
     refusals: ['CREDENTIAL_KIND_NOT_ALLOWED', 'SCOPE_EXCEEDS_PARENT'],
     prepare({ body }, context) {
       const { token, once } = issue('session', context);
-      return { input: { token, ttlSeconds: body.ttlSeconds, scopes: body.scopes ?? null, allowed_addresses: body.allowedAddresses ?? null }, once };
+      return {
+        input: { token, ttlSeconds: body.ttlSeconds, scopes: body.scopes ?? null, allowed_addresses: body.allowedAddresses ?? null },
+        once,
+      };
     },
   }),
   route({

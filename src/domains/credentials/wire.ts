@@ -1,20 +1,24 @@
 // Credentials on the wire. API keys are snake_case, session tokens camelCase, as the specification spells them.
 import { z } from '@hono/zod-openapi';
 import type { CredentialRow } from '../../db/schema';
-import { Addresses, Environments, FutureTime, iso, isoOrNull, Name, pageOf, Patterns, Scopes, Time } from '../../http/wire';
+import { Addresses, Environments, FutureTime, iso, isoOrNull, Name, Patterns, pageOf, Scopes, Time } from '../../http/wire';
 
 export const ApiKeyIn = z
   .strictObject({
     name: Name.openapi({ example: 'deploy' }),
     scopes: Scopes,
     expires_at: FutureTime.optional(),
-    environments: Environments.optional().openapi({ description: 'Where it may act, by id or slug; where absent, wherever its creator may.' }),
+    environments: Environments.optional().openapi({
+      description: 'Where it may act, by id or slug; where absent, wherever its creator may.',
+    }),
     secrets: Patterns.optional().openapi({ description: 'Names that it may touch, as glob patterns; where absent, those of its creator.' }),
     allowed_addresses: Addresses.optional(),
   })
   .openapi('ApiKeyIn');
 
-export const ApiKeyPatch = z.strictObject({ name: Name.optional(), allowed_addresses: Addresses.nullable().optional() }).openapi('ApiKeyPatch');
+export const ApiKeyPatch = z
+  .strictObject({ name: Name.optional(), allowed_addresses: Addresses.nullable().optional() })
+  .openapi('ApiKeyPatch');
 
 export const ApiKeyRotate = z.strictObject({ overlap_seconds: z.int().min(0).max(86_400).optional() }).openapi('ApiKeyRotate');
 

@@ -5,8 +5,8 @@ import type { WrappedKey } from '../../crypto/keyring';
 import { type EnvironmentRow, fences, type MemberRow, type OrgRow, orgKeys } from '../../db/schema';
 import { invalid, type Refusal, refuse } from '../../errors';
 import { environmentOf, slugOf } from '../../gate/call';
-import { insertion, revision, sqlite } from '../../gate/commit';
 import { genesis } from '../../gate/chain';
+import { insertion, revision, sqlite } from '../../gate/commit';
 import type { Call, Operation, Outcome } from '../../gate/types';
 import { firstKey, keyOut, type TokenInput } from '../credentials/operations';
 import { environmentOut, memberOut, orgOut } from './wire';
@@ -32,17 +32,34 @@ const found: Operation<FoundInput> = {
       // The chain begins with this very entry.
       if (core.chain.head().sequence === 0) core.chain.begin(0, genesis(org));
       const production = input.environments.find(({ slug }) => slug === 'production')?.id as string;
-      const put = insertion(call as never, 'org', { id: org, shard: 0, name: input.name, default_environment: production, created_at: now, updated_at: now, deleted_at: null });
-      const environments = input.environments.map(({ id, slug }) => insertion(call as never, 'environment', { org_id: org, id, slug, name: slug, created_at: now }));
+      const put = insertion(call as never, 'org', {
+        id: org,
+        shard: 0,
+        name: input.name,
+        default_environment: production,
+        created_at: now,
+        updated_at: now,
+        deleted_at: null,
+      });
+      const environments = input.environments.map(({ id, slug }) =>
+        insertion(call as never, 'environment', { org_id: org, id, slug, name: slug, created_at: now }),
+      );
       const owner = insertion(call as never, 'member', { org_id: org, ...input.owner, role: 'owner', created_at: now });
       const key = firstKey(call as never, input.token, 'first key', input.owner.id, now);
       return {
         status: 201,
-        data: { org: orgOut(put.row as OrgRow, 'production'), owner: memberOut(owner.row as MemberRow), api_key: keyOut(core, key.row as never) },
+        data: {
+          org: orgOut(put.row as OrgRow, 'production'),
+          owner: memberOut(owner.row as MemberRow),
+          api_key: keyOut(core, key.row as never),
+        },
         puts: [put, ...environments, owner, key],
         also: [
           sqlite.insert(fences).values({ org_id: org, epoch: 1 }).toSQL(),
-          sqlite.insert(orgKeys).values({ org_id: org, ...input.wrapped, created_at: now }).toSQL(),
+          sqlite
+            .insert(orgKeys)
+            .values({ org_id: org, ...input.wrapped, created_at: now })
+            .toSQL(),
         ],
         resource: org,
       };
@@ -81,7 +98,11 @@ const read: Operation<Record<string, never>> = {
 
 /** What concerns the org as a whole is for callers whom nothing bounds. */
 const whole = ({ caller }: Call<never>): Refusal | null =>
-  isUnbounded(caller) ? null : refuse('INSUFFICIENT_SCOPE', { message: 'A credential that is limited to environments or names cannot change the organisation itself.' });
+  isUnbounded(caller)
+    ? null
+    : refuse('INSUFFICIENT_SCOPE', {
+        message: 'A credential that is limited to environments or names cannot change the organisation itself.',
+      });
 
 interface UpdateInput {
   name: string | null;
@@ -97,7 +118,8 @@ const update: Operation<UpdateInput> = {
       const org = core.rows.get('org', ask.org) as OrgRow;
       call.subject.resource = ask.org;
       const environment = input.default_environment === null ? null : environmentOf(core, ask.org, input.default_environment);
-      if (input.default_environment !== null && !environment) return refuse('NOT_FOUND', { message: `There is no environment ${input.default_environment}.` });
+      if (input.default_environment !== null && !environment)
+        return refuse('NOT_FOUND', { message: `There is no environment ${input.default_environment}.` });
       const put = revision(call as never, 'org', org, {
         ...(input.name !== null && { name: input.name }),
         ...(environment && { default_environment: environment.id }),
@@ -136,7 +158,9 @@ interface ListInput {
 
 const list: Operation<ListInput> = {
   read({ core, input, caller }): Outcome {
-    const rows = core.rows.after('environment', input.after ?? '', MOST_ENVIRONMENTS).filter(({ id }) => caller.environments === null || caller.environments.includes(id));
+    const rows = core.rows
+      .after('environment', input.after ?? '', MOST_ENVIRONMENTS)
+      .filter(({ id }) => caller.environments === null || caller.environments.includes(id));
     const items = rows.slice(0, input.limit);
     return { ok: true, status: 200, data: { items: items.map(environmentOut), next: rows.length > input.limit ? items.at(-1)?.id : null } };
   },
@@ -163,7 +187,8 @@ const create: Operation<{ id: string; name: string; slug: string }> = {
       const { core, ask, input } = call;
       Object.assign(call.subject, { resource: input.id, environment: input.slug });
       if (core.rows.find('environment', '', input.slug)) return refuse('SLUG_TAKEN');
-      if (core.rows.count('environment') >= MOST_ENVIRONMENTS) return refuse('LIMIT_REACHED', { message: 'An organisation holds up to 1,000 environments.' });
+      if (core.rows.count('environment') >= MOST_ENVIRONMENTS)
+        return refuse('LIMIT_REACHED', { message: 'An organisation holds up to 1,000 environments.' });
       const put = insertion(call as never, 'environment', { org_id: ask.org, ...input, created_at: now });
       return { status: 201, data: environmentOut(put.row as EnvironmentRow), puts: [put], resource: input.id };
     },
@@ -204,6 +229,8 @@ const remove: Operation<Record<string, never>> = {
 };
 
 export const orgOperations = {
+  // Answered by the deployment itself; whoever comes to a gate with it is refused by kind.
+  'org.list': { read: () => ({ ok: false, refusal: refuse('NOT_FOUND') }) } satisfies Operation,
   'org.create': found,
   'org.recover': recover,
   'org.read': read,

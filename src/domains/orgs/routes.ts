@@ -26,7 +26,8 @@ export const orgRoutes = [
     action: 'org.create',
     tag: 'Organisations',
     summary: 'Found an organisation',
-    description: 'With the bootstrap token. Answers with the first API key, which may do everything; it has three environments, production being the default one.',
+    description:
+      'With the bootstrap token. Answers with the first API key, which may do everything; it has three environments, production being the default one.',
     body: { schema: wire.OrgIn },
     answers: { 201: wire.Founded },
     prepare({ body }, context) {
@@ -123,7 +124,9 @@ export const orgRoutes = [
     answers: { 200: wire.EnvironmentPage },
     refusals: ['INVALID_CURSOR'],
     prepare: ({ query }) => ({ input: { limit: query.limit ?? 50, after: query.cursor ?? null } }),
-    render: (slice: { items: unknown[]; next: string | null }, _: Input, context: Context) => ({ json: pageOf(context, environments, slice) }),
+    render: (slice: { items: unknown[]; next: string | null }, _: Input, context: Context) => ({
+      json: pageOf(context, environments, slice),
+    }),
   }),
   route({
     method: 'post',

@@ -12,18 +12,32 @@ export const OrgIn = z
   .strictObject({
     name: Name.openapi({ example: 'Acme' }),
     owner: z.strictObject({ email: Email, name: Name.openapi({ example: 'Ann' }) }),
-    location_hint: LocationHint.optional().openapi({ description: "Where the organisation's gate is placed, near those who read from it most." }),
+    location_hint: LocationHint.optional().openapi({
+      description: "Where the organisation's gate is placed, near those who read from it most.",
+    }),
   })
   .openapi('OrgIn');
 
 export const OrgPatch = z.strictObject({ name: Name.optional(), default_environment: EnvironmentRef.optional() }).openapi('OrgPatch');
-export const OrgDelete = z.strictObject({ confirm: z.string().max(255).openapi({ description: 'The name of the organisation.', example: 'Acme' }) }).openapi('OrgDelete');
-export const Recovery = z.strictObject({ reason: text(1024).openapi({ example: 'the only key was lost with a laptop' }) }).openapi('Recovery');
+export const OrgDelete = z
+  .strictObject({ confirm: z.string().max(255).openapi({ description: 'The name of the organisation.', example: 'Acme' }) })
+  .openapi('OrgDelete');
+export const Recovery = z
+  .strictObject({ reason: text(1024).openapi({ example: 'the only key was lost with a laptop' }) })
+  .openapi('Recovery');
 
 export const Org = z
-  .object({ id: z.string().openapi({ example: 'org_01M9xQeKcX3vTz6nWJfQ4b' }), name: z.string(), default_environment: z.string().openapi({ example: 'production' }), created_at: Time, updated_at: Time })
+  .object({
+    id: z.string().openapi({ example: 'org_01M9xQeKcX3vTz6nWJfQ4b' }),
+    name: z.string(),
+    default_environment: z.string().openapi({ example: 'production' }),
+    created_at: Time,
+    updated_at: Time,
+  })
   .openapi('Org');
-export const Member = z.object({ id: z.string(), email: z.string(), name: z.string(), role: z.literal('owner'), created_at: Time }).openapi('Member');
+export const Member = z
+  .object({ id: z.string(), email: z.string(), name: z.string(), role: z.literal('owner'), created_at: Time })
+  .openapi('Member');
 export const Founded = z.object({ org: Org, owner: Member, api_key: NewApiKey }).openapi('Founded');
 export const Recovered = z.object({ api_key: NewApiKey }).openapi('Recovered');
 export const ListedOrg = z.object({ id: z.string(), name: z.string(), created_at: Time }).openapi('ListedOrg');
@@ -46,7 +60,13 @@ export const orgOut = (row: OrgRow, defaultEnvironment: string): z.infer<typeof 
   updated_at: iso(row.updated_at),
 });
 
-export const memberOut = ({ id, email, name, role, created_at }: MemberRow): z.infer<typeof Member> => ({ id, email, name, role, created_at: iso(created_at) });
+export const memberOut = ({ id, email, name, role, created_at }: MemberRow): z.infer<typeof Member> => ({
+  id,
+  email,
+  name,
+  role,
+  created_at: iso(created_at),
+});
 
 export const environmentOut = ({ id, name, slug }: EnvironmentRow): z.infer<typeof Environment> => ({ id, name, slug });
 

@@ -1,12 +1,12 @@
 // What can be done with secrets, as the gate does it. Values pass through sealed; equality is judged by keyed fingerprints.
 // Invariants: versions are numbered here, one after the other; a name is unique among the live secrets of its environment; the
 // ciphertext of a version is given out only while the secret's row, read in the same turn, says that it may be.
-import { and, desc, eq, gt, isNotNull, isNull, lt, sql, type SQL } from 'drizzle-orm';
+import { and, desc, eq, gt, isNotNull, isNull, lt, type SQL, sql } from 'drizzle-orm';
 import { mayEnter, mayName, reachesName } from '../../auth/authorize';
 import { literalPrefix } from '../../auth/globs';
 import { covers } from '../../auth/scopes';
 import { sha256 } from '../../crypto/digest';
-import { canGenerate, optionsProblem, type GenerateOptions } from '../../crypto/generate';
+import { canGenerate, type GenerateOptions, optionsProblem } from '../../crypto/generate';
 import { type SecretRow, type SecretType, secrets, secretVersions, type VersionRow } from '../../db/schema';
 import { ApiError, invalid, type Refusal, refuse } from '../../errors';
 import { environmentOf, slugOf } from '../../gate/call';
@@ -45,9 +45,11 @@ const readable = (row: SecretRow | null, now: number): Refusal | null => {
   return statusOf(row, now) === 'expired' ? refuse('SECRET_EXPIRED') : null;
 };
 
-const stale = (row: SecretRow, ifMatch: string | null): Refusal | null => (ifMatch === null || namesTag(ifMatch, etagOf(row)) ? null : refuse('VERSION_CONFLICT'));
+const stale = (row: SecretRow, ifMatch: string | null): Refusal | null =>
+  ifMatch === null || namesTag(ifMatch, etagOf(row)) ? null : refuse('VERSION_CONFLICT');
 
-const open = (call: Call<never>, ...ids: string[]): Refusal | null => (ids.some((id) => call.core.marks.isOpen(id)) ? refuse('UNAVAILABLE', { retry_after: 1 }) : null);
+const open = (call: Call<never>, ...ids: string[]): Refusal | null =>
+  ids.some((id) => call.core.marks.isOpen(id)) ? refuse('UNAVAILABLE', { retry_after: 1 }) : null;
 
 function describe(call: Call<never>, row: SecretRow): string {
   const environment = slugOf(call.core, row.environment_id);
@@ -58,8 +60,12 @@ function describe(call: Call<never>, row: SecretRow): string {
 /** The versions of a secret whose ciphertexts are not at hand are fetched from D1, in one query; each is checked before it is kept. */
 async function fetchVersions(call: Call<never>, wanted: { secret: string; version: number }[]): Promise<VersionRow[]> {
   const { core, ask } = call;
-  const query = 'select v.* from json_each(?1) w join secret_versions v on v.org_id = ?2 and v.secret_id = w.value ->> 0 and v.version = w.value ->> 1';
-  const found = await core.database.all<Record<string, unknown>>({ sql: query, params: [JSON.stringify(wanted.map(({ secret, version }) => [secret, version])), ask.org] });
+  const query =
+    'select v.* from json_each(?1) w join secret_versions v on v.org_id = ?2 and v.secret_id = w.value ->> 0 and v.version = w.value ->> 1';
+  const found = await core.database.all<Record<string, unknown>>({
+    sql: query,
+    params: [JSON.stringify(wanted.map(({ secret, version }) => [secret, version])), ask.org],
+  });
   const versions = found.map((raw) => fromD1<VersionRow>(secretVersions, raw));
   const key = rowKey(call);
   if (versions.length < wanted.length || versions.some((version) => version.mac !== macOf(key, 'version', version))) {
@@ -80,7 +86,8 @@ async function versionOf(call: Call<never>, secret: string, version: number): Pr
 /** Keeps a fetched ciphertext, unless its secret was destroyed meanwhile. */
 function keep(core: Core, version: VersionRow) {
   const row = core.rows.get('secret', version.secret_id);
-  if (row && version.version >= row.oldest_version && !core.seals.get(version.secret_id, version.version, core.now())) core.seals.keep(version, core.now());
+  if (row && version.version >= row.oldest_version && !core.seals.get(version.secret_id, version.version, core.now()))
+    core.seals.keep(version, core.now());
 }
 
 // ---------------------------------------------------------------- reads
@@ -100,19 +107,28 @@ async function read(call: Call<ReadInput>, find: () => SecretRow | null): Promis
     if (refusal || !row) return { ok: false, refusal: refusal ?? refuse('NOT_FOUND') };
     const number = input.version ?? row.version;
     call.subject.version = number;
-    if (number > row.version || number < row.oldest_version) return { ok: false, refusal: refuse('NOT_FOUND', { message: `This secret has no version ${number}.` }) };
+    if (number > row.version || number < row.oldest_version)
+      return { ok: false, refusal: refuse('NOT_FOUND', { message: `This secret has no version ${number}.` }) };
     const etag = number === row.version ? etagOf(row) : `"v${number}"`;
     if (input.if_none_match !== null && namesTag(input.if_none_match, etag, true)) return { ok: true, status: 304, data: null, etag };
-    const version: VersionRow | null = fetched?.secret_id === row.id && fetched.version === number ? fetched : core.seals.get(row.id, number, now);
+    const version: VersionRow | null =
+      fetched?.secret_id === row.id && fetched.version === number ? fetched : core.seals.get(row.id, number, now);
     if (version) {
       if (fetched) keep(core, version);
-      return { ok: true, status: 200, data: { row, version, environment: slugOf(core, row.environment_id), now } satisfies Delivered, etag };
+      return {
+        ok: true,
+        status: 200,
+        data: { row, version, environment: slugOf(core, row.environment_id), now } satisfies Delivered,
+        etag,
+      };
     }
     fetched = await versionOf(call as never, row.id, number);
   }
 }
 
-const secretRead: Operation<ReadInput> = { read: (call) => read(call, () => call.core.rows.get('secret', call.ask.named.secret as string)) };
+const secretRead: Operation<ReadInput> = {
+  read: (call) => read(call, () => call.core.rows.get('secret', call.ask.named.secret as string)),
+};
 
 const secretReadByName: Operation<ReadInput> = {
   read: (call) => {
@@ -147,7 +163,12 @@ async function readAll(call: Call<ValuesInput>): Promise<Outcome> {
     const now = core.now();
     const environment = environmentOf(core, ask.org, ask.named.environment);
     if (!environment) return { ok: false, refusal: refuse('NOT_FOUND') };
-    Object.assign(call.subject, { resource: environment.id, environment: environment.slug, version: environmentRevision(core, environment.id), prefix: input.prefix });
+    Object.assign(call.subject, {
+      resource: environment.id,
+      environment: environment.slug,
+      version: environmentRevision(core, environment.id),
+      prefix: input.prefix,
+    });
     const refusal = asked ? call.recheck() : null;
     if (refusal) return { ok: false, refusal };
 
@@ -158,12 +179,14 @@ async function readAll(call: Call<ValuesInput>): Promise<Outcome> {
       if (more.length < 1000 || rows.length > MOST_BULK.secrets) break;
       after = (more.at(-1) as SecretRow).name;
     }
-    if (rows.length > MOST_BULK.secrets || rows.reduce((sum, { size }) => sum + size, 0) > MOST_BULK.bytes) return { ok: false, refusal: refuse('RESULT_TOO_LARGE') };
+    if (rows.length > MOST_BULK.secrets || rows.reduce((sum, { size }) => sum + size, 0) > MOST_BULK.bytes)
+      return { ok: false, refusal: refuse('RESULT_TOO_LARGE') };
     const doubt = open(call as never, ...rows.map(({ id }) => id));
     if (doubt) return { ok: false, refusal: doubt };
 
     const etag = `"${sha256(JSON.stringify([environment.id, input.prefix, rows.map(({ id, name, version }) => [id, name, version])])).slice(0, 32)}"`;
-    if (input.etag !== null && input.etag !== etag) return { ok: true, status: 200, data: { environment: environment.slug, items: [], next: null, changed: true } satisfies ValuesPage };
+    if (input.etag !== null && input.etag !== etag)
+      return { ok: true, status: 200, data: { environment: environment.slug, items: [], next: null, changed: true } satisfies ValuesPage };
     if (input.if_none_match !== null && namesTag(input.if_none_match, etag, true)) return { ok: true, status: 304, data: null, etag };
 
     const page: SecretRow[] = [];
@@ -184,7 +207,12 @@ async function readAll(call: Call<ValuesInput>): Promise<Outcome> {
     if (missing.length === 0) {
       for (const version of fetched.values()) keep(core, version);
       const last = page.at(-1);
-      return { ok: true, status: 200, data: { environment: environment.slug, items, next: last && last !== rows.at(-1) ? last.name : null } satisfies ValuesPage, etag };
+      return {
+        ok: true,
+        status: 200,
+        data: { environment: environment.slug, items, next: last && last !== rows.at(-1) ? last.name : null } satisfies ValuesPage,
+        etag,
+      };
     }
     for (const version of await fetchVersions(call as never, missing)) fetched.set(`${version.secret_id}.${version.version}`, version);
   }
@@ -214,7 +242,9 @@ async function list(call: Call<ListInput>): Promise<Outcome> {
     gt(secrets.id, input.after ?? ''),
     input.status === 'deleted' ? and(isNotNull(secrets.deleted_at), gt(secrets.deleted_at, now - RESTORABLE)) : isNull(secrets.deleted_at),
     environment ? eq(secrets.environment_id, environment.id) : undefined,
-    caller.environments ? sql`${secrets.environment_id} in (select value from json_each(${JSON.stringify(caller.environments)}))` : undefined,
+    caller.environments
+      ? sql`${secrets.environment_id} in (select value from json_each(${JSON.stringify(caller.environments)}))`
+      : undefined,
     input.type ? eq(secrets.type, input.type) : undefined,
     input.prefix !== null ? beginsWith(input.prefix) : undefined,
     caller.secrets?.length === 1 ? beginsWith(literalPrefix(caller.secrets[0] as string)) : undefined,
@@ -224,7 +254,13 @@ async function list(call: Call<ListInput>): Promise<Outcome> {
     input.tag !== null ? hasTag(input.tag) : undefined,
   ];
   const look = bounded ? LOOKED_AT : input.limit + 1;
-  const query = sqlite.select().from(secrets).where(and(...where)).orderBy(secrets.id).limit(look).toSQL();
+  const query = sqlite
+    .select()
+    .from(secrets)
+    .where(and(...where))
+    .orderBy(secrets.id)
+    .limit(look)
+    .toSQL();
   const found = (await core.database.all<Record<string, unknown>>(query)).map((raw) => fromD1<SecretRow>(secrets, raw));
   const refusal = call.recheck();
   if (refusal) return { ok: false, refusal };
@@ -234,7 +270,11 @@ async function list(call: Call<ListInput>): Promise<Outcome> {
   const more = visible.length > input.limit || found.length === look;
   // A page of a bounded caller may be short, or empty, and still not the last.
   const next = visible.length > input.limit ? shown.at(-1)?.id : found.at(-1)?.id;
-  return { ok: true, status: 200, data: { items: shown.map((row) => secretOut(row, slugOf(core, row.environment_id), now)), next: more ? (next ?? null) : null } };
+  return {
+    ok: true,
+    status: 200,
+    data: { items: shown.map((row) => secretOut(row, slugOf(core, row.environment_id), now)), next: more ? (next ?? null) : null },
+  };
 }
 
 const beginsWith = (prefix: string) => and(sql`${secrets.name} >= ${prefix}`, lt(secrets.name, `${prefix}\u007f`));
@@ -259,7 +299,13 @@ async function versions(call: Call<VersionsInput>): Promise<Outcome> {
   const query = sqlite
     .select({ version: secretVersions.version, created_at: secretVersions.created_at, created_by: secretVersions.created_by })
     .from(secretVersions)
-    .where(and(eq(secretVersions.org_id, ask.org), eq(secretVersions.secret_id, id), lt(secretVersions.version, input.after === null ? Number.MAX_SAFE_INTEGER : Number(input.after))))
+    .where(
+      and(
+        eq(secretVersions.org_id, ask.org),
+        eq(secretVersions.secret_id, id),
+        lt(secretVersions.version, input.after === null ? Number.MAX_SAFE_INTEGER : Number(input.after)),
+      ),
+    )
     .orderBy(desc(secretVersions.version))
     .limit(input.limit + 1)
     .toSQL();
@@ -267,7 +313,14 @@ async function versions(call: Call<VersionsInput>): Promise<Outcome> {
   const refusal = call.recheck();
   if (refusal) return { ok: false, refusal };
   const shown = found.slice(0, input.limit);
-  return { ok: true, status: 200, data: { items: shown.map((version) => versionOut(version, row.version)), next: found.length > input.limit ? String(shown.at(-1)?.version) : null } };
+  return {
+    ok: true,
+    status: 200,
+    data: {
+      items: shown.map((version) => versionOut(version, row.version)),
+      next: found.length > input.limit ? String(shown.at(-1)?.version) : null,
+    },
+  };
 }
 
 // ---------------------------------------------------------------- changes
@@ -282,8 +335,13 @@ function newVersion(call: Call<never>, secret: string, version: number, value: S
 
 /** 409 if one more ciphertext, or one more secret, goes beyond what an org may hold. */
 function limits(core: Core, sealed: number, more: number): Refusal | null {
-  if (more && core.rows.count('secret') + more > MOST_SECRETS) return refuse('LIMIT_REACHED', { message: `An organisation holds up to ${MOST_SECRETS.toLocaleString('en')} secrets, deleted ones included until they are purged.` });
-  return core.rows.sealedBytes() + sealed > MOST_SEALED ? refuse('LIMIT_REACHED', { message: 'An organisation holds up to 4 GiB of sealed values.' }) : null;
+  if (more && core.rows.count('secret') + more > MOST_SECRETS)
+    return refuse('LIMIT_REACHED', {
+      message: `An organisation holds up to ${MOST_SECRETS.toLocaleString('en')} secrets, deleted ones included until they are purged.`,
+    });
+  return core.rows.sealedBytes() + sealed > MOST_SEALED
+    ? refuse('LIMIT_REACHED', { message: 'An organisation holds up to 4 GiB of sealed values.' })
+    : null;
 }
 
 interface CreateInput {
@@ -378,7 +436,14 @@ function advance(call: Call<never>, row: SecretRow, value: SealedValue, fields: 
 function changed(call: Call<never>, put: ReturnType<typeof revision>, now: number): Plan {
   const row = put.row as SecretRow;
   const environment = describe(call, row);
-  return { status: 200, data: secretOut(row, environment, now), etag: etagOf(row), puts: [put], environments: [row.environment_id], resource: row.id };
+  return {
+    status: 200,
+    data: secretOut(row, environment, now),
+    etag: etagOf(row),
+    puts: [put],
+    environments: [row.environment_id],
+    resource: row.id,
+  };
 }
 
 interface UpdateInput {
@@ -407,13 +472,20 @@ const update: Operation<UpdateInput> = {
       const environment = describe(call as never, row);
       const conflict = stale(row, input.if_match);
       if (conflict) return conflict;
-      if (input.name !== null && input.name !== row.name && core.rows.find('secret', row.environment_id, input.name)) return refuse('SECRET_NAME_TAKEN');
+      if (input.name !== null && input.name !== row.name && core.rows.find('secret', row.environment_id, input.name))
+        return refuse('SECRET_NAME_TAKEN');
 
-      const wanted: Partial<SecretRow> = { ...input.fields, ...(input.name !== null && { name: input.name }), ...(input.ttl !== undefined && { expires_at: input.ttl === null ? null : now + input.ttl * 1000 }) };
+      const wanted: Partial<SecretRow> = {
+        ...input.fields,
+        ...(input.name !== null && { name: input.name }),
+        ...(input.ttl !== undefined && { expires_at: input.ttl === null ? null : now + input.ttl * 1000 }),
+      };
       // Who may not read the value is not told, by a version that stays, that it equals theirs.
       const same = input.value !== null && input.value.fingerprint === row.fingerprint && covers(caller.scopes, 'secrets:read');
       if (input.value && !same) return advance(call as never, row, input.value, wanted, now);
-      const differs = Object.entries(wanted).some(([field, value]) => JSON.stringify(value) !== JSON.stringify(row[field as keyof SecretRow]));
+      const differs = Object.entries(wanted).some(
+        ([field, value]) => JSON.stringify(value) !== JSON.stringify(row[field as keyof SecretRow]),
+      );
       if (!differs) return { status: 200, data: secretOut(row, environment, now), etag: etagOf(row) };
       return changed(call as never, revision(call as never, 'secret', row, { ...wanted, amended: row.amended + 1, updated_at: now }), now);
     },
@@ -459,7 +531,8 @@ const rollback: Operation<RollbackInput> = {
     locks: (call) => [target(call as never)],
     async before(call) {
       const row = call.core.rows.get('secret', target(call as never));
-      if (!row || readable(row, call.core.now()) || call.input.version > row.version || call.input.version < row.oldest_version) return null;
+      if (!row || readable(row, call.core.now()) || call.input.version > row.version || call.input.version < row.oldest_version)
+        return null;
       return versionOf(call as never, row.id, call.input.version);
     },
     plan(call, now, fetched) {
@@ -468,7 +541,8 @@ const rollback: Operation<RollbackInput> = {
       if (refusal || !row) return refusal ?? refuse('NOT_FOUND');
       describe(call as never, row);
       const old = fetched as VersionRow | null;
-      if (!old || old.version < row.oldest_version) return refuse('NOT_FOUND', { message: `This secret has no version ${call.input.version}.` });
+      if (!old || old.version < row.oldest_version)
+        return refuse('NOT_FOUND', { message: `This secret has no version ${call.input.version}.` });
       const conflict = stale(row, call.input.if_match);
       if (conflict) return conflict;
       // The ciphertext is bound to its own random id, not to a number: it serves again as it is.
@@ -523,11 +597,16 @@ const restore: Operation<Record<string, never>> = {
       const row = core.rows.get('secret', target(call as never));
       if (!row || (row.deleted_at !== null && row.deleted_at + RESTORABLE <= now)) return refuse('NOT_FOUND');
       describe(call as never, row);
-      if (!core.rows.get('environment', row.environment_id)) return refuse('NOT_FOUND', { message: 'The environment of this secret is gone.' });
+      if (!core.rows.get('environment', row.environment_id))
+        return refuse('NOT_FOUND', { message: 'The environment of this secret is gone.' });
       if (row.deleted_at === null) return refuse('CONFLICT', { message: 'This secret is not deleted.' });
       if (core.rows.find('secret', row.environment_id, row.name)) return refuse('SECRET_NAME_TAKEN');
       if (core.marks.concerns(row.environment_id).leaving) return refuse('UNAVAILABLE', { retry_after: 1 });
-      return changed(call as never, revision(call as never, 'secret', row, { deleted_at: null, updated_at: now, amended: row.amended + 1 }), now);
+      return changed(
+        call as never,
+        revision(call as never, 'secret', row, { deleted_at: null, updated_at: now, amended: row.amended + 1 }),
+        now,
+      );
     },
   },
 };

@@ -1,6 +1,6 @@
 // Secrets over HTTP.
 import type { z } from '@hono/zod-openapi';
-import { generate, type GenerateOptions } from '../../crypto/generate';
+import { type GenerateOptions, generate } from '../../crypto/generate';
 import { newId } from '../../db/ids';
 import { ApiError, refuse } from '../../errors';
 import { type Context, keysOf, pageOf } from '../../http/context';
@@ -15,12 +15,16 @@ const sealed = (context: Context, secret: string, value: string) => sealValue(ke
 
 const withValue = (delivered: Delivered, _: unknown, context: Context) => {
   const { row, version, environment, now } = delivered;
-  return { json: { ...wire.secretOut(row, environment, now), version: version.version, value: openValue(keysOf(context), context.org, delivered) } };
+  return {
+    json: { ...wire.secretOut(row, environment, now), version: version.version, value: openValue(keysOf(context), context.org, delivered) },
+  };
 };
 
-const list = (name: string) => (slice: { items: unknown[]; next: string | null }, { params }: Input, context: Context) => ({
-  json: pageOf(context, [name, params.id ?? ''].join(' ').trim(), slice),
-});
+const list =
+  (name: string) =>
+  (slice: { items: unknown[]; next: string | null }, { params }: Input, context: Context) => ({
+    json: pageOf(context, [name, params.id ?? ''].join(' ').trim(), slice),
+  });
 
 /** Reads pages from the gate until the set is whole; begins again if it changed between two pages. */
 async function allValues(first: ValuesPage, { query }: Input<z.output<typeof wire.ValuesQuery>>, context: Context) {
@@ -64,7 +68,8 @@ export const secretRoutes = [
     operation: 'secret.read_by_name',
     tag,
     summary: 'Read a secret by name',
-    description: 'The name may hold slashes, percent-encoded or not. What lies outside the names that the caller may touch and what does not exist look alike.',
+    description:
+      'The name may hold slashes, percent-encoded or not. What lies outside the names that the caller may touch and what does not exist look alike.',
     query: wire.ByNameQuery,
     conditional: ['if-none-match'],
     answers: { 200: wire.SecretWithValue, 304: null },
@@ -145,7 +150,8 @@ export const secretRoutes = [
     action: 'secret.update',
     tag,
     summary: 'Change a secret',
-    description: 'A new value makes a new version; an equal one does not, if the caller may read it. A new lifetime revives an expired secret.',
+    description:
+      'A new value makes a new version; an equal one does not, if the caller may read it. A new lifetime revives an expired secret.',
     body: { schema: wire.SecretPatch },
     conditional: ['if-match'],
     answers: { 200: wire.Secret },
@@ -184,7 +190,8 @@ export const secretRoutes = [
     action: 'secret.rotate',
     tag,
     summary: 'Rotate a secret',
-    description: 'Takes a new value, or generates one that fits the type: it is then in the answer. An ssh_key is generated in OpenSSH PEM, with its public_key.',
+    description:
+      'Takes a new value, or generates one that fits the type: it is then in the answer. An ssh_key is generated in OpenSSH PEM, with its public_key.',
     body: { schema: wire.Rotate, optional: true },
     conditional: ['if-match'],
     answers: { 200: wire.RotatedSecret },
@@ -249,7 +256,8 @@ export const secretRoutes = [
     action: 'secret.read_all',
     tag,
     summary: 'Read all values of an environment',
-    description: 'All that the caller may read, up to 2,000 secrets and 16 MiB, with an ETag: ask with If-None-Match, and an unchanged set is 304.',
+    description:
+      'All that the caller may read, up to 2,000 secrets and 16 MiB, with an ETag: ask with If-None-Match, and an unchanged set is 304.',
     query: wire.ValuesQuery,
     conditional: ['if-none-match'],
     answers: { 200: wire.Values, 304: null },

@@ -9,7 +9,10 @@ export const MOST_VALUE = 65_536;
 export const SecretName = z
   .string()
   .regex(/^[A-Za-z0-9_][A-Za-z0-9_./-]{0,254}$/, 'must be 1 to 255 of letters, digits, _ . / - and begin with a letter, digit or _')
-  .refine((name) => name.split('/').every((part) => part !== '' && part !== '.' && part !== '..'), 'must have no empty, "." or ".." segment')
+  .refine(
+    (name) => name.split('/').every((part) => part !== '' && part !== '.' && part !== '..'),
+    'must have no empty, "." or ".." segment',
+  )
   .openapi({ example: 'DATABASE_URL' });
 
 export const SecretValue = z
@@ -58,11 +61,19 @@ export const Rotate = z
     generate: z
       .strictObject({
         length: z.int().min(8).max(4096).optional(),
-        charset: z.string().min(2).max(256).optional().openapi({ description: 'A known set (alphanumeric, letters, digits, hex, base64url, ascii, …) or the characters themselves.' }),
+        charset: z
+          .string()
+          .min(2)
+          .max(256)
+          .optional()
+          .openapi({ description: 'A known set (alphanumeric, letters, digits, hex, base64url, ascii, …) or the characters themselves.' }),
       })
       .optional(),
   })
-  .refine((body) => body.value === undefined || body.generate === undefined, { message: 'cannot be given together with value', path: ['generate'] })
+  .refine((body) => body.value === undefined || body.generate === undefined, {
+    message: 'cannot be given together with value',
+    path: ['generate'],
+  })
   .openapi('Rotate');
 
 export const Rollback = z.strictObject({ version: z.int().min(1) }).openapi('Rollback');
@@ -83,7 +94,9 @@ export const Secret = z
     created_at: Time,
     updated_at: Time,
     expires_at: Time.nullable(),
-    deleted_at: Time.nullable().openapi({ description: 'Present on deleted secrets: they can be restored for seven days from then.' }).optional(),
+    deleted_at: Time.nullable()
+      .openapi({ description: 'Present on deleted secrets: they can be restored for seven days from then.' })
+      .optional(),
   })
   .openapi('Secret');
 
@@ -93,9 +106,7 @@ export const RotatedSecret = Secret.extend({
   public_key: z.string().nullable().openapi({ description: 'Present where a key pair was generated.' }).optional(),
 }).openapi('RotatedSecret');
 
-export const Version = z
-  .object({ version: z.int(), created_at: Time, created_by: z.string(), current: z.boolean() })
-  .openapi('Version');
+export const Version = z.object({ version: z.int(), created_at: Time, created_by: z.string(), current: z.boolean() }).openapi('Version');
 
 export const Values = z
   .object({ environment: z.string(), values: z.record(z.string(), z.string()), versions: z.record(z.string(), z.int()) })
@@ -140,7 +151,10 @@ export const secretOut = (row: SecretRow, environment: string, now: number): z.i
   ...(row.deleted_at !== null && { deleted_at: iso(row.deleted_at) }),
 });
 
-export const versionOut = (version: Pick<VersionRow, 'version' | 'created_at' | 'created_by'>, current: number): z.infer<typeof Version> => ({
+export const versionOut = (
+  version: Pick<VersionRow, 'version' | 'created_at' | 'created_by'>,
+  current: number,
+): z.infer<typeof Version> => ({
   version: version.version,
   created_at: iso(version.created_at),
   created_by: version.created_by,
@@ -148,7 +162,8 @@ export const versionOut = (version: Pick<VersionRow, 'version' | 'created_at' | 
 });
 
 /** `"vN"`, or `"vN.R"` after the R-th change of metadata since version N. */
-export const etagOf = (row: Pick<SecretRow, 'version' | 'amended'>): string => (row.amended ? `"v${row.version}.${row.amended}"` : `"v${row.version}"`);
+export const etagOf = (row: Pick<SecretRow, 'version' | 'amended'>): string =>
+  row.amended ? `"v${row.version}.${row.amended}"` : `"v${row.version}"`;
 
 /** Whether a list of entity tags (RFC 9110 §13.1) names this one, or any. Weak tags compare by what they stand for only where `weak`. */
 export function namesTag(header: string, etag: string, weak = false): boolean {

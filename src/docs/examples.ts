@@ -1,0 +1,189 @@
+// Examples made from JSON schemas: what a schema gives as its own example wins, and the rest follows from its type, its format and
+// the name of its field. Invariant: pure, and the same schema always gives the same example.
+
+export interface Schema {
+  $ref?: string;
+  type?: string | string[];
+  format?: string;
+  description?: string;
+  example?: unknown;
+  examples?: unknown[];
+  enum?: unknown[];
+  const?: unknown;
+  default?: unknown;
+  pattern?: string;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: boolean | Schema;
+  items?: Schema;
+  allOf?: Schema[];
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+}
+
+export type Schemas = Record<string, Schema>;
+
+const ID = '01M9xQeKcX3vTz6nWJfQ4b';
+const HASH = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08';
+const HASH_BEFORE = '60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752';
+
+/** What fields hold in examples, by the name of the field, or of its component and the field. */
+const words: Record<string, unknown> = {
+  action: 'secret.read',
+  actor: `key_${ID}`,
+  charset: 'alphanumeric',
+  created_by: `key_${ID}`,
+  cursor: 'eyJ2IjoxfQ.kR2vT9',
+  deleted_at: undefined,
+  email: 'ann@example.com',
+  environment: 'production',
+  hash: HASH,
+  expires_at: null,
+  expiresAt: '2026-11-21T12:15:00.000Z',
+  head: { sequence: 42, hash: HASH },
+  hint: 'svc_live_…x7Qd',
+  ip: '203.0.113.7',
+  kind: 'api_key',
+  length: 32,
+  lastUsedAt: null,
+  last_used_at: null,
+  limit: 50,
+  broken: undefined,
+  next_cursor: null,
+  org_id: `org_${ID}`,
+  overlap_seconds: 3600,
+  parentId: `key_${ID}`,
+  prefix: 'app/',
+  prev_hash: HASH_BEFORE,
+  public_key: undefined,
+  rate_limit: 600,
+  request_id: `req_${ID}`,
+  resource: `sec_${ID}`,
+  revoked_at: null,
+  scopes: ['secrets:read'],
+  sequence: 42,
+  status: 'active',
+  tag: 'team:core',
+  tags: { team: 'core' },
+  type: 'database_url',
+  version: 1,
+  'AccessToken.hint': 'svcsess_…x7Qd',
+  'ApiKey.name': 'deploy',
+  'ApiKeyPatch.name': 'deploy',
+  'AuditEntry.actor': { kind: 'api_key', id: `key_${ID}`, parent_id: null, name: 'deploy' },
+  'AuditEntry.count': 1,
+  'AuditEntry.id': `aud_${ID}`,
+  'AuditEntry.status': 200,
+  'AuditEntry.prefix': undefined,
+  'Environment.id': `env_${ID}`,
+  'Environment.name': 'QA',
+  'Environment.slug': 'qa',
+  'EnvironmentPatch.name': 'Quality assurance',
+  'ListedOrg.id': `org_${ID}`,
+  'ListedOrg.name': 'Acme',
+  'Member.id': `mem_${ID}`,
+  'Member.name': 'Ann',
+  'NewAccessToken.hint': 'svcsess_…x7Qd',
+  'NewApiKey.name': 'deploy',
+  'Org.name': 'Acme',
+  'OrgPatch.name': 'Acme',
+  'Verification.checked_from': 1,
+  'Verification.checked_to': 42,
+  'Verification.ok': true,
+  'Version.current': true,
+  'WhoAmI.id': `key_${ID}`,
+  'WhoAmI.name': 'deploy',
+};
+
+export const nameOf = (ref: string): string => ref.split('/').at(-1) ?? ref;
+
+/** A schema with its references followed and its parts (allOf) put together. */
+export function resolved(schema: Schema, schemas: Schemas): Schema {
+  if (schema.$ref) return resolved(schemas[nameOf(schema.$ref)] ?? {}, schemas);
+  if (!schema.allOf) return schema;
+  const { allOf, ...own } = schema;
+  const whole: Schema = { properties: {}, required: [] };
+  for (const part of [...allOf.map((part) => resolved(part, schemas)), own]) {
+    const { properties, required, ...rest } = part;
+    Object.assign(whole, rest);
+    whole.properties = { ...whole.properties, ...properties };
+    whole.required = [...new Set([...(whole.required ?? []), ...(required ?? [])])];
+  }
+  return whole;
+}
+
+export const typesOf = (schema: Schema): string[] => (schema.type === undefined ? [] : [schema.type].flat());
+
+interface Options {
+  /** Leaves out what need not be sent, as a first request does. */
+  leanest?: boolean;
+}
+
+/** An example that the schema allows. */
+export function exampleOf(schema: Schema, schemas: Schemas, options: Options = {}, path: string[] = []): unknown {
+  const owner = schema.$ref ? nameOf(schema.$ref) : null;
+  const whole = resolved(schema, schemas);
+  if (whole.example !== undefined) return whole.example;
+  if (whole.examples?.length) return whole.examples[0];
+  if (whole.const !== undefined) return whole.const;
+  if (whole.enum) return whole.enum[0];
+  const choice = whole.anyOf ?? whole.oneOf;
+  if (choice) {
+    const some = choice.find((each) => !typesOf(resolved(each, schemas)).includes('null'));
+    return some ? exampleOf(some, schemas, options, path) : null;
+  }
+  const types = typesOf(whole);
+  if (whole.properties) return objectOf(whole, schemas, options, owner ? [...path, owner] : path);
+  if (types.includes('null')) return null;
+  if (types.includes('array')) return whole.items ? [exampleOf(whole.items, schemas, options, path)] : [];
+  if (types.includes('object'))
+    return typeof whole.additionalProperties === 'object' ? { key: exampleOf(whole.additionalProperties, schemas, options, path) } : {};
+  if (types.includes('integer') || types.includes('number')) return whole.minimum && whole.minimum > 0 ? whole.minimum : 1;
+  if (types.includes('boolean')) return false;
+  return whole.format === 'date-time' ? '2026-11-21T12:00:00.000Z' : whole.format === 'email' ? 'ann@example.com' : 'text';
+}
+
+function objectOf(whole: Schema, schemas: Schemas, options: Options, owners: string[]): Record<string, unknown> {
+  const { properties = {}, required = [] } = whole;
+  const all = Object.keys(properties);
+  const needed = all.filter((name) => required.includes(name));
+  const shown = options.leanest ? (needed.length > 0 ? needed : all.slice(0, 1)) : all;
+  const found: [string, unknown][] = [];
+  for (const name of shown) {
+    const schema = properties[name] as Schema;
+    const value = wordFor(name, schema, schemas, owners.at(-1));
+    const own = value.known ? value.word : exampleOf(schema, schemas, options, owners);
+    if (own !== undefined || required.includes(name)) found.push([name, own === undefined ? null : own]);
+  }
+  return Object.fromEntries(found);
+}
+
+/** The word for a field: of its component first; by its name alone only where the field allows the word and has no example of its own. */
+function wordFor(name: string, schema: Schema, schemas: Schemas, owner: string | undefined): { known: boolean; word?: unknown } {
+  const exact = `${owner}.${name}`;
+  if (exact in words) return { known: true, word: words[exact] };
+  if (!(name in words)) return { known: false };
+  const word = words[name];
+  const whole = resolved(schema, schemas);
+  if (word === undefined || word === null) return { known: true, word };
+  if (whole.example !== undefined) return { known: false };
+  return { known: fits(word, whole), word };
+}
+
+function fits(word: unknown, schema: Schema): boolean {
+  if (schema.enum) return schema.enum.includes(word);
+  const type = Array.isArray(word) ? 'array' : typeof word === 'number' ? 'integer' : typeof word;
+  return typesOf(schema).includes(type);
+}
+
+/** The example for a field of a query or a path. */
+export const exampleFor = (name: string, schema: Schema, schemas: Schemas): unknown => {
+  const { known, word } = wordFor(name, schema, schemas, undefined);
+  return known && word !== undefined && word !== null ? word : exampleOf(schema, schemas);
+};

@@ -1,0 +1,74 @@
+// HTML: escaping, the shell of every page and its one stylesheet. Invariant: text enters a page only through `html`, which escapes
+// all that is not itself made by `html`; a page holds no script and loads nothing.
+import { createHash } from 'node:crypto';
+
+/** Markup that is safe to put into a page as it is. */
+export class Markup {
+  constructor(readonly text: string) {}
+}
+
+type Part = Markup | string | number | null | undefined | false | Part[];
+
+const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const escaped = (text: string): string => text.replace(/[&<>"']/g, (char) => entities[char] as string);
+
+const spelled = (part: Part): string => {
+  if (part instanceof Markup) return part.text;
+  if (Array.isArray(part)) return part.map(spelled).join('');
+  return part === null || part === undefined || part === false ? '' : escaped(String(part));
+};
+
+export const html = (strings: TemplateStringsArray, ...parts: Part[]): Markup =>
+  new Markup(strings.map((text, at) => text + (at < parts.length ? spelled(parts[at]) : '')).join(''));
+
+/** Plain words with `code` in backticks, as paragraphs where blank lines part them. */
+export const prose = (text: string): Markup => html`${text.split(/\n\n+/).map((part) => html`<p>${inline(part)}</p>`)}`;
+const inline = (text: string): Part => text.split('`').map((part, at) => (at % 2 ? html`<code>${part}</code>` : part));
+
+export const json = (value: unknown): Markup => html`<pre tabindex="0"><code>${JSON.stringify(value, null, 2)}</code></pre>`;
+
+const style = `:root{color-scheme:light dark;--ink:light-dark(#1b1f24,#e4e7ea);--dim:light-dark(#5a646f,#98a2ad);--paper:light-dark(#fdfcfa,#14171a);
+--line:light-dark(#e3dfd8,#2c3238);--soft:light-dark(#f4f1ec,#1c2025);--link:light-dark(#0b5c8a,#7cc4ef);--warm:light-dark(#9a4b12,#f0a868)}
+*{box-sizing:border-box}
+html{font:17px/1.6 ui-serif,Charter,"Iowan Old Style",Georgia,serif;background:var(--paper);color:var(--ink);-webkit-text-size-adjust:100%;scroll-padding-top:1rem}
+body{margin:0 auto;max-width:48rem;padding:2rem 1.25rem 5rem}
+h1,h2,h3,h4,nav,dt,th,.facts,summary,footer{font-family:ui-sans-serif,system-ui,"Segoe UI",sans-serif}
+h1{font-size:clamp(1.7rem,5vw,2.4rem);line-height:1.15;letter-spacing:-.02em;margin:.5rem 0 1rem;overflow-wrap:anywhere}
+h2{font-size:1.5rem;line-height:1.2;letter-spacing:-.01em;margin:4rem 0 .5rem;padding-top:1.5rem;border-top:1px solid var(--line)}
+h3{font-size:1.12rem;margin:0 0 .25rem}h4{font-size:.78rem;text-transform:uppercase;letter-spacing:.07em;color:var(--dim);margin:1.5rem 0 .4rem}
+p{margin:.5rem 0}a{color:var(--link);text-underline-offset:.15em}a:focus-visible,summary:focus-visible,pre:focus-visible{outline:2px solid var(--link);outline-offset:2px}
+code,pre,.call{font-family:ui-monospace,"SF Mono",Menlo,Consolas,monospace;font-size:.84em}
+p code,dd code,li code{overflow-wrap:anywhere}
+pre{background:var(--soft);border:1px solid var(--line);border-radius:6px;padding:.8rem 1rem;overflow-x:auto;line-height:1.45;margin:.5rem 0}pre code{font-size:1em}
+section.operation{margin:2.5rem 0;padding-top:.25rem}
+.call{overflow-wrap:anywhere;color:var(--dim);margin:0 0 .75rem}.call b{color:var(--warm);text-transform:uppercase;margin-right:.5em}
+dl{margin:0;font-size:.94rem}dt{margin-top:.55rem;overflow-wrap:anywhere;font-size:.9rem}dt code{font-size:.95em;font-weight:600}dt span{color:var(--dim)}dd{margin:0 0 0 1rem;color:var(--dim)}
+details{margin:.4rem 0;border-left:2px solid var(--line);padding-left:.8rem}summary{cursor:pointer;font-size:.92rem}
+nav{font-size:.92rem;margin:1.5rem 0}nav ul,ul.plain{list-style:none;padding:0;margin:.25rem 0 1rem}nav li{margin:.2rem 0}nav strong{display:block;margin-top:.8rem}
+.top{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;margin:0}.codes{display:flex;flex-wrap:wrap;gap:.2rem .8rem;padding:0;margin:.25rem 0;list-style:none}
+.facts{color:var(--dim);font-size:.95rem}footer{margin-top:4rem;color:var(--dim);font-size:.85rem}
+@media print{body{max-width:none}details{border:0}}`;
+
+const styleHash = createHash('sha256').update(style).digest('base64');
+const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
+
+/** A whole page as a response. */
+export function page(title: string, content: Markup): Response {
+  const whole = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<style>${new Markup(style)}</style>
+</head>
+<body>
+<nav class="top" aria-label="Documentation"><a href="/docs">API reference</a><a href="/docs/errors">Errors</a><a href="/api/v1/openapi.json">OpenAPI</a></nav>
+${content}
+</body>
+</html>
+`;
+  return new Response(whole.text, {
+    headers: { 'Content-Type': 'text/html; charset=utf-8', 'Content-Security-Policy': policy, 'Referrer-Policy': 'no-referrer' },
+  });
+}

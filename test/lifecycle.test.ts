@@ -1,0 +1,195 @@
+// What happens in time: budgets over eviction, segments moved to D1, purges, replays, a gate that lost its storage, an org that ends.
+import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { describe, expect, it } from 'vitest';
+import type { Gate } from '../src/gate';
+import { work } from '../src/gate/work';
+import { BOOTSTRAP, type Caller, db, newKey, newOrg, newSecret, newSession, send, useWorld } from './world';
+
+useWorld();
+
+const DAY = 86_400_000;
+const gateOf = (o: Caller) => (env as unknown as { GATE: DurableObjectNamespace }).GATE.getByName(o.id);
+const inGate = <T>(o: Caller, run: (gate: Gate, state: DurableObjectState) => T | Promise<T>) =>
+  runInDurableObject(gateOf(o), (gate, state) => run(gate as unknown as Gate, state));
+/** Lets a gate do its work as if it were later. */
+const later = (o: Caller, ms: number) =>
+  inGate(o, async (gate) => {
+    gate.core.now = () => Date.now() + ms;
+    for (let i = 0; i < 10; i++) await work(gate.core, o.id);
+    gate.core.now = () => Date.now();
+  });
+
+describe('a rate budget', () => {
+  it('is counted exactly, and survives the eviction of its gate', async () => {
+    const o = await newOrg();
+    const remaining = async () => Number((await o.get('/environments')).headers.get('x-ratelimit-remaining'));
+    const before = await remaining();
+    for (let i = 0; i < 20; i++) await o.get('/environments');
+    await evictDurableObject(gateOf(o));
+    expect(await remaining()).toBe(before - 21);
+  });
+
+  it('of a parent is taken from by its session tokens, and the tighter one is shown', async () => {
+    const o = await newOrg();
+    const token = await newSession(o);
+    const first = await token.o.get('/environments');
+    expect(first.headers.get('ratelimit-policy')).toBe('"credential";q=600;w=60');
+    expect(first.headers.get('ratelimit')).toMatch(/^"credential";r=599;t=(60|59)$/);
+    const own = Number((await o.get('/environments')).headers.get('x-ratelimit-remaining'));
+    await token.o.get('/environments');
+    expect(Number((await o.get('/environments')).headers.get('x-ratelimit-remaining'))).toBe(own - 2);
+  });
+});
+
+describe('the audit log', () => {
+  it('moves closed segments to D1, and is read, filtered, streamed and verified over both', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o);
+    for (let i = 0; i < 11; i++) await Promise.all(Array.from({ length: 100 }, () => o.get('/environments')));
+    await o.get(`/secrets/${id}`);
+    await inGate(o, (gate) => gate.core.due.at('segments', Date.now()));
+    await later(o, 600_000);
+    expect(
+      (await db.prepare('select first_sequence, last_sequence from audit_segments where org_id = ?').bind(o.id).first()) as object,
+    ).toEqual({ first_sequence: 1, last_sequence: 1000 });
+
+    const sequences: number[] = [];
+    for (let cursor = ''; ; ) {
+      const { json } = await o.get(`/audit-log?limit=100${cursor && `&cursor=${cursor}`}`);
+      sequences.push(...json.data.map((entry: { sequence: number }) => entry.sequence));
+      if (!json.has_more) break;
+      cursor = json.next_cursor;
+    }
+    expect(sequences).toEqual(Array.from({ length: sequences.length }, (_, i) => sequences.length - i));
+    const found = (await o.get(`/audit-log?resource=${id}&action=secret.create`)).json.data;
+    expect(found.map((entry: { sequence: number }) => entry.sequence)).toEqual([2]);
+    const lines = (await o.get('/audit-log?format=ndjson')).text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines.length).toBeGreaterThan(1100);
+
+    let [cursor, checked] = ['', 0];
+    do {
+      const { json } = await o.get(`/audit-log/verify${cursor && `?cursor=${cursor}`}`);
+      expect(json.ok).toBe(true);
+      checked += json.checked_to - json.checked_from + 1;
+      cursor = json.next ?? '';
+    } while (cursor);
+    expect(checked).toBeGreaterThan(1100);
+
+    await db.prepare("update audit_segments set entries = 'AAAA' where org_id = ?").bind(o.id).run();
+    expect((await o.get('/audit-log/verify')).json).toMatchObject({ ok: false, broken: { sequence: 1 } });
+  });
+
+  it('counts what was over the limit in one entry a credential and minute', async () => {
+    const o = await newOrg();
+    const key = await newKey(o);
+    for (let i = 0; i < 12; i++) await Promise.all(Array.from({ length: 100 }, () => key.o.get('/environments')));
+    for (let i = 0; i < 7; i++) expect((await key.o.get('/environments')).status).toBe(429);
+    await later(o, 120_000);
+    const entries = (await o.get(`/audit-log?actor=${key.id}&outcome=denied`)).json.data as { status: number; count: number }[];
+    expect(entries.every(({ status }) => status === 429)).toBe(true);
+    expect(entries.reduce((sum, { count }) => sum + count, 0)).toBe(7);
+    expect(entries.length).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('what has ended', () => {
+  it('is cleared away in time: a deleted secret after seven days, a session token when it is over, an ended key after ninety days', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o);
+    await o.del(`/secrets/${id}`);
+    const token = await newSession(o);
+    const key = await newKey(o);
+    await o.del(`/api-keys/${key.id}`);
+    await later(o, 7 * DAY + 1000);
+    expect(await db.prepare('select count(*) n from secret_versions where secret_id = ?').bind(id).first('n')).toBe(0);
+    expect((await o.post(`/secrets/${id}/restore`)).status).toBe(404);
+    expect(await inGate(o, (gate) => gate.core.rows.get('credential', token.id))).toBe(null);
+    expect((await key.o.get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
+    await later(o, 91 * DAY);
+    expect((await key.o.get('/secrets')).json.error.code).toBe('UNAUTHENTICATED');
+  });
+});
+
+describe('a kept answer', () => {
+  it('is replayed whole to the token that made the call, and with null for its one-time value to another of the same root', async () => {
+    const o = await newOrg();
+    const body = { name: 'k', scopes: ['org:read'] };
+    const first = await o.post('/api-keys', body, { 'Idempotency-Key': '"quoted"' });
+    const again = await o.post('/api-keys', body, { 'Idempotency-Key': 'quoted' });
+    expect([again.status, again.text, again.headers.get('idempotency-replayed')]).toEqual([201, first.text, 'true']);
+    const child = await newSession(o);
+    const theirs = await child.o.post('/api-keys', body, { 'Idempotency-Key': 'quoted' });
+    expect([theirs.status, theirs.json.id, theirs.json.token]).toEqual([201, first.json.id, null]);
+    const weak = await newSession(o, { scopes: ['tokens:write'] });
+    expect((await weak.o.post('/api-keys', body, { 'Idempotency-Key': 'quoted' })).json.error.code).toBe('SCOPE_EXCEEDS_PARENT');
+    expect((await o.post('/api-keys', { ...body, name: 'other' }, { 'Idempotency-Key': 'quoted' })).json.error.code).toBe(
+      'IDEMPOTENCY_KEY_REUSED',
+    );
+  });
+
+  it('of POST /orgs founds one org, and gives the bootstrap token its key again', async () => {
+    const body = { name: 'Once', owner: { email: 'a@example.com', name: 'A' } };
+    const found = (payload = body) =>
+      send('POST', '/api/v1/orgs', { token: BOOTSTRAP, body: payload, headers: { 'Idempotency-Key': 'found' } });
+    const first = await found();
+    const again = await found();
+    expect([again.status, again.text]).toEqual([201, first.text]);
+    expect((await found({ ...body, name: 'Other' })).json.error.code).toBe('IDEMPOTENCY_KEY_REUSED');
+  });
+
+  it('loses its generated value when the secret is destroyed', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { type: 'password' });
+    const rotate = () => o.post(`/secrets/${id}/rotate`, {}, { 'Idempotency-Key': 'r' });
+    const { value } = (await rotate()).json;
+    expect((await rotate()).json.value).toBe(value);
+    await o.del(`/secrets/${id}?permanent=true`);
+    expect((await rotate()).json.value).toBe(null);
+  });
+});
+
+describe('a gate that has lost its storage', () => {
+  it('begins again from D1: secrets, credentials and revocations stand', async () => {
+    const o = await newOrg();
+    const { id, value } = await newSecret(o);
+    const dead = await newKey(o);
+    await o.del(`/api-keys/${dead.id}`);
+    await inGate(o, (_gate, state) => state.storage.deleteAll());
+    await evictDurableObject(gateOf(o));
+    expect((await o.get(`/secrets/${id}`)).json.value).toBe(value);
+    expect((await dead.o.get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
+    expect((await o.patch(`/secrets/${id}`, { value: 'two' })).json.version).toBe(2);
+  });
+});
+
+describe('an org that is deleted', () => {
+  it('refuses its credentials, loses its key at once and the rest in time', async () => {
+    const o = await newOrg();
+    await newSecret(o);
+    const { name } = (await o.get('')).json;
+    expect((await o.del('', { confirm: 'wrong' })).json.error.code).toBe('VALIDATION_FAILED');
+    expect((await o.del('', { confirm: name })).status).toBe(204);
+    expect((await o.get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
+    expect(await db.prepare('select count(*) n from org_keys where org_id = ?').bind(o.id).first('n')).toBe(0);
+    for (let i = 0; i < 3; i++) await later(o, 60_000 * (i + 1));
+    expect(await db.prepare('select count(*) n from secrets where org_id = ?').bind(o.id).first('n')).toBe(0);
+    const list = (await send('GET', '/api/v1/orgs?limit=100', { token: BOOTSTRAP })).json.data as { id: string }[];
+    expect(list.some(({ id }) => id === o.id)).toBe(false);
+  });
+
+  it('is not needed to get back in: the bootstrap token gives a new first key, and the audit log says why', async () => {
+    const o = await newOrg();
+    await o.del(`/api-keys/${o.keyId}`);
+    const { json, status } = await send('POST', `/api/v1/orgs/${o.id}/recovery`, {
+      token: BOOTSTRAP,
+      body: { reason: 'the key was lost' },
+    });
+    expect(status).toBe(201);
+    const entries = (await o.as(json.api_key.token).get('/audit-log?action=org.recover')).json.data;
+    expect(entries[0]).toMatchObject({ reason: 'the key was lost', actor: { kind: 'system' } });
+  });
+});

@@ -1,0 +1,138 @@
+// After a whole run not one byte of a value, a token or a key lies in D1, in a gate or in what was logged; and what is written into D1
+// without the keys gains nothing.
+import { runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { describe, expect, it, vi } from 'vitest';
+import { BOOTSTRAP, db, newKey, newOrg, newSecret, newSession, useWorld } from './world';
+
+useWorld();
+
+const bindings = env as unknown as { GATE: DurableObjectNamespace; MASTER_KEYS: string };
+
+/** Every way in which a text may lie somewhere without being sealed. */
+function spellings(text: string): string[] {
+  const hex = [...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  const base64 = [0, 1, 2].map((pad) => btoa('\0'.repeat(pad) + text).slice(pad ? 4 : 0, -4));
+  return [text, hex, ...base64, [...text].reverse().join('')];
+}
+
+async function everythingIn(sql: (query: string) => Promise<unknown[]> | unknown[]): Promise<string> {
+  const tables = (await sql(
+    "select name from sqlite_master where type = 'table' and name not like '\\_cf%' escape '\\' and name not like 'sqlite%'",
+  )) as { name: string }[];
+  const parts: string[] = [];
+  for (const { name } of tables) parts.push(JSON.stringify(await sql(`select * from "${name}"`)));
+  return parts.join('\n');
+}
+
+describe('after a whole run', () => {
+  it('no value, token or key lies in D1, in the gate, in the audit log or in what was logged', async () => {
+    const logged: string[] = [];
+    for (const level of ['log', 'warn', 'error', 'info'] as const)
+      vi.spyOn(console, level).mockImplementation((...args) => void logged.push(args.join(' ')));
+    const o = await newOrg();
+    const secret = await newSecret(o, { type: 'password', value: 'the-first-value-0123456789' });
+    await o.patch(`/secrets/${secret.id}`, { value: 'the-second-value-0123456789' });
+    const generated = (await o.post(`/secrets/${secret.id}/rotate`, {}, { 'Idempotency-Key': 'rotate' })).json.value as string;
+    const key = await newKey(o);
+    const session = await newSession(key.o);
+    const kept = (await o.post('/access-tokens', { ttlSeconds: 60 }, { 'Idempotency-Key': 'mint' })).json.token as string;
+    await session.o.get(`/secrets/${secret.id}`);
+    await session.o.get('/environments/production/values');
+    await o.post('/secrets', { name: 'bad name', type: 'generic', value: 'a-refused-value-0123456789' });
+    await o.post(`/secrets/${secret.id}/rollback`, { version: 1 });
+    const audit = (await o.get('/audit-log?limit=100')).text;
+    vi.restoreAllMocks();
+
+    const inGate = await runInDurableObject(bindings.GATE.getByName(o.id), (_gate, state) =>
+      everythingIn((query) => state.storage.sql.exec(query).toArray()),
+    );
+    const inDatabase = await everythingIn(async (query) => (await db.prepare(query).all()).results);
+    expect(inGate).toContain(secret.id);
+    expect(inDatabase).toContain(secret.id);
+    expect(logged.join('\n')).toContain(o.id);
+    const needles = {
+      'first value': 'the-first-value-0123456789',
+      'second value': 'the-second-value-0123456789',
+      'generated value': generated,
+      'refused value': 'a-refused-value-0123456789',
+      'first key': o.token.slice('svc_live_'.length),
+      'second key': key.token.slice('svc_live_'.length),
+      'session token': session.token.slice('svcsess_'.length),
+      'kept token': kept.slice('svcsess_'.length),
+      'bootstrap token': BOOTSTRAP,
+      'master key': bindings.MASTER_KEYS.slice(3),
+    };
+    for (const [what, text] of Object.entries(needles))
+      for (const spelling of spellings(text))
+        for (const [where, content] of Object.entries({
+          'the gate': inGate,
+          D1: inDatabase,
+          'the audit log': audit,
+          'the log': logged.join('\n'),
+        }))
+          expect(content.includes(spelling), `${what} in ${where}`).toBe(false);
+  });
+});
+
+describe('who writes D1 without the keys', () => {
+  it('cannot have an altered, moved or put back ciphertext given out', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { name: 'A', value: 'value of a' });
+    const other = await newSecret(o, { name: 'B', value: 'value of b' });
+    await o.patch(`/secrets/${id}`, { value: 'second of a' });
+    const drop = () =>
+      runInDurableObject(bindings.GATE.getByName(o.id), (gate) =>
+        (gate as unknown as { core: { seals: { drop(id: string): void } } }).core.seals.drop(id),
+      );
+    const row = await db
+      .prepare('select * from secret_versions where secret_id = ? and version = 2')
+      .bind(id)
+      .first<Record<string, string>>();
+    const restore = () =>
+      db
+        .prepare('update secret_versions set seal_id = ?, value_sealed = ?, mac = ? where secret_id = ? and version = 2')
+        .bind(row?.seal_id, row?.value_sealed, row?.mac, id)
+        .run();
+    const attacks = {
+      'the ciphertext of another secret':
+        'update secret_versions set (seal_id, value_sealed, mac) = (select seal_id, value_sealed, mac from secret_versions where secret_id = ?1) where secret_id = ?2 and version = 2',
+      'an earlier version under the number of the present one':
+        'update secret_versions set (seal_id, value_sealed, mac) = (select seal_id, value_sealed, mac from secret_versions where secret_id = ?2 and version = 1) where ?1 <> ?2 and secret_id = ?2 and version = 2',
+      'a changed ciphertext':
+        "update secret_versions set value_sealed = substr(value_sealed, 1, 40) || iif(substr(value_sealed, 41, 1) = 'A', 'B', 'A') || substr(value_sealed, 42) where ?1 <> ?2 and secret_id = ?2 and version = 2",
+    };
+    for (const [what, attack] of Object.entries(attacks)) {
+      await db.prepare(attack).bind(other.id, id).run();
+      await drop();
+      const answer = await o.get(`/secrets/${id}`);
+      expect(answer.status, what).toBeGreaterThanOrEqual(500);
+      expect(answer.text).not.toContain('value of');
+      await restore();
+      await drop();
+      expect((await o.get(`/secrets/${id}`)).json.value, what).toBe('second of a');
+    }
+  });
+
+  it('cannot revive a revoked credential or a deleted secret by putting old rows back', async () => {
+    const o = await newOrg();
+    const key = await newKey(o);
+    const old = await db.prepare('select * from credentials where id = ?').bind(key.id).first<{ revision: number; mac: string }>();
+    await o.del(`/api-keys/${key.id}`);
+    await db
+      .prepare('update credentials set revoked_at = null, revision = ?, mac = ? where id = ?')
+      .bind(old?.revision, old?.mac, key.id)
+      .run();
+    expect((await key.o.get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
+    const { id } = await newSecret(o);
+    const row = await db.prepare('select * from secrets where id = ?').bind(id).first<Record<string, string | number | null>>();
+    await o.del(`/secrets/${id}?permanent=true`);
+    const columns = Object.keys(row as object);
+    await db
+      .prepare(`insert into secrets (${columns}) values (${columns.map(() => '?')})`)
+      .bind(...Object.values(row as object))
+      .run();
+    expect((await o.get(`/secrets/${id}`)).status).toBe(404);
+    expect((await o.post(`/secrets/${id}/restore`)).status).toBe(404);
+  });
+});
