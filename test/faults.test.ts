@@ -15,8 +15,8 @@ describe('a change whose D1 batch fails', () => {
   it('before it takes effect is answered 503, has done nothing, and can be repeated', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { value: 'one' });
-    let failed = false;
-    faults.fail = (kind) => (kind === 'batch' && !failed ? ((failed = true), 'before') : null);
+    let batches = 0;
+    faults.fail = (kind) => (kind === 'batch' && ++batches === 1 ? 'before' : null);
     const refused = await o.patch(`/secrets/${id}`, { value: 'two' });
     expect([refused.status, refused.json.error.code, refused.json.error.retry_after]).toEqual([503, 'UNAVAILABLE', 1]);
     expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ version: 1, value: 'one' });
@@ -27,8 +27,8 @@ describe('a change whose D1 batch fails', () => {
   it('after it took effect is found to be done, and answered so', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { value: 'one' });
-    let failed = false;
-    faults.fail = (kind) => (kind === 'batch' && !failed ? ((failed = true), 'after') : null);
+    let batches = 0;
+    faults.fail = (kind) => (kind === 'batch' && ++batches === 1 ? 'after' : null);
     const done = await o.patch(`/secrets/${id}`, { value: 'two' });
     expect([done.status, done.json.version]).toEqual([200, 2]);
     expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ version: 2, value: 'two' });

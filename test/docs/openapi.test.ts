@@ -3,7 +3,7 @@
 import { exports } from 'cloudflare:workers';
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { actions } from '../../src/auth/actions';
+import { needOf } from '../../src/auth/actions';
 import { type Schema, typesOf } from '../../src/docs/examples';
 import { accessOf, type Document, type Parameter, refusalsOf } from '../../src/docs/openapi';
 import { type Code, catalogue } from '../../src/errors';
@@ -65,11 +65,9 @@ describe('the OpenAPI document', () => {
       expect(operation.summary).toBe(route.summary);
       expect(operation.tags).toEqual([route.tag]);
       expect(operation.description).toContain(accessOf(route));
-      for (const scope of actions[route.action].scopes) expect(operation.description).toContain(scope);
+      for (const scope of needOf(route.action).scopes) expect(operation.description).toContain(scope);
       const [security] = operation.security;
-      expect(Object.keys(security ?? {})).toEqual([
-        route.action in actions && 'kinds' in actions[route.action] && accessOf(route).includes('bootstrap') ? 'bootstrap' : 'bearer',
-      ]);
+      expect(Object.keys(security ?? {})).toEqual([needOf(route.action).kinds.includes('system') ? 'bootstrap' : 'bearer']);
       expect(Object.keys(operation.responses).some((status) => status.startsWith('2'))).toBe(true);
       expect(Object.keys(operation.responses).some((status) => status.startsWith('4'))).toBe(true);
       for (const code of refusalsOf(route)) {
