@@ -1,0 +1,62 @@
+// Scopes: what exists, and what covers what.
+import { describe, expect, it } from 'vitest';
+import { allScopes, covers, exceeding } from '../../src/auth/scopes';
+
+const resources = [...new Set(allScopes.filter((scope) => scope !== '*').map((scope) => scope.split(':')[0] as string))];
+
+describe('the scopes that exist', () => {
+  it('are the star, and for each resource its star and its actions, each once', () => {
+    expect(allScopes[0]).toBe('*');
+    expect(new Set(allScopes).size).toBe(allScopes.length);
+    for (const resource of resources) {
+      expect(allScopes).toContain(`${resource}:*`);
+      expect(allScopes.filter((scope) => scope.startsWith(`${resource}:`)).length).toBeGreaterThan(1);
+    }
+    for (const scope of allScopes) expect(scope).toMatch(/^(\*|[a-z]+:(\*|[a-z]+))$/);
+  });
+});
+
+describe('covering', () => {
+  it('is, of every pair, by itself, by the star, and of an action by the star of its resource: nothing else', () => {
+    for (const held of allScopes)
+      for (const wanted of allScopes) {
+        const expected = held === wanted || held === '*' || (wanted !== '*' && held === `${wanted.split(':')[0]}:*`);
+        expect([held, wanted, covers([held], wanted)]).toEqual([held, wanted, expected]);
+      }
+  });
+
+  it('of a star is not reached by holding all of its actions', () => {
+    for (const resource of resources) {
+      const actions = allScopes.filter((scope) => scope.startsWith(`${resource}:`) && !scope.endsWith('*'));
+      expect(covers(actions, `${resource}:*`)).toBe(false);
+    }
+    expect(
+      covers(
+        allScopes.filter((scope) => scope !== '*'),
+        '*',
+      ),
+    ).toBe(false);
+  });
+
+  it('of anything is not by nothing', () => {
+    for (const wanted of allScopes) expect(covers([], wanted)).toBe(false);
+  });
+
+  it('does not go by the beginning of a name', () => {
+    expect(covers(['org:*'], 'organisation:read')).toBe(false);
+    expect(covers(['secrets:re'], 'secrets:read')).toBe(false);
+    expect(covers(['secrets:read'], 'secrets:re')).toBe(false);
+    expect(covers(['secrets'], 'secrets:read')).toBe(false);
+  });
+});
+
+describe('exceeding', () => {
+  it('names the first that is not held, or none', () => {
+    expect(exceeding(['secrets:*', 'audit:read'], ['secrets:read', 'audit:read', 'secrets:*'])).toBeNull();
+    expect(exceeding(['secrets:*'], ['secrets:read', 'tokens:write', 'org:read'])).toBe('tokens:write');
+    expect(exceeding(['secrets:read'], ['secrets:*'])).toBe('secrets:*');
+    expect(exceeding(['secrets:*'], ['*'])).toBe('*');
+    expect(exceeding(['*'], [...allScopes])).toBeNull();
+    expect(exceeding([], [])).toBeNull();
+  });
+});
