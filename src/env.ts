@@ -55,15 +55,15 @@ const isOrigin = (text: string) => {
 };
 const isLoopback = (text: string) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(text).hostname);
 
+const isBaseUrl = (value: unknown) => {
+  const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : null;
+  return url !== null && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search && !url.hash;
+};
+
 const isBaseUrls = (text: string) => {
   try {
     const map = JSON.parse(text) as Record<string, unknown>;
-    return (
-      typeof map === 'object' &&
-      map !== null &&
-      !Array.isArray(map) &&
-      Object.values(map).every((value) => typeof value === 'string' && URL.canParse(value))
-    );
+    return typeof map === 'object' && map !== null && !Array.isArray(map) && Object.values(map).every(isBaseUrl);
   } catch {
     return false;
   }

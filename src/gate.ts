@@ -69,6 +69,7 @@ export class Gate extends DurableObject<Env> {
   async reserve(key: string, proposed: string, now = Date.now()): Promise<string> {
     const kept = JSON.parse(this.core.meta.get(`found:${key}`) ?? 'null') as { org: string; at: number } | null;
     if (kept && now - kept.at < DAY) return kept.org;
+    this.ctx.storage.sql.exec("delete from meta where key like 'found:%' and value ->> 'at' < ?", now - DAY);
     this.core.meta.set(`found:${key}`, JSON.stringify({ org: proposed, at: now }));
     return proposed;
   }

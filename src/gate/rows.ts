@@ -81,8 +81,8 @@ export interface Rows {
   bury(kind: RowKind, id: string): void;
   /** Leaves nothing: for what has ended by time, and can never live again. */
   forget(kind: RowKind, id: string): void;
-  /** Whether a row of that id was here and is gone. */
-  isGone(kind: RowKind, id: string): boolean;
+  /** Deletes all rows of some kinds: their org has ended. */
+  clear(kinds: RowKind[]): void;
   /** Up to `limit` rows that may be cleared away, and when the next one may. */
   sweepable(now: number, limit: number): { rows: { kind: RowKind; id: string }[]; next: number | null };
   count(kind: RowKind): number;
@@ -164,7 +164,13 @@ export function openRows(sql: SqlStorage): Rows {
       drop(kind, id);
       sql.exec('delete from rows where kind = ? and id = ?', kind, id);
     },
-    isGone: (kind, id) => one('select body from rows where kind = ? and id = ? and body is null', kind, id) !== undefined,
+    clear(kinds) {
+      for (const kind of kinds) {
+        sql.exec('delete from rows where kind = ?', kind);
+        counts.set(kind, 0);
+        if (kind === 'secret') sealed = 0;
+      }
+    },
     sweepable: (now, limit) => ({
       rows: sql
         .exec<{ kind: RowKind; id: string }>('select kind, id from rows where sweep_at <= ? order by sweep_at limit ?', now, limit)

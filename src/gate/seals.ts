@@ -11,6 +11,7 @@ export interface Seals {
   keep(version: VersionRow, now: number): void;
   /** Forgets a secret's versions up to and including `version`. */
   drop(secret: string, version?: number): void;
+  clear(): void;
 }
 
 export function openSeals(sql: SqlStorage, mostBytes = MOST_BYTES): Seals {
@@ -37,6 +38,7 @@ export function openSeals(sql: SqlStorage, mostBytes = MOST_BYTES): Seals {
       bytes += body.length;
       while (bytes > mostBytes) remove('(secret, version) in (select secret, version from seals order by read_at limit 16)');
     },
+    clear: () => remove('1'),
     drop: (secret, version = Number.MAX_SAFE_INTEGER) => remove('secret = ? and version <= ?', secret, version),
   };
 }

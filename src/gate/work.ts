@@ -56,7 +56,11 @@ const tasks: Record<Task, (core: Core, org: string, now: number) => Promise<numb
       ]);
       return now + 1000;
     }
-    // The gate keeps its rows and its tombstone: its tokens stay refused as revoked.
+    const done = await core.database.write([{ sql: 'delete from orgs where id = ?', params: [org] }]);
+    if (done.end !== 'done') return now + 5000;
+    // What is left is what its tokens are refused by: hashes, and that the org has ended.
+    core.storage.transactionSync(() => core.rows.clear(['secret', 'environment', 'member']));
+    core.storage.transactionSync(() => core.seals.clear());
     return null;
   },
 };

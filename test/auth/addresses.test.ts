@@ -21,6 +21,11 @@ describe('a range', () => {
     '167772161',
     '0x0a000001',
     '010.0.0.1',
+    // Nor in a range: 010 is octal to some readers and decimal to others, and 10/8 is 0.0.0.10/8 to most.
+    '010.0.0.0/8',
+    '10/8',
+    '10.1/16',
+    '167772160/8',
     '2001:db8::/129',
     '2001:db8',
     ':::',
@@ -55,7 +60,8 @@ describe('an address lies', () => {
     ['::ffff:203.0.113.7', '::/0', false],
     ['203.0.113.7', '::/0', false],
     ['::1', '0.0.0.0/0', false],
-    ['::203.0.113.7', '203.0.113.7', false],
+    // So is one in the older clothes of RFC 4291, 2.5.5.1, spelled with dots.
+    ['::203.0.113.7', '203.0.113.7', true],
     // What is no address is in no range, the widest included; nor is an address in what is no range.
     ['', '0.0.0.0/0', false],
     ['unknown', '0.0.0.0/0', false],

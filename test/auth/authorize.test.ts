@@ -75,7 +75,7 @@ describe('a caller may act', () => {
   it('without a scope where the act concerns the caller alone, but not from elsewhere nor as another kind', () => {
     const bare = callerWith({ scopes: [] });
     expect(mayAct(bare, 'api_key.rotate', IP, true)).toBeNull();
-    expect(mayAct({ ...bare, kind: 'session' }, 'api_key.rotate', IP, true)?.code).toBe('CREDENTIAL_KIND_NOT_ALLOWED');
+    expect(mayAct({ ...bare, kind: 'agent' }, 'api_key.rotate', IP, true)?.code).toBe('CREDENTIAL_KIND_NOT_ALLOWED');
     expect(mayAct({ ...bare, addresses: [['10.0.0.0/8']] }, 'api_key.rotate', IP, true)?.code).toBe('ADDRESS_NOT_ALLOWED');
   });
 
