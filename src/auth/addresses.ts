@@ -4,13 +4,14 @@ import ipaddr from 'ipaddr.js';
 
 type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
+/** Null for what is no range, in any spelling that two readers could take for two ranges: short and octal ones, mapped IPv4. */
 function parseRange(text: string): Range | null {
-  if (!/^[0-9A-Fa-f:.]+(\/\d{1,3})?$/.test(text)) return null;
+  const [address = '', ...length] = text.split('/');
+  if (!/^[0-9A-Fa-f:.]+$/.test(address) || !isAddress(address) || length.length > 1 || !/^(\d{1,3})?$/.test(length[0] ?? '')) return null;
   try {
-    if (text.includes('/')) return ipaddr.parseCIDR(text);
-    if (!isAddress(text)) return null;
-    const address = ipaddr.parse(text);
-    return [address, address.kind() === 'ipv4' ? 32 : 128];
+    const parsed = ipaddr.parse(address);
+    if (parsed.kind() === 'ipv6' && (parsed as ipaddr.IPv6).isIPv4MappedAddress()) return null;
+    return length.length ? ipaddr.parseCIDR(text) : [parsed, parsed.kind() === 'ipv4' ? 32 : 128];
   } catch {
     return null;
   }
