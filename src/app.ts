@@ -8,7 +8,7 @@ import { ApiError, type Refusal, refuse } from './errors';
 import { health } from './health';
 import type { Trace } from './http/context';
 import { errorResponse, handle, reasonOf } from './http/handle';
-import type { Route } from './http/route';
+import { API, type Route } from './http/route';
 import { routes } from './routes';
 import { version } from './version';
 
@@ -18,8 +18,6 @@ interface Variables {
   requestId: string;
 }
 type App = { Bindings: Env; Variables: Variables };
-
-export const API = '/api/v1';
 
 /** OpenAPI's `{id}` as the router spells it; a secret's name may hold slashes. */
 const routed = (path: string) => API + path.replace('{name}', ':name{.+}').replace(/\{(\w+)\}/g, ':$1');

@@ -40,6 +40,14 @@ describe('a request takes', () => {
     expect(cost).toEqual({ status: 200, gate: 1, d1: 0 });
   });
 
+  it('one query more in an isolate that has just started, and holds no key yet', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o);
+    faults.isolate++;
+    expect(await costOf(() => o.get(`/secrets/${id}`))).toEqual({ status: 200, gate: 1, d1: 1 });
+    expect(await costOf(() => o.get(`/secrets/${id}`))).toEqual({ status: 200, gate: 1, d1: 0 });
+  });
+
   it('one gate call and one query to list secrets or versions', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);

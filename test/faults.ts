@@ -1,4 +1,5 @@
-// What tests may do to D1 and see of calls: count them, delay them at random, make them fail before or after they take effect.
+// What tests may do to D1 and see of calls: count them, delay them at random, make them fail before or after they take effect; and
+// what goes on the queue.
 import type { Env } from '../src/env';
 
 export interface Faults {
@@ -8,12 +9,16 @@ export interface Faults {
   fail: ((kind: 'read' | 'batch', n: number) => 'before' | 'after' | null) | null;
   d1: number;
   gate: number;
+  /** Everything that was put on the queue. */
+  queued: unknown[];
+  /** Another number is another isolate: one that holds no keys yet. */
+  isolate: number;
 }
 
-export const faults: Faults = { delay: 0, fail: null, d1: 0, gate: 0 };
+export const faults: Faults = { delay: 0, fail: null, d1: 0, gate: 0, queued: [], isolate: 0 };
 
 export function reset() {
-  Object.assign(faults, { delay: 0, fail: null, d1: 0, gate: 0 });
+  Object.assign(faults, { delay: 0, fail: null, d1: 0, gate: 0, queued: [] });
 }
 
 async function through<T>(kind: 'read' | 'batch', run: () => Promise<T>): Promise<T> {
@@ -66,5 +71,16 @@ export function faulty(env: Env): Env {
       return typeof value === 'function' ? value.bind(target) : value;
     },
   });
-  return { ...env, DB, GATE };
+  const QUEUE = new Proxy(env.QUEUE, {
+    get(target, name) {
+      const value = Reflect.get(target, name) as unknown;
+      if (name === 'send' || name === 'sendBatch')
+        return (messages: unknown, ...rest: []) => {
+          faults.queued.push(messages);
+          return (value as (...args: unknown[]) => unknown).call(target, messages, ...rest);
+        };
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  return { ...env, DB, GATE, QUEUE };
 }

@@ -1,8 +1,9 @@
 // After a whole run not one byte of a value, a token or a key lies in D1, in a gate or in what was logged; and what is written into D1
 // without the keys gains nothing.
 import { runInDurableObject } from 'cloudflare:test';
-import { env } from 'cloudflare:workers';
+import { env, exports } from 'cloudflare:workers';
 import { describe, expect, it, vi } from 'vitest';
+import { faults } from './faults';
 import { BOOTSTRAP, db, newKey, newOrg, newSecret, newSession, useWorld } from './world';
 
 useWorld();
@@ -26,7 +27,7 @@ async function everythingIn(sql: (query: string) => Promise<unknown[]> | unknown
 }
 
 describe('after a whole run', () => {
-  it('no value, token or key lies in D1, in the gate, in the audit log or in what was logged', async () => {
+  it('no value, token or key lies in D1, in the gate, on the queue, in the audit log or in what was logged', async () => {
     const logged: string[] = [];
     for (const level of ['log', 'warn', 'error', 'info'] as const)
       vi.spyOn(console, level).mockImplementation((...args) => void logged.push(args.join(' ')));
@@ -42,6 +43,8 @@ describe('after a whole run', () => {
     await o.post('/secrets', { name: 'bad name', type: 'generic', value: 'a-refused-value-0123456789' });
     await o.post(`/secrets/${secret.id}/rollback`, { version: 1 });
     const audit = (await o.get('/audit-log?limit=100')).text;
+    await (exports.default as unknown as ExportedHandler).scheduled?.({} as never, undefined, undefined as never);
+    const queued = JSON.stringify(faults.queued);
     vi.restoreAllMocks();
 
     const inGate = await runInDurableObject(bindings.GATE.getByName(o.id), (_gate, state) =>
@@ -51,6 +54,7 @@ describe('after a whole run', () => {
     expect(inGate).toContain(secret.id);
     expect(inDatabase).toContain(secret.id);
     expect(logged.join('\n')).toContain(o.id);
+    expect(queued).toContain('probe');
     const needles = {
       'first value': 'the-first-value-0123456789',
       'second value': 'the-second-value-0123456789',
@@ -69,6 +73,7 @@ describe('after a whole run', () => {
           'the gate': inGate,
           D1: inDatabase,
           'the audit log': audit,
+          'the queue': queued,
           'the log': logged.join('\n'),
         }))
           expect(content.includes(spelling), `${what} in ${where}`).toBe(false);

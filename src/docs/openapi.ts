@@ -3,10 +3,8 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { needOf } from '../auth/actions';
 import { type Code, catalogue, errorBody, refuse } from '../errors';
-import type { Route } from '../http/route';
+import { API, type Route } from '../http/route';
 import { exampleFor, exampleOf, nameOf, resolved, type Schema, type Schemas, typesOf } from './examples';
-
-export const API = '/api/v1';
 
 interface Ref {
   $ref: string;

@@ -6,6 +6,9 @@ import type { Code } from '../errors';
 import type { Named } from '../gate/types';
 import type { Context } from './context';
 
+/** Where the API begins. */
+export const API = '/api/v1';
+
 export type Method = 'get' | 'post' | 'patch' | 'delete';
 
 /** A validated request. */

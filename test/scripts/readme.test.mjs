@@ -1,56 +1,15 @@
 // The README's commands, pasted one after the other into one shell, exactly as they stand there, beside a service that `npm start`
 // started on a copy of the project. Only the port is another where the usual one is taken.
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
-import net from 'node:net';
-import os from 'node:os';
 import path from 'node:path';
-import { after, it } from 'node:test';
-
-const project = path.resolve(import.meta.dirname, '..', '..');
-const LEFT_OUT = ['node_modules', '.git', '.wrangler', '.dev.vars'];
-const NOT_INHERITED = [
-  ...['PORT', 'STATE_DIR', 'BOOTSTRAP_TOKEN', 'MASTER_KEYS', 'ALLOW_PRIVATE_TARGETS', 'PLATFORM_BASE_URLS', 'PUBLIC_URL'],
-  ...['NODE_TEST_CONTEXT', 'NODE_OPTIONS'],
-];
-const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !NOT_INHERITED.includes(name)));
-
-const listen = (port) =>
-  new Promise((done) => {
-    const probe = net.createServer().once('error', () => done(null));
-    probe.listen(port, '127.0.0.1', () => {
-      const { port: got } = /** @type {net.AddressInfo} */ (probe.address());
-      probe.close(() => done(got));
-    });
-  });
+import { it } from 'node:test';
+import { copyOfProject, env, freePort, project, startService } from './service.mjs';
 
 it('take a newcomer from a fresh copy to a secret read back, and through the rest of the tour', { timeout: 150_000 }, async () => {
-  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'readme-'));
-  fs.cpSync(project, dir, { recursive: true, filter: (from) => !LEFT_OUT.includes(path.relative(project, from)) });
-  fs.symlinkSync(fs.realpathSync(path.join(project, 'node_modules')), path.join(dir, 'node_modules'));
-  const port = (await listen(8787)) ?? (await listen(0));
-  const service = spawn('npm', ['start'], {
-    cwd: dir,
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...env, PORT: String(port) },
-  });
-  after(() => {
-    try {
-      process.kill(-service.pid, 'SIGTERM');
-    } catch {}
-    fs.rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 });
-  });
-  let said = '';
-  for (const stream of [service.stdout, service.stderr]) stream.on('data', (data) => (said += data));
-  for (let waited = 0; ; waited += 200) {
-    const well = await fetch(`http://127.0.0.1:${port}/healthz`, { signal: AbortSignal.timeout(2000) }).catch(() => null);
-    if (well?.status === 200) break;
-    assert.ok(waited < 100_000 && service.exitCode === null, `the service did not start: ${said.slice(-800)}`);
-    await new Promise((done) => setTimeout(done, 200));
-  }
-
+  const dir = copyOfProject();
+  const { port } = await startService(dir, { PORT: String(await freePort(8787)) });
   const readme = fs.readFileSync(path.join(project, 'README.md'), 'utf8');
   const blocks = [...readme.matchAll(/<!-- run -->\n```sh\n([\s\S]*?)```/g)].map(([, block]) => block);
   assert.ok(blocks.length >= 10, `${blocks.length} blocks`);

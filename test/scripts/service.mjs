@@ -1,0 +1,81 @@
+// The real service for tests of scripts: `npm start` on a copy of the project, with a state of its own.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { after } from 'node:test';
+
+export const project = path.resolve(import.meta.dirname, '..', '..');
+const LEFT_OUT = ['node_modules', '.git', '.wrangler', '.dev.vars'];
+const NOT_INHERITED = [
+  ...['PORT', 'STATE_DIR', 'BOOTSTRAP_TOKEN', 'MASTER_KEYS', 'ALLOW_PRIVATE_TARGETS', 'PLATFORM_BASE_URLS', 'PUBLIC_URL'],
+  ...['NODE_TEST_CONTEXT', 'NODE_OPTIONS'],
+];
+/** The environment of a shell in which nothing of the service is set. */
+export const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !NOT_INHERITED.includes(name)));
+
+/** A free port: that one if it is free. */
+export const freePort = (port = 0) =>
+  new Promise((done) => {
+    const probe = net.createServer().once('error', () => done(freePort()));
+    probe.listen(port, '127.0.0.1', () => {
+      const { port: got } = /** @type {net.AddressInfo} */ (probe.address());
+      probe.close(() => done(got));
+    });
+  });
+
+/** A copy of the project, as a fresh clone would be; removed after the test. */
+export function copyOfProject() {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'vault-'));
+  fs.cpSync(project, dir, { recursive: true, filter: (from) => !LEFT_OUT.includes(path.relative(project, from)) });
+  fs.symlinkSync(fs.realpathSync(path.join(project, 'node_modules')), path.join(dir, 'node_modules'));
+  after(() => fs.rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 }));
+  return dir;
+}
+
+/**
+ * Starts the service in a copy of the project and waits until it is well.
+ * @param {string} dir
+ * @param {Record<string, string>} [variables]
+ */
+export async function startService(dir, variables = {}) {
+  const port = variables.PORT ? Number(variables.PORT) : await freePort();
+  const child = spawn('npm', ['start'], {
+    cwd: dir,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...env, ...variables, PORT: String(port) },
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (said += data));
+  const stop = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'close');
+    process.kill(-child.pid, 'SIGTERM');
+    await ended;
+  };
+  after(() => stop().catch(() => {}));
+  const base = `http://127.0.0.1:${port}`;
+  for (let waited = 0; ; waited += 200) {
+    const well = await fetch(`${base}/healthz`, { signal: AbortSignal.timeout(2000) }).catch(() => null);
+    if (well?.status === 200) break;
+    assert.ok(waited < 100_000 && child.exitCode === null, `the service did not start: ${said.slice(-800)}`);
+    await new Promise((done) => setTimeout(done, 200));
+  }
+  /** What it was made with, from .dev.vars. @param {string} name */
+  const variable = (name) => new RegExp(`^${name}="?([^"\n]*)`, 'm').exec(fs.readFileSync(path.join(dir, '.dev.vars'), 'utf8'))?.[1] ?? '';
+  /** @param {string} method @param {string} at @param {string} token @param {unknown} [body] @param {Record<string, string>} [headers] */
+  const call = async (method, at, token, body, headers = {}) => {
+    const answer = await fetch(`${base}/api/v1${at}`, {
+      method,
+      headers: { Authorization: `Bearer ${token}`, ...(body !== undefined && { 'Content-Type': 'application/json' }), ...headers },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    const text = await answer.text();
+    return { status: answer.status, headers: answer.headers, json: text ? JSON.parse(text) : null };
+  };
+  return { port, base, stop, call, variable, said: () => said };
+}
