@@ -5,12 +5,11 @@ import type { Env } from '../env';
 import { type Code, catalogue, refuse } from '../errors';
 import type { Trace } from '../http/context';
 import { errorResponse } from '../http/handle';
-import type { Route } from '../http/route';
+import { API, type Route } from '../http/route';
 import { version } from '../version';
 import { html, json, type Markup, page, prose } from './html';
 import {
   type Answer,
-  API,
   type Document,
   errorExample,
   type Field,
