@@ -13,6 +13,8 @@ export default defineConfig({
           MASTER_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
           BOOTSTRAP_TOKEN: 'bootstrap-token-of-the-tests-0123456789',
           PUBLIC_URL: 'http://localhost',
+          HISTORIES: process.env.HISTORIES ?? '',
+          SEED: process.env.SEED ?? '',
         },
       },
     })),

@@ -1,61 +1,125 @@
-// What tests may do to D1 and see of calls: count them, delay them at random, make them fail before or after they take effect; and
-// what goes on the queue.
+// What tests may do to a gate and its D1, and see of calls: count them, delay them, make them fail before or after they take effect,
+// let a batch land when nobody waits for it any more, reset the gate at any call; and what goes on the queue.
 import type { Env } from '../src/env';
 
+/**
+ * How a call ends: D1 (or the gate) never hears of it; it takes effect and the reply is lost; or it fails now and takes effect later,
+ * when the test runs `orphans`. With `reset` the gate is gone at once, with all that it has in memory.
+ */
+export type Fate = 'before' | 'after' | 'late' | 'reset before' | 'reset after' | 'reset late';
+type Kind = 'read' | 'batch';
+
 export interface Faults {
-  /** Longest delay of a D1 call, in milliseconds. */
-  delay: number;
-  /** How the next calls fail: before D1 hears of them, or after it has done what they say. */
-  fail: ((kind: 'read' | 'batch', n: number) => 'before' | 'after' | null) | null;
+  /** Longest delay of a D1 call, in milliseconds; or how long the n-th one takes. */
+  delay: number | ((n: number) => number);
+  fail: ((kind: Kind, n: number) => Fate | null) | null;
+  /** How calls from the Worker to the gate fail; `retryable` as the platform marks those that may be repeated. */
+  rpc: ((n: number) => { fate: 'before' | 'after'; retryable: boolean } | null) | null;
+  /** How statements on the gate's own storage fail: the gate is then reset. */
+  storage: ((n: number, sql: string) => 'before' | 'after' | null) | null;
   d1: number;
   gate: number;
+  statements: number;
+  /** Batches that land when they are run. */
+  orphans: (() => Promise<unknown>)[];
   /** Everything that was put on the queue. */
   queued: unknown[];
+  /** What time it is for gates, if not the real one. */
+  clock: number | null;
   /** Another number is another isolate: one that holds no keys yet. */
   isolate: number;
 }
 
-export const faults: Faults = { delay: 0, fail: null, d1: 0, gate: 0, queued: [], isolate: 0 };
+const none = () => ({
+  delay: 0,
+  fail: null,
+  rpc: null,
+  storage: null,
+  d1: 0,
+  gate: 0,
+  statements: 0,
+  orphans: [],
+  queued: [],
+  clock: null,
+});
+
+export const faults: Faults = { ...none(), isolate: 0 };
 
 export function reset() {
-  Object.assign(faults, { delay: 0, fail: null, d1: 0, gate: 0, queued: [] });
+  Object.assign(faults, none());
 }
 
-async function through<T>(kind: 'read' | 'batch', run: () => Promise<T>): Promise<T> {
-  const n = ++faults.d1;
-  const how = faults.fail?.(kind, n) ?? null;
-  const pause = () => new Promise((done) => setTimeout(done, Math.random() * faults.delay));
-  if (faults.delay) await pause();
-  if (how === 'before') throw new Error('Network connection lost.');
-  const result = await run();
-  if (faults.delay) await pause();
-  if (how === 'after') throw new Error('Network connection lost.');
-  return result;
+const LOST = 'Network connection lost.';
+
+type Through = (kind: Kind, run: () => Promise<unknown>, orphan: () => Promise<unknown>) => Promise<unknown>;
+
+function throughFaults(abort: () => Promise<void>): Through {
+  return async (kind, run, orphan) => {
+    const n = ++faults.d1;
+    const fate = faults.fail?.(kind, n) ?? null;
+    const { delay } = faults;
+    const pause = async () => {
+      const ms = typeof delay === 'number' ? Math.random() * delay : delay(n);
+      if (ms) await new Promise((done) => setTimeout(done, ms));
+    };
+    const lost = async () => {
+      if (fate?.startsWith('reset')) await abort();
+      return new Error(LOST);
+    };
+    if (delay) await pause();
+    if (fate?.endsWith('late')) faults.orphans.push(orphan);
+    if (fate?.endsWith('before') || fate?.endsWith('late')) throw await lost();
+    const result = await run();
+    if (delay) await pause();
+    if (fate) throw await lost();
+    return result;
+  };
 }
 
 const READS = new Set(['all', 'first', 'run', 'raw']);
+interface Built {
+  real: D1PreparedStatement;
+  sql: string;
+  params: unknown[];
+}
 
-function statement(real: D1PreparedStatement): D1PreparedStatement {
+function statement(real: D1PreparedStatement, through: Through, sql: string, params: unknown[] = []): D1PreparedStatement {
   return new Proxy(real, {
     get(target, name) {
-      if (name === 'real') return target;
+      if (name === 'built') return { real: target, sql, params } satisfies Built;
       const value = Reflect.get(target, name);
       if (typeof value !== 'function') return value;
-      if (name === 'bind') return (...params: unknown[]) => statement(target.bind(...params));
-      if (READS.has(name as string)) return (...args: unknown[]) => through('read', () => value.apply(target, args));
+      if (name === 'bind') return (...given: unknown[]) => statement(target.bind(...given), through, sql, given);
+      if (READS.has(name as string))
+        return (...args: unknown[]) =>
+          through(
+            'read',
+            () => value.apply(target, args),
+            async () => {},
+          );
       return value.bind(target);
     },
   });
 }
 
-/** The same bindings, watched. */
-export function faulty(env: Env): Env {
+/**
+ * The same bindings, watched. `abort` resets the gate that uses them, once what it wrote is durable: no call leaves a gate before
+ * that. `outer` is the database as the test itself reaches it.
+ */
+export function faulty(env: Env, outer: D1Database, abort: () => Promise<void> = async () => {}): Env {
+  const through = throughFaults(abort);
   const DB = new Proxy(env.DB, {
     get(target, name) {
-      if (name === 'prepare') return (sql: string) => statement(target.prepare(sql));
+      if (name === 'prepare') return (sql: string) => statement(target.prepare(sql), through, sql);
       if (name === 'batch')
-        return (list: D1PreparedStatement[]) =>
-          through('batch', () => target.batch(list.map((one) => (one as unknown as { real?: D1PreparedStatement }).real ?? one)));
+        return (list: D1PreparedStatement[]) => {
+          const built = list.map((one) => (one as unknown as { built: Built }).built);
+          return through(
+            'batch',
+            () => target.batch(built.map(({ real }) => real)),
+            () => outer.batch(built.map(({ sql, params }) => outer.prepare(sql).bind(...params))),
+          );
+        };
       const value = Reflect.get(target, name);
       return typeof value === 'function' ? value.bind(target) : value;
     },
@@ -63,11 +127,7 @@ export function faulty(env: Env): Env {
   const GATE = new Proxy(env.GATE, {
     get(target, name) {
       const value = Reflect.get(target, name) as unknown;
-      if (name === 'get')
-        return (...args: Parameters<Env['GATE']['get']>) => {
-          faults.gate++;
-          return target.get(...args);
-        };
+      if (name === 'get') return (...args: Parameters<Env['GATE']['get']>) => watched(target.get(...args));
       return typeof value === 'function' ? value.bind(target) : value;
     },
   });
@@ -83,4 +143,46 @@ export function faulty(env: Env): Env {
     },
   });
   return { ...env, DB, GATE, QUEUE };
+}
+
+/** A stub whose calls are counted, and fail as told. */
+function watched(stub: ReturnType<Env['GATE']['get']>) {
+  const n = ++faults.gate;
+  const told = faults.rpc?.(n);
+  if (!told) return stub;
+  const lost = () => Object.assign(new Error(LOST), { retryable: told.retryable });
+  return {
+    async call(ask: never) {
+      if (told.fate === 'before') throw lost();
+      await stub.call(ask);
+      throw lost();
+    },
+  } as unknown as typeof stub;
+}
+
+/** The storage of a gate, watched: a statement that is told to fail resets the gate, as a storage that fails does. */
+export function faultyStorage(storage: DurableObjectStorage, abort: () => void): DurableObjectStorage {
+  const sql = new Proxy(storage.sql, {
+    get(target, name) {
+      const value = Reflect.get(target, name) as unknown;
+      if (name !== 'exec') return typeof value === 'function' ? value.bind(target) : value;
+      return (query: string, ...params: unknown[]) => {
+        const n = ++faults.statements;
+        const fate = faults.storage?.(n, query) ?? null;
+        const result = fate === 'before' ? null : target.exec(query, ...params);
+        if (fate) {
+          abort();
+          throw new Error('storage failed');
+        }
+        return result;
+      };
+    },
+  });
+  return new Proxy(storage, {
+    get(target, name) {
+      if (name === 'sql') return sql;
+      const value = Reflect.get(target, name) as unknown;
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
 }

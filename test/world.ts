@@ -38,7 +38,7 @@ export async function send(
       ...headers,
     },
   });
-  const text = await response.text();
+  const text = new TextDecoder().decode(await response.arrayBuffer());
   let json: unknown;
   try {
     json = JSON.parse(text);

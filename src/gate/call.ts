@@ -37,7 +37,10 @@ export async function answer(shared: Core, operations: Record<string, Operation>
 
   const operation = operations[ask.operation];
   if (!operation) throw new Error(`no operation ${ask.operation}`);
-  await settle(core, ask.org);
+  if (core.marks.unsettled().length) {
+    const settling = settle(core, ask.org);
+    if (!isApart(core, ask, operation)) await settling;
+  }
   if (core.chain.size() >= MOST_ENTRIES) return reply(refused(refuse('UNAVAILABLE', { retry_after: 30 })));
 
   let who: Identity;
@@ -121,6 +124,17 @@ export async function answer(shared: Core, operations: Record<string, Operation>
   } finally {
     if (!awaited && core.replays.running.get(key)?.request === ask.request.id) core.replays.running.delete(key);
   }
+}
+
+/** Whether what is in doubt does not concern this request: a read of a secret that is not in doubt need not wait for D1. */
+function isApart({ rows, marks }: Core, { named, bearer }: Ask, { change }: Operation): boolean {
+  if (change || named.secret === undefined || marks.isOpen(named.secret) || bearer === 'bootstrap') return false;
+  let link = rows.find('credential', bearer.kind, bearer.hash);
+  while (link && !marks.isOpen(link.id)) {
+    if (link.dies_with === null) return true;
+    link = rows.get('credential', link.dies_with);
+  }
+  return false;
 }
 
 interface Identity {
@@ -211,7 +225,7 @@ export function callerOf(lineage: CredentialRow[]): Caller {
 /** Refuses if the caller has ended, or may no longer do this, since it was admitted. */
 function aliveStill(core: Core, ask: Ask, call: Call<never>, operation: Operation): Refusal | null {
   const row = core.rows.get('credential', call.caller.id);
-  if (!row) return refuse('TOKEN_REVOKED');
+  if (!row || core.rows.get('org', ask.org)?.deleted_at !== null) return refuse('TOKEN_REVOKED');
   const lineage = lineageOf(core, row);
   return ended(lineage, core.now()) ?? mayAct(callerOf(lineage), ask.action, ask.request.ip, operation.exempt?.(call));
 }

@@ -71,7 +71,8 @@ export function commit(
   return core.locks.hold(locks, async () => {
     const refusal = call.recheck();
     if (refusal) return { ok: false, refusal };
-    if (locks.some((id) => core.marks.isOpen(id))) return { ok: false, refusal: refuse('UNAVAILABLE', { retry_after: 1 }) };
+    // While anything is in doubt nothing else changes: a repeat of it under its Idempotency-Key would not know itself yet.
+    if (core.marks.unsettled().length) return { ok: false, refusal: refuse('UNAVAILABLE', { retry_after: 1 }) };
     const now = core.now();
     const made = plan(now);
     if ('more' in made) return { ok: 'more', data: made.more };

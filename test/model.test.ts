@@ -1,0 +1,43 @@
+// Whatever D1, the gate and the network do: what is answered is what a vault would answer, and nothing is lost or done twice.
+// HISTORIES and SEED choose how many, and which; a failure says the seed that shows it again.
+import { env } from 'cloudflare:workers';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { type Plan, plans, runHistory } from './model/history';
+import { useWorld } from './world';
+
+useWorld();
+
+const { HISTORIES, SEED } = env as unknown as { HISTORIES?: string; SEED?: string };
+const histories = Number(HISTORIES || 300);
+
+it(`holds in ${histories} random histories`, { timeout: 7_200_000 }, async () => {
+  await fc.assert(fc.asyncProperty(plans, runHistory), { numRuns: histories, ...(SEED && { seed: Number(SEED) }) });
+  expect(histories).toBeGreaterThan(0);
+});
+
+const op = { who: 0, target: 0, name: 'A', pick: 0, keyed: false } as const;
+
+/** What random histories have found, at its smallest. */
+const found: Record<string, Plan> = {
+  'a keyed create in doubt is not refused for the name that it has taken itself': {
+    phases: [
+      {
+        ops: [
+          { ...op, kind: 'create', keyed: true },
+          { ...op, kind: 'mint' },
+        ],
+        after: 'nothing',
+        pass: 61,
+      },
+      { ops: [{ ...op, kind: 'patch' }], after: 'nothing', pass: 691_200 },
+    ],
+    fates: ['after', null, 'reset late', 'late'],
+    rpcs: [],
+    delays: [0],
+  },
+};
+
+it.each(Object.keys(found))('holds where %s', async (what) => {
+  await expect(runHistory(found[what] as Plan)).resolves.toBe(undefined);
+});

@@ -1,0 +1,192 @@
+// What a vault is, in as few words as can be: a pure step from one state to the next, and what is answered. The real one is held
+// against this. Times are milliseconds; a value of null is one that was generated and that nobody was told.
+
+export interface Secret {
+  name: string;
+  version: number;
+  amended: number;
+  values: (string | null)[];
+  expires: number | null;
+  deleted: number | null;
+}
+
+export interface Credential {
+  kind: 'api_key' | 'session';
+  parent: string | null;
+  expires: number | null;
+  revoked: number | null;
+  successor: boolean;
+}
+
+export interface State {
+  secrets: Record<string, Secret>;
+  credentials: Record<string, Credential>;
+  /** First answers under an Idempotency-Key. */
+  kept: Record<string, Answer>;
+}
+
+export interface Answer {
+  status: number;
+  code?: string;
+  version?: number;
+  value?: string | null;
+  values?: Record<string, string | null>;
+}
+
+interface Conditional {
+  secret: string;
+  /** The ETag that the caller believes in: version and amendments. */
+  tag?: [number, number];
+}
+
+export type Op =
+  | { do: 'create'; id: string | null; name: string; value: string; ttl: number | null }
+  | ({ do: 'patch'; value?: string; name?: string; ttl?: number | null } & Conditional)
+  | ({ do: 'rotate'; value: string | null } & Conditional)
+  | ({ do: 'rollback'; version: number } & Conditional)
+  | ({ do: 'delete'; permanent: boolean } & Conditional)
+  | { do: 'restore'; secret: string }
+  | { do: 'read'; secret: string; version?: number }
+  | { do: 'read by name'; name: string }
+  | { do: 'bulk' }
+  | { do: 'mint'; id: string | null; ttl: number }
+  | { do: 'revoke'; credential: string }
+  | { do: 'rotate key'; id: string | null; credential: string; overlap: number };
+
+/** Who asks, when, and under which Idempotency-Key. */
+export interface Asked {
+  op: Op;
+  as: string;
+  now: number;
+  key: string | null;
+}
+
+const DAY = 86_400_000;
+const refused = (status: number, code: string): Answer => ({ status, code });
+const KEPT = new Set([200, 201, 204, 400, 404, 409, 410, 422]);
+const POSTS = new Set(['create', 'rotate', 'rollback', 'restore', 'mint', 'rotate key']);
+
+/** Why a credential is one no more, or null. */
+export function ended(state: State, id: string, now: number): Answer | null {
+  for (let at: string | null = id; at !== null; ) {
+    const link: Credential | undefined = state.credentials[at];
+    if (!link) return refused(401, 'TOKEN_REVOKED');
+    if (link.revoked !== null && link.revoked <= now) return refused(401, 'TOKEN_REVOKED');
+    if (link.expires !== null && link.expires <= now) return refused(401, 'TOKEN_EXPIRED');
+    at = link.parent;
+  }
+  return null;
+}
+
+/** What a request is answered, and the state after it. `admitted`: who asks is not judged any more. */
+export function step(state: State, asked: Asked, admitted = false): [Answer, State] {
+  const { op, as, now } = asked;
+  const over = admitted ? null : ended(state, as, now);
+  if (over) return [over, state];
+  if (op.do === 'mint' && !admitted) {
+    const caller = state.credentials[as] as Credential;
+    if (caller.kind !== 'api_key') return [refused(403, 'CREDENTIAL_KIND_NOT_ALLOWED'), state];
+    if (caller.expires !== null && caller.expires < now + op.ttl * 1000) return [refused(403, 'SCOPE_EXCEEDS_PARENT'), state];
+  }
+  const key = asked.key !== null && POSTS.has(op.do) ? asked.key : null;
+  if (key !== null && state.kept[key]) return [state.kept[key], state];
+  const [answer, next] = act(state, asked);
+  if (key === null || !KEPT.has(answer.status)) return [answer, next];
+  return [answer, { ...next, kept: { ...next.kept, [key]: answer } }];
+}
+
+function act(state: State, { op, as, now }: Asked): [Answer, State] {
+  const stay = (answer: Answer): [Answer, State] => [answer, state];
+  const live = (name: string) => Object.values(state.secrets).find((secret) => secret.name === name && secret.deleted === null);
+  const withSecret = (id: string, secret: Secret): State => ({ ...state, secrets: { ...state.secrets, [id]: secret } });
+  const expired = (secret: Secret) => secret.expires !== null && secret.expires <= now;
+
+  switch (op.do) {
+    case 'create': {
+      if (live(op.name)) return stay(refused(409, 'SECRET_NAME_TAKEN'));
+      const expires = op.ttl === null ? null : now + op.ttl * 1000;
+      const made = { name: op.name, version: 1, amended: 0, values: [op.value], expires, deleted: null };
+      return [{ status: 201, version: 1 }, op.id === null ? state : withSecret(op.id, made)];
+    }
+    case 'bulk': {
+      const readable = Object.values(state.secrets).filter((secret) => secret.deleted === null && !expired(secret));
+      return stay({ status: 200, values: Object.fromEntries(readable.map((secret) => [secret.name, secret.values.at(-1) ?? null])) });
+    }
+    case 'read by name': {
+      const secret = live(op.name);
+      if (!secret) return stay(refused(404, 'NOT_FOUND'));
+      if (expired(secret)) return stay(refused(410, 'SECRET_EXPIRED'));
+      return stay({ status: 200, version: secret.version, value: secret.values.at(-1) ?? null });
+    }
+    case 'mint': {
+      const made: Credential = { kind: 'session', parent: as, expires: now + op.ttl * 1000, revoked: null, successor: false };
+      return [{ status: 201 }, op.id === null ? state : { ...state, credentials: { ...state.credentials, [op.id]: made } }];
+    }
+    case 'revoke': {
+      const row = state.credentials[op.credential];
+      if (!row) return stay(refused(404, 'NOT_FOUND'));
+      if (row.revoked !== null) return stay({ status: 204 });
+      return [{ status: 204 }, { ...state, credentials: { ...state.credentials, [op.credential]: { ...row, revoked: now } } }];
+    }
+    case 'rotate key': {
+      const row = state.credentials[op.credential];
+      if (!row) return stay(refused(404, 'NOT_FOUND'));
+      if (ended(state, op.credential, now) || row.successor) return stay(refused(409, 'CONFLICT'));
+      const end = now + op.overlap * 1000;
+      const old: Credential = {
+        ...row,
+        successor: true,
+        ...(op.overlap === 0 ? { revoked: now } : { expires: Math.min(row.expires ?? end, end) }),
+      };
+      const successor: Credential = { ...row, successor: false };
+      const credentials = { ...state.credentials, [op.credential]: old, ...(op.id !== null && { [op.id]: successor }) };
+      return [{ status: 201 }, { ...state, credentials }];
+    }
+  }
+
+  const secret = state.secrets[op.secret];
+  if (op.do === 'restore') {
+    if (!secret || (secret.deleted !== null && secret.deleted + 7 * DAY <= now)) return stay(refused(404, 'NOT_FOUND'));
+    if (secret.deleted === null) return stay(refused(409, 'CONFLICT'));
+    if (live(secret.name)) return stay(refused(409, 'SECRET_NAME_TAKEN'));
+    const back = { ...secret, deleted: null, amended: secret.amended + 1 };
+    return [{ status: 200, version: secret.version }, withSecret(op.secret, back)];
+  }
+  if (op.do === 'delete') {
+    const gone = !secret || (secret.deleted !== null && (!op.permanent || secret.deleted + 7 * DAY <= now));
+    if (gone) return stay(refused(404, 'NOT_FOUND'));
+    if (stale(secret, op.tag)) return stay(refused(412, 'VERSION_CONFLICT'));
+    if (!op.permanent) return [{ status: 204 }, withSecret(op.secret, { ...secret, deleted: now, amended: secret.amended + 1 })];
+    const { [op.secret]: _, ...rest } = state.secrets;
+    return [{ status: 204 }, { ...state, secrets: rest }];
+  }
+  if (!secret || secret.deleted !== null) return stay(refused(404, 'NOT_FOUND'));
+  if (expired(secret) && !(op.do === 'patch' && op.ttl !== undefined)) return stay(refused(410, 'SECRET_EXPIRED'));
+  if (op.do === 'read') {
+    const version = op.version ?? secret.version;
+    if (version > secret.version || version < 1) return stay(refused(404, 'NOT_FOUND'));
+    return stay({ status: 200, version, value: secret.values[version - 1] ?? null });
+  }
+  if (op.do === 'rollback' && (op.version > secret.version || op.version < 1)) return stay(refused(404, 'NOT_FOUND'));
+  if (stale(secret, op.tag)) return stay(refused(412, 'VERSION_CONFLICT'));
+
+  const advance = (value: string | null, rest: Partial<Secret> = {}): [Answer, State] => {
+    const next = { ...secret, ...rest, version: secret.version + 1, amended: 0, values: [...secret.values, value] };
+    return [{ status: 200, version: next.version }, withSecret(op.secret, next)];
+  };
+  if (op.do === 'rotate') return advance(op.value);
+  if (op.do === 'rollback') return advance(secret.values[op.version - 1] ?? null);
+
+  if (op.name !== undefined && op.name !== secret.name && live(op.name)) return stay(refused(409, 'SECRET_NAME_TAKEN'));
+  const rest: Partial<Secret> = {
+    ...(op.name !== undefined && { name: op.name }),
+    ...(op.ttl !== undefined && { expires: op.ttl === null ? null : now + op.ttl * 1000 }),
+  };
+  if (op.value !== undefined && op.value !== secret.values.at(-1)) return advance(op.value, rest);
+  const differs = Object.entries(rest).some(([field, value]) => value !== secret[field as keyof Secret]);
+  const next = { ...secret, ...rest, amended: secret.amended + (differs ? 1 : 0) };
+  return [{ status: 200, version: secret.version }, withSecret(op.secret, next)];
+}
+
+const stale = (secret: Secret, tag: [number, number] | undefined) =>
+  tag !== undefined && (tag[0] !== secret.version || tag[1] !== secret.amended);
