@@ -3,8 +3,14 @@
 // The first org is tampered with; after each attempt the answers of all its callers are compared with those from before.
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
+import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { newToken } from '../src/auth/token';
+import { toBase64, utf8 } from '../src/crypto/bytes';
+import { gzip } from '../src/crypto/gzip';
 import type { Gate } from '../src/gate';
+import { type Entry, hashOf } from '../src/gate/chain';
+import { work } from '../src/gate/work';
 import { faults } from './faults';
 import { type Answer, type Caller, db, newKey, newOrg, newSecret, newSession, useWorld } from './world';
 
@@ -87,7 +93,7 @@ type World = Awaited<ReturnType<typeof world>>;
 const said = ({ status, json, text }: Answer) => (status < 400 ? [status, text] : [status, json?.error?.code ?? text]);
 
 /** Every way of asking, as every caller: nothing here changes anything. */
-async function asked({ o, a, b, staged, expired, gone, deleted, low, bound, dead, session }: World) {
+async function asked({ o, a, staged, expired, gone, deleted, low, bound, dead, session }: World) {
   const paths = {
     'owner reads a': () => o.get(`/secrets/${a.id}`),
     'owner reads the first version of a': () => o.get(`/secrets/${a.id}?version=1`),
@@ -129,6 +135,12 @@ function expectNothingGained(before: Record<string, unknown[]>, after: Record<st
   }
   return refused;
 }
+
+const TABLES = ['secrets', 'secret_versions', 'credentials', 'environments', 'orgs', 'members', 'org_keys', 'fences', 'commits'];
+const dump = async ({ o }: World) => {
+  const rows = TABLES.map((table) => all(`select * from ${table} where ${table === 'orgs' ? 'id' : 'org_id'} = ?`, o.id));
+  return JSON.stringify(await Promise.all(rows));
+};
 
 /** Changes after which older copies of rows are worth putting back. */
 async function moveOn({ o, a, b, expired, gone, deleted, bound, dead, doomed }: World) {
@@ -304,7 +316,9 @@ describe('who writes D1 without the keys gains nothing', () => {
     expect(before['owner reads a']?.[0]).toBe(200);
     expect([before['low reads a']?.[0], before['dead lists']?.[0], before['bound from elsewhere']?.[0]]).toEqual([403, 401, 403]);
     expect(logged).toEqual([]);
+    const stood = await dump(w);
     await attempt(w);
+    expect(await dump(w)).not.toBe(stood);
     for (const [state, reach] of Object.entries(states)) {
       logged = [];
       await reach(w.o);
@@ -318,5 +332,352 @@ describe('who writes D1 without the keys gains nothing', () => {
     const entries = await alarms(w.o);
     expect(entries.length > 0).toBe(alarm === true);
     expect(entries.every(({ actor, status }) => actor.kind === 'system' && status === 500)).toBe(true);
+  });
+});
+
+describe('a secret that was destroyed and put back', () => {
+  it('can neither be read, listed nor restored', async () => {
+    const w = await world();
+    await moveOn(w);
+    await putBack('secrets', (row) => row.id === w.gone.id)(w);
+    await putBack('secret_versions', (row) => row.secret_id === w.gone.id)(w);
+    expect((await w.o.post(`/secrets/${w.gone.id}/restore`)).status).toBe(404);
+    expect((await w.o.post(`/secrets/${w.gone.id}/rollback`, { version: 1 })).status).toBe(404);
+    expect((await w.o.get('/secrets?status=deleted')).text).not.toContain(w.gone.id);
+  });
+});
+
+describe('a value that D1 was made to hold wrongly', () => {
+  it('is given out again as soon as D1 is mended, and its alarm names secret and request', async () => {
+    const w = await world();
+    const [right] = await all('select value_sealed from secret_versions where secret_id = ? and version = 2', w.a.id);
+    await run('update secret_versions set value_sealed = ? where secret_id = ? and version = 2', 'AAAA', w.a.id);
+    await drop(w.o);
+    const refused = await w.o.get(`/secrets/${w.a.id}`);
+    expect([refused.status, refused.json.error.code]).toEqual([500, 'INTERNAL']);
+    expect(events()).toEqual(['value_does_not_open']);
+    const { json } = await w.o.get('/audit-log?action=integrity.alarm');
+    expect(json.data.length).toBe(1);
+    expect(json.data[0]).toMatchObject({
+      actor: { kind: 'system', id: null },
+      resource: w.a.id,
+      reason: 'value_does_not_open',
+      outcome: 'failed',
+      request_id: refused.headers.get('request-id'),
+    });
+    await run('update secret_versions set value_sealed = ? where secret_id = ? and version = 2', right?.value_sealed, w.a.id);
+    expect((await w.o.get(`/secrets/${w.a.id}`)).json.value).toBe('second value of a');
+    expect((await w.o.get('/audit-log/verify')).json.ok).toBe(true);
+  });
+
+  it('raises one alarm a request, however many values are altered', async () => {
+    const w = await world();
+    await run("update secret_versions set mac = 'x' where org_id = ?", w.o.id);
+    await drop(w.o);
+    expect((await w.o.get('/environments/production/values')).status).toBe(503);
+    expect((await w.o.get(`/secrets/${w.a.id}`)).status).toBe(503);
+    expect((await alarms(w.o)).length).toBe(2);
+  });
+
+  it('is no alarm where the secret is being destroyed', async () => {
+    const w = await world();
+    faults.delay = 20;
+    for (let i = 0; i < 10; i++) {
+      const { id } = await newSecret(w.o);
+      await drop(w.o);
+      const [destroyed, ...reads] = await Promise.all([
+        w.o.del(`/secrets/${id}?permanent=true`),
+        ...Array.from({ length: 4 }, () => w.o.get(`/secrets/${id}`)),
+        w.o.get(`/secrets/${id}/versions`),
+      ]);
+      expect(destroyed?.status).toBe(204);
+      expect(reads.every(({ status }) => [200, 404, 503].includes(status))).toBe(true);
+    }
+    expect(events()).toEqual([]);
+  });
+});
+
+describe('a change that meets an altered D1', () => {
+  const patch = (w: World) => w.o.patch(`/secrets/${w.a.id}`, { value: 'never' });
+  const cases: Record<string, { attempt: (w: World) => unknown; change: (w: World) => Promise<Answer>; names: (w: World) => string }> = {
+    'a secret put back to an older row': {
+      attempt: async (w) => {
+        await w.o.patch(`/secrets/${w.a.id}`, { description: 'newer' });
+        await putBack('secrets', (row) => row.id === w.a.id)(w);
+      },
+      change: patch,
+      names: (w) => w.a.id,
+    },
+    'a row raised to the revision that comes next': {
+      attempt: (w) => run('update secrets set revision = revision + 1 where id = ?', w.a.id),
+      change: patch,
+      names: (w) => w.a.id,
+    },
+    'a deleted row': { attempt: (w) => run('delete from secrets where id = ?', w.a.id), change: patch, names: (w) => w.a.id },
+    'a row of another organisation': {
+      attempt: (w) => run('update secrets set org_id = ? where id = ?', w.other.id, w.a.id),
+      change: patch,
+      names: (w) => w.a.id,
+    },
+    'a version that is there already': {
+      attempt: (w) =>
+        run(
+          `insert into secret_versions (org_id, secret_id, version, ${seal}) select org_id, secret_id, 3, ${seal} from secret_versions where secret_id = ? and version = 1`,
+          w.a.id,
+        ),
+      change: patch,
+      names: (w) => w.a.id,
+    },
+    'a raised fence': {
+      attempt: (w) => run('update fences set epoch = epoch + 5 where org_id = ?', w.o.id),
+      change: patch,
+      names: (w) => w.a.id,
+    },
+    'a lowered fence': { attempt: (w) => run('update fences set epoch = 0 where org_id = ?', w.o.id), change: patch, names: (w) => w.a.id },
+    'no fence': { attempt: (w) => run('delete from fences where org_id = ?', w.o.id), change: patch, names: (w) => w.a.id },
+    'a name that a planted row takes': {
+      attempt: (w) => run("update secrets set name = 'planted' where id = ?", w.b.id),
+      change: (w) => w.o.post('/secrets', { name: 'planted', type: 'generic', value: 'v' }),
+      names: () => '',
+    },
+    'a credential that is to be revoked': {
+      attempt: (w) => run('update credentials set revision = 7 where id = ?', w.low.id),
+      change: (w) => w.o.del(`/api-keys/${w.low.id}`),
+      names: (w) => w.low.id,
+    },
+    'the org': {
+      attempt: (w) => run('update orgs set revision = 9 where id = ?', w.o.id),
+      change: (w) => w.o.patch('', { name: 'new' }),
+      names: (w) => w.o.id,
+    },
+    'an environment': {
+      attempt: (w) => run('update environments set revision = 9 where id = ?', w.doomed.id),
+      change: (w) => w.o.patch('/environments/doomed', { name: 'new' }),
+      names: (w) => w.doomed.id,
+    },
+  };
+  it.each(Object.entries(cases))('is refused with an alarm: %s', async (_what, { attempt, change, names }) => {
+    const w = await world();
+    await attempt(w);
+    const before = await asked(w);
+    const answer = await change(w);
+    expect([answer.status, answer.json.error.code]).toEqual([503, 'UNAVAILABLE']);
+    expect(events()).toContain('database_diverged');
+    const [alarm, ...more] = await alarms(w.o);
+    expect(alarm).toMatchObject({ reason: 'database_diverged', request_id: answer.headers.get('request-id') });
+    if (names(w)) expect(alarm?.resource).toBe(names(w));
+    expect(more.filter(({ reason }) => reason === 'database_diverged')).toEqual([]);
+    expect(expectNothingGained(before, await asked(w), _what)).toEqual([]);
+  });
+});
+
+describe('a commit in doubt', () => {
+  /** A revocation whose outcome the gate does not learn: its batch takes effect, or not, and D1 is away from then on. */
+  const inDoubt = async (w: World, effect: 'before' | 'after') => {
+    faults.fail = (kind, n) => (n === 1 && kind === 'batch' ? effect : 'before');
+    faults.d1 = 0;
+    const answer = await w.o.del(`/api-keys/${w.low.id}`);
+    expect(answer.status).toBe(503);
+    faults.fail = null;
+    return answer.headers.get('request-id') as string;
+  };
+
+  it('whose marker was deleted is taken for never, as it was answered, and the next change raises the alarm', async () => {
+    const w = await world();
+    const id = await inDoubt(w, 'after');
+    expect((await run('delete from commits where id = ?', id)).meta.changes).toBe(1);
+    expect((await w.low.o.get(`/secrets/${w.staged.id}`)).status).toBe(200);
+    expect((await w.low.o.get(`/secrets/${w.a.id}`)).status).toBe(403);
+    expect((await w.o.del(`/api-keys/${w.low.id}`)).status).toBe(503);
+    expect((await alarms(w.o)).map(({ reason, resource }) => [reason, resource])).toEqual([['database_diverged', w.low.id]]);
+  });
+
+  it('whose marker was forged is taken for done, as its caller asked, and gains nobody anything', async () => {
+    const w = await world();
+    const id = await inDoubt(w, 'before');
+    await run('insert into commits (id, org_id, holds, created_at) values (?, ?, 1, 0)', id, w.o.id);
+    expect((await w.low.o.get(`/secrets/${w.staged.id}`)).json.error.code).toBe('TOKEN_REVOKED');
+  });
+});
+
+describe('a credential in D1 that the gate does not know', () => {
+  it('is refused: planted for a token without a genuine tag, for one of another org, put back after its time, or altered', async () => {
+    const w = await world();
+    const [own] = await all('select * from credentials where id = ?', w.o.keyId);
+    const forged = newToken('api_key', w.o.id, new Uint8Array(32));
+    const plant = (hash: string, more: Row = {}) =>
+      put('credentials', { ...(own as Row), id: `key_${crypto.randomUUID()}`, token_hash: hash, ...more });
+    await plant(forged.hash);
+    expect((await w.o.as(forged.token).get('/secrets')).json.error.code).toBe('UNAUTHENTICATED');
+    const [foreign] = await all('select token_hash from credentials where id = ?', w.other.keyId);
+    await plant(foreign?.token_hash as string);
+    expect((await w.o.as(w.other.token).get(`/secrets/${w.a.id}`)).json.error.code).toBe('NOT_FOUND');
+    expect(events()).toEqual([]);
+
+    const purge = (token: World['dead']) =>
+      inGate(w.o, (gate) => gate.core.storage.transactionSync(() => gate.core.rows.bury('credential', token.id)));
+    await purge(w.dead);
+    expect((await w.dead.o.get('/secrets')).json.error.code).toBe('UNAUTHENTICATED');
+    await purge(w.low);
+    await run(`update credentials set scopes = '["*"]', environments = null, secrets = null where id = ?`, w.low.id);
+    expect((await w.low.o.get(`/secrets/${w.a.id}`)).json.error.code).toBe('UNAUTHENTICATED');
+    expect((await alarms(w.o)).map(({ reason, resource }) => [reason, resource])).toEqual([
+      ['credential_altered', w.low.id],
+      ['credential_put_back', w.dead.id],
+    ]);
+    expect((await w.o.del(`/access-tokens/tok_unknown`)).status).toBe(404);
+    await put('credentials', { ...(own as Row), id: 'tok_unknown', kind: 'session', token_hash: 'x' });
+    expect((await w.o.del(`/access-tokens/tok_unknown`)).status).toBe(404);
+  });
+});
+
+describe('wrapped keys', () => {
+  it('swapped between organisations, replaced or deleted open nothing, and the log says so', async () => {
+    const w = await world();
+    const before = await asked(w);
+    const keys = await all('select * from org_keys where org_id in (?, ?)', w.o.id, w.other.id);
+    const [deployment] = await all('select * from deployment_keys');
+    const [mine, theirs] = [w.o.id, w.other.id].map((id) => keys.find(({ org_id }) => org_id === id) as Row);
+    const refused = async (event: string | null, answer: unknown[]) => {
+      faults.isolate++;
+      logged = [];
+      const after = await asked(w);
+      for (const [what, got] of Object.entries(after)) expect(got, what).toEqual(answer);
+      expect(new Set(events())).toEqual(new Set(event ? [event] : []));
+    };
+    await put('org_keys', { ...(mine as Row), key_sealed: theirs?.key_sealed as string });
+    await put('org_keys', { ...(theirs as Row), key_sealed: mine?.key_sealed as string });
+    await refused('wrapped_key_does_not_open', [503, 'MISCONFIGURED']);
+    await put('org_keys', { ...(mine as Row), key_sealed: deployment?.key_sealed as string });
+    await refused('wrapped_key_does_not_open', [503, 'MISCONFIGURED']);
+    await run('delete from org_keys where org_id = ?', w.o.id);
+    await refused('org_key_missing', [503, 'UNAVAILABLE']);
+    expect((await alarms(w.o))[0]).toMatchObject({ reason: 'org_key_missing', resource: w.o.id });
+    await put('org_keys', mine as Row);
+    await put('org_keys', theirs as Row);
+    await put('deployment_keys', { ...(deployment as Row), key_sealed: mine?.key_sealed as string });
+    await refused('wrapped_key_does_not_open', [503, 'MISCONFIGURED']);
+    await run('delete from deployment_keys');
+    await refused(null, [401, 'UNAUTHENTICATED']);
+    await put('deployment_keys', deployment as Row);
+    faults.isolate++;
+    expect(await asked(w)).toEqual(before);
+  });
+});
+
+describe('a gate that has lost its storage, and loads from D1', () => {
+  const values = ([status, text]: unknown[]) => (status === 200 ? (JSON.parse(text as string).values as Record<string, string>) : {});
+  const older = /older|before|destroyed|deleted secret|every older/;
+  it.each(Object.entries(attempts).filter(([what]) => !older.test(what)))(
+    'believes no row whose MAC is wrong: %s',
+    async (what, { attempt }) => {
+      const w = await world();
+      await moveOn(w);
+      const before = await asked(w);
+      await attempt(w);
+      await lose(w.o);
+      const after = await asked(w);
+      for (const [asks, answer] of Object.entries(after)) {
+        if (answer[0] !== 200) continue;
+        expect(before[asks]?.[0], `${what}: ${asks}`).toBe(200);
+        if (/lists|all/.test(asks)) continue;
+        expect(answer, `${what}: ${asks}`).toEqual(before[asks]);
+      }
+      for (const asks of ['owner reads all', 'low reads all of staging'])
+        expect(values(before[asks] as unknown[]), what).toMatchObject(values(after[asks] as unknown[]));
+      if (what === 'every row of the org deleted') return;
+      expect((await alarms(w.o)).at(-1)).toMatchObject({ sequence: 1, reason: 'gate_loaded_from_database', resource: w.o.id });
+    },
+  );
+
+  it('believes an older row with its own MAC: its audit log begins with an alarm that says that it loaded', async () => {
+    const w = await world();
+    await moveOn(w);
+    await putBack('credentials', (row) => row.id === w.dead.id)(w);
+    await lose(w.o);
+    expect((await w.dead.o.get('/secrets')).status).toBe(200);
+    const { json } = await w.o.get('/audit-log');
+    expect(json.data.at(-1)).toMatchObject({ sequence: 1, action: 'integrity.alarm', reason: 'gate_loaded_from_database' });
+    expect((await w.o.get('/audit-log/verify')).json.ok).toBe(true);
+  });
+});
+
+describe('audit segments', () => {
+  it('that were rewritten, even with right hashes, or taken out of the middle, are named by a check', async () => {
+    const w = await world();
+    await inGate(w.o, async (gate) => {
+      const { core } = gate;
+      const [{ id: _, sequence, time, outcome, status, count, emergency, prev_hash, hash, ...draft }] = core.chain.newest({}, 1e9, 1) as [
+        Entry,
+      ];
+      core.storage.transactionSync(() => {
+        for (let i = 0; i < 2500; i++) core.chain.append(draft, 200, Date.now());
+      });
+      core.now = () => Date.now() + 600_000;
+      core.due.at('segments', Date.now());
+      for (let i = 0; i < 4; i++) await work(core, w.o.id);
+      core.now = () => Date.now();
+    });
+    const segments = await all('select * from audit_segments where org_id = ? order by first_sequence', w.o.id);
+    expect(segments.length).toBe(2);
+    const check = async () => {
+      for (let cursor = ''; ; ) {
+        const { json } = await w.o.get(`/audit-log/verify${cursor && `?cursor=${cursor}`}`);
+        if (!json.ok || json.next === null) return json;
+        cursor = json.next;
+      }
+    };
+    expect((await check()).ok).toBe(true);
+
+    const last = segments[1] as Row;
+    const rewritten = await inGate(w.o, (gate) => gate.core.chain.from(1, 1));
+    const entries: Entry[] = [];
+    let prev = last.prev_hash as string;
+    for (let i = 0; i < 1000; i++) {
+      const entry = { ...(rewritten[0] as Entry), sequence: 1001 + i, action: 'nothing.happened', prev_hash: prev };
+      prev = hashOf(entry);
+      entries.push({ ...entry, hash: prev });
+    }
+    await put('audit_segments', { ...last, last_hash: prev, entries: toBase64(await gzip(utf8(JSON.stringify(entries)))) });
+    expect(await check()).toMatchObject({ ok: false, broken: { sequence: 2001 } });
+    await run('delete from audit_segments where org_id = ? and first_sequence = 1001', w.o.id);
+    expect(await check()).toMatchObject({ ok: false });
+  });
+});
+
+describe('whatever column of whatever row is changed to whatever', () => {
+  it('each answer is as before, or a refusal with an alarm', async () => {
+    const w = await world();
+    await moveOn(w);
+    const before = await asked(w);
+    const places: { table: string; column: string; rowid: number }[] = [];
+    for (const table of TABLES)
+      for (const { rowid, ...row } of await all(`select rowid, * from ${table} where ${table === 'orgs' ? 'id' : 'org_id'} = ?`, w.o.id))
+        for (const column of Object.keys(row)) places.push({ table, column, rowid: rowid as number });
+    const value = fc.oneof(
+      fc.constantFrom<string | number | null>(null, '', '[]', '["*"]', '{}', 'x', w.a.id, w.other.id, w.o.id, 'A', 'S', w.theirs.id),
+      fc.integer({ min: -1, max: 4 }),
+      fc.constant('another row’s'),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...places), value, fc.constantFrom(...Object.keys(states)), async (place, to, state) => {
+        const { table, column, rowid } = place;
+        const [row] = await all(`select * from ${table} where rowid = ?`, rowid);
+        const other = `(select ${column} from ${table} where rowid <> ?2 order by random() limit 1)`;
+        const change = to === 'another row’s' ? other : '?1';
+        const changed = await run(`update ${table} set ${column} = ${change} where rowid = ?2 and ?1 is ?1`, to, rowid).catch(() => null);
+        if (changed === null) return;
+        logged = [];
+        await states[state]?.(w.o);
+        const refused = expectNothingGained(before, await asked(w), JSON.stringify({ ...place, to, state }));
+        if (refused.length) expect(events().length).toBeGreaterThan(0);
+        const columns = Object.keys(row as Row);
+        await run(`update ${table} set (${columns}) = (${columns.map(() => '?')}) where rowid = ?`, ...Object.values(row as Row), rowid);
+        faults.isolate++;
+        await drop(w.o);
+      }),
+      { numRuns: 40 },
+    );
+    expect(await asked(w)).toEqual(before);
   });
 });

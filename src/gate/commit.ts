@@ -147,8 +147,9 @@ async function write(core: Core, org: string, mark: Mark, plan: Plan): Promise<'
 function batchOf(org: string, mark: Mark, plan: Plan, epoch: number): Statement[] {
   const puts = plan.puts ?? [];
   const guards = puts.map(({ kind, row }) => ({
-    sql: `(select revision from ${tableName(kind)} where id = ?) = ?`,
-    params: [row.id, row.revision],
+    // The MAC, not the revision alone: another row under the planned revision is not this commit's.
+    sql: `(select mac from ${tableName(kind)} where id = ?) = ?`,
+    params: [row.id, row.mac],
   }));
   return [
     ...(plan.also ?? []),
