@@ -370,6 +370,15 @@ describe('a value that D1 was made to hold wrongly', () => {
     expect((await w.o.get('/audit-log/verify')).json.ok).toBe(true);
   });
 
+  it('may become the current version by a rollback, which then does not open; the versions before it stand', async () => {
+    const w = await world();
+    await run("update secret_versions set value_sealed = 'AAAA' where secret_id = ? and version = 1", w.a.id);
+    await drop(w.o);
+    expect((await w.o.post(`/secrets/${w.a.id}/rollback`, { version: 1 })).json.version).toBe(3);
+    expect((await w.o.get(`/secrets/${w.a.id}`)).status).toBe(500);
+    expect((await w.o.get(`/secrets/${w.a.id}?version=2`)).json.value).toBe('second value of a');
+  });
+
   it('raises one alarm a request, however many values are altered', async () => {
     const w = await world();
     await run("update secret_versions set mac = 'x' where org_id = ?", w.o.id);
