@@ -1,6 +1,7 @@
 // The catalogue of refusals: every code that leaves the service, with its status, what it means and what to do about it.
 // Invariant: no other error shape exists. A refusal is plain data, so that it crosses the gate's RPC unchanged; messages are
 // written here or by the domain that refuses, and never contain a value, a token or a key.
+import type { Alarm } from './gate/alarm';
 
 interface Entry {
   status: number;
@@ -217,7 +218,11 @@ export const invalid = (path: string, message: string): Refusal => refuse('VALID
 
 /** A refusal on its way up the stack, for places that cannot return one. */
 export class ApiError extends Error {
-  constructor(readonly refusal: Refusal) {
+  /** `alarm`: what the Worker found altered, for the gate to write down. */
+  constructor(
+    readonly refusal: Refusal,
+    readonly alarm?: Alarm,
+  ) {
     super(refusal.code);
   }
 }

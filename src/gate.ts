@@ -46,7 +46,7 @@ export class Gate extends DurableObject<Env> {
   private async begin(ask: Ask): Promise<void> {
     await this.core.locks.hold(['begin'], async () => {
       if (this.org !== null) return;
-      if (ask.action !== 'org.create' && ask.keys) await load(this.core, ask.org, ask.keys.row);
+      if (ask.action !== 'org.create' && ask.keys) await load(this.core, ask.org, ask.keys.row, ask.request);
       this.core.meta.set('org', ask.org);
       this.core.due.at('retention', Date.now() + DAY);
     });

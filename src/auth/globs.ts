@@ -11,9 +11,6 @@ export const matches = (pattern: string, name: string): boolean => run(pattern, 
 export const contains = (outer: string, inner: string): boolean =>
   run(outer, inner, (wild, char) => char !== '*' && (wild === '?' || wild === char));
 
-/** The characters that every match of a pattern begins with. */
-export const literalPrefix = (pattern: string): string => /^[^*?]*/.exec(pattern)?.[0] ?? '';
-
 function run(pattern: string, text: string, one: (wild: string, char: string) => boolean): boolean {
   let [p, t] = [0, 0];
   let [star, resume] = [-1, 0];

@@ -52,12 +52,14 @@ export function wrap(masters: MasterKey[], purpose: Purpose, owner: string, key:
 export function unwrap(masters: MasterKey[], purpose: Purpose, owner: string, { master_id, key_sealed }: WrappedKey): Uint8Array {
   const master = masters.find(({ id }) => id === master_id);
   const key = master && open(master.key, purpose, [owner, master_id], key_sealed);
-  if (!key)
+  if (!key) {
+    console.error(JSON.stringify({ level: 'error', event: 'wrapped_key_does_not_open', owner, master_id }));
     throw new ApiError(
       refuse('MISCONFIGURED', {
         message: `The deployment variable MASTER_KEYS does not hold the key ${master_id} that this deployment's data is sealed under.`,
       }),
     );
+  }
   return key;
 }
 

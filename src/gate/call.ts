@@ -5,6 +5,7 @@ import { type Caller, ended, mayAct, mayEnter, mayName } from '../auth/authorize
 import type { CredentialRow } from '../db/schema';
 import { credentials } from '../db/schema';
 import { ApiError, catalogue, type Refusal, refuse } from '../errors';
+import { raise } from './alarm';
 import type { Allowance } from './budget';
 import type { Draft } from './chain';
 import { commit, settle } from './commit';
@@ -41,7 +42,19 @@ export async function answer(shared: Core, operations: Record<string, Operation>
     const settling = settle(core, ask.org);
     if (!isApart(core, ask, operation)) await settling;
   }
+  const met = metBy(ask);
+  if (ask.alarm) {
+    raise(core, ask.org, ask.alarm, met);
+    // A ciphertext that does not open is fetched anew next time: D1 may have been mended by then.
+    core.seals.drop(ask.alarm.resource);
+    return reply({ ok: true, status: 204, data: null });
+  }
   if (core.chain.size() >= MOST_ENTRIES) return reply(refused(refuse('UNAVAILABLE', { retry_after: 30 })));
+
+  if (!ask.keys && (await isWhole(core, ask.org))) {
+    raise(core, ask.org, { event: 'org_key_missing', resource: ask.org }, met);
+    return reply(refused(refuse('UNAVAILABLE', { retry_after: 60 })));
+  }
 
   let who: Identity;
   try {
@@ -181,9 +194,13 @@ async function identify(core: Core, ask: Ask): Promise<Identity> {
     params: [ask.org, hash],
   });
   const stored = found[0] && fromD1<CredentialRow>(credentials, found[0]);
-  if (!stored || stored.mac !== macOf(ask.keys.row, 'credential', stored)) return { ...unknown, refusal: refuse('UNAUTHENTICATED') };
+  if (!stored) return { ...unknown, refusal: refuse('UNAUTHENTICATED') };
+  if (stored.mac !== macOf(ask.keys.row, 'credential', stored)) {
+    raise(core, ask.org, { event: 'credential_altered', resource: stored.id }, metBy(ask));
+    return { ...unknown, refusal: refuse('UNAUTHENTICATED') };
+  }
   const end = ended([stored], core.now());
-  if (!end) console.error(JSON.stringify({ level: 'error', event: 'credential_put_back', org: ask.org, credential: stored.id }));
+  if (!end) raise(core, ask.org, { event: 'credential_put_back', resource: stored.id }, metBy(ask));
   return {
     caller: callerOf([stored]),
     allowances: [{ id: stored.id, limit: stored.rate_limit }],
@@ -270,6 +287,12 @@ function draftOf(ask: Ask, caller: Caller, subject: Call['subject']): Draft {
     user_agent: ask.request.user_agent,
   };
 }
+
+const metBy = ({ request: { id, ip, user_agent } }: Ask) => ({ request_id: id, ip, user_agent });
+
+/** Whether the org lives, and no change that ends it is under way: then it has a key. */
+const isWhole = (core: Core, org: string) =>
+  core.locks.hold([org], async () => core.rows.get('org', org)?.deleted_at === null && !core.marks.isOpen(org));
 
 const isAboutKeys = (outcome: Outcome) => outcome.ok === false && outcome.refusal.code.startsWith('IDEMPOTENCY');
 

@@ -6,6 +6,7 @@ import { and, eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { secretVersions, type VersionRow } from '../db/schema';
 import { ApiError, type Refusal, refuse } from '../errors';
+import { raise } from './alarm';
 import type { Draft } from './chain';
 import type { Core } from './core';
 import type { Statement } from './database';
@@ -129,10 +130,12 @@ async function write(core: Core, org: string, mark: Mark, plan: Plan): Promise<'
       return present.has(mark.id) ? 'done' : 'never';
     }
     if (end.why.includes('commits.id')) return 'done';
-    if (end.why.includes('secrets.name') || end.why.includes('secrets_live_name')) return refuse('SECRET_NAME_TAKEN');
+    // A name that is free here is taken there only by a commit in doubt, or by a row that this org never wrote.
+    const taken = end.why.includes('secrets.name') || end.why.includes('secrets_live_name');
+    if (taken && core.marks.unsettled().length) return refuse('SECRET_NAME_TAKEN');
     // The marker's guard failed. A commit in doubt may have raised the epoch meanwhile: then this one goes again.
     if (epochOf(core) === epoch && !(await caughtUp(core, org, epoch))) {
-      console.error(JSON.stringify({ level: 'error', event: 'database_diverged', org, commit: mark.id, why: end.why }));
+      raise(core, org, { event: 'database_diverged', resource: mark.draft.resource ?? org }, mark.draft, { why: end.why });
       return refuse('UNAVAILABLE', {
         message: 'The database does not stand as this organisation left it. Whoever runs the deployment finds more in its log.',
         retry_after: 60,
@@ -145,8 +148,9 @@ async function write(core: Core, org: string, mark: Mark, plan: Plan): Promise<'
 function batchOf(org: string, mark: Mark, plan: Plan, epoch: number): Statement[] {
   const puts = plan.puts ?? [];
   const guards = puts.map(({ kind, row }) => ({
-    sql: `(select revision from ${tableName(kind)} where id = ?) = ?`,
-    params: [row.id, row.revision],
+    // The MAC, not the revision alone: another row under the planned revision is not this commit's.
+    sql: `(select mac from ${tableName(kind)} where id = ?) = ?`,
+    params: [row.id, row.mac],
   }));
   return [
     ...(plan.also ?? []),

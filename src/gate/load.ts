@@ -3,14 +3,17 @@
 import { and, asc, eq, gt } from 'drizzle-orm';
 import { fences } from '../db/schema';
 import { ApiError, refuse } from '../errors';
+import { raise } from './alarm';
+import { genesis } from './chain';
 import { sqlite } from './commit';
 import type { Core } from './core';
 import { fromD1, macOf, places, type RowKind, type RowTypes } from './rows';
+import type { RequestFacts } from './types';
 
 const PAGE = 2000;
 
-/** Loads an org that D1 knows. Does nothing for one that it does not. */
-export async function load(core: Core, org: string, key: Uint8Array): Promise<void> {
+/** Loads an org that D1 knows. Does nothing for one that it does not. The audit log says that it happened: an older row would be believed. */
+export async function load(core: Core, org: string, key: Uint8Array, by: RequestFacts): Promise<void> {
   const [fence] = await core.database.all<{ epoch: number }>(sqlite.select().from(fences).where(eq(fences.org_id, org)).toSQL());
   if (!fence) return;
   const epoch = fence.epoch + 1;
@@ -48,7 +51,8 @@ export async function load(core: Core, org: string, key: Uint8Array): Promise<vo
     sql: 'select last_sequence, last_hash from audit_segments where org_id = ? order by last_sequence desc limit 1',
     params: [org],
   });
-  if (segment) core.chain.begin(segment.last_sequence, segment.last_hash);
+  core.chain.begin(segment?.last_sequence ?? 0, segment?.last_hash ?? genesis(org));
   core.meta.set('epoch', String(epoch));
-  console.warn(JSON.stringify({ level: 'warn', event: 'gate_loaded_from_database', org, refused }));
+  const met = { request_id: by.id, ip: by.ip, user_agent: by.user_agent };
+  raise(core, org, { event: 'gate_loaded_from_database', resource: org }, met, { refused });
 }

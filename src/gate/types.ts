@@ -4,6 +4,7 @@ import type { Action } from '../auth/actions';
 import type { Caller } from '../auth/authorize';
 import type { TokenRef } from '../auth/token';
 import type { Refusal } from '../errors';
+import type { Alarm } from './alarm';
 import type { Plan } from './commit';
 import type { Core } from './core';
 
@@ -54,6 +55,8 @@ export interface Ask {
   /** `again`: the second half of a request that the gate answered with `more`. */
   again: boolean;
   keys: LentKeys | null;
+  /** What the Worker found altered in what the gate gave it for this very request. Such a call only reports it. */
+  alarm?: Alarm;
   request: RequestFacts;
 }
 

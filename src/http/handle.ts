@@ -168,8 +168,12 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
   context.etag = outcome.etag ?? null;
   const once = reply.replay ? openOnce(bearer as string, owner, reply.replay.one_time) : prepared.once;
   if (route.render && outcome.status === 200 && !reply.replay) {
-    const shown = await route.render(outcome.data as never, input, context);
-    return rendered(shown, outcome.status, budget, headers);
+    try {
+      return rendered(await route.render(outcome.data as never, input, context), outcome.status, budget, headers);
+    } catch (error) {
+      if (error instanceof ApiError && error.alarm) await gate({ ...ask, input: null, alarm: error.alarm, again: true });
+      throw error;
+    }
   }
   return rendered({ json: outcome.data === null ? undefined : withOnce(outcome.data, once) }, outcome.status, budget, headers);
 }

@@ -26,7 +26,11 @@ export const AuditEntry = z
     sequence: z.int(),
     time: Time,
     actor: z.object({ kind: z.string(), id: z.string().nullable(), parent_id: z.string().nullable(), name: z.string().nullable() }),
-    action: z.string().openapi({ example: 'secret.read' }),
+    action: z.string().openapi({
+      example: 'secret.read',
+      description:
+        'integrity.alarm, by the system: the database did not hold what was left there. The reason is the event, request_id the request that met it.',
+    }),
     resource: z.string().nullable(),
     environment: z.string().nullable(),
     version: z

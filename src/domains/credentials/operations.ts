@@ -2,11 +2,12 @@
 // Invariants: nobody makes or changes a credential to hold more than they hold; what a session token makes dies with it; a revoked
 // credential, and all that descends from it, is refused from the turn in which its row changes.
 import { ended, withinHolding } from '../../auth/authorize';
-import type { CredentialRow } from '../../db/schema';
+import { type CredentialRow, credentials } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
 import { environmentOf, lineageOf, slugOf } from '../../gate/call';
-import { insertion, type Plan, revision } from '../../gate/commit';
+import { insertion, type Plan, revision, rowKey } from '../../gate/commit';
 import type { Core } from '../../gate/core';
+import { fromD1, macOf } from '../../gate/rows';
 import type { Call, Operation, Outcome } from '../../gate/types';
 import { accessTokenOut, apiKeyOut } from './wire';
 
@@ -233,11 +234,12 @@ function revoke(kind: CredentialRow['kind'], isOwn: (row: CredentialRow, caller:
       /** A session token that is over has left the gate, but is no unknown one. */
       async before(call) {
         if (call.core.rows.get('credential', target(call as never))) return false;
-        const found = await call.core.database.all({
-          sql: 'select id from credentials where org_id = ? and id = ? and kind = ?',
+        const [found] = await call.core.database.all<Record<string, unknown>>({
+          sql: 'select * from credentials where org_id = ? and id = ? and kind = ?',
           params: [call.ask.org, target(call as never), kind],
         });
-        return found.length > 0;
+        const row = found && fromD1<CredentialRow>(credentials, found);
+        return row !== undefined && row.mac === macOf(rowKey(call as never), 'credential', row);
       },
       plan(call, now, ended): Plan | Refusal {
         const row = find(call as never, kind);

@@ -1,14 +1,14 @@
 // What can be done with secrets, as the gate does it. Values pass through sealed; equality is judged by keyed fingerprints.
 // Invariants: versions are numbered here, one after the other; a name is unique among the live secrets of its environment; the
 // ciphertext of a version is given out only while the secret's row, read in the same turn, says that it may be.
-import { and, desc, eq, gt, isNotNull, isNull, lt, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, gte, lte } from 'drizzle-orm';
 import { mayEnter, mayName, reachesName } from '../../auth/authorize';
-import { literalPrefix } from '../../auth/globs';
 import { covers } from '../../auth/scopes';
 import { sha256 } from '../../crypto/digest';
 import { canGenerate, type GenerateOptions, optionsProblem } from '../../crypto/generate';
-import { type SecretRow, type SecretType, secrets, secretVersions, type VersionRow } from '../../db/schema';
+import { type SecretRow, type SecretType, secretVersions, type VersionRow } from '../../db/schema';
 import { ApiError, invalid, type Refusal, refuse } from '../../errors';
+import { raise } from '../../gate/alarm';
 import { environmentOf, slugOf } from '../../gate/call';
 import { environmentRevision, insertion, type Plan, revision, rowKey, sqlite } from '../../gate/commit';
 import type { Core } from '../../gate/core';
@@ -67,12 +67,24 @@ async function fetchVersions(call: Call<never>, wanted: { secret: string; versio
     params: [JSON.stringify(wanted.map(({ secret, version }) => [secret, version])), ask.org],
   });
   const versions = found.map((raw) => fromD1<VersionRow>(secretVersions, raw));
+  const right = new Set(versions.filter(isRight(call)).map((version) => `${version.secret_id}.${version.version}`));
+  const amiss = wanted.find(({ secret, version }) => !right.has(`${secret}.${version}`));
+  return amiss ? miss(call, amiss.secret, amiss.version) : versions;
+}
+
+const isRight = (call: Call<never>) => {
   const key = rowKey(call);
-  if (versions.length < wanted.length || versions.some((version) => version.mac !== macOf(key, 'version', version))) {
-    console.error(JSON.stringify({ level: 'error', event: 'versions_missing_or_altered', org: ask.org, request_id: ask.request.id }));
-    throw new ApiError(refuse('UNAVAILABLE', { retry_after: 60 }));
-  }
-  return versions;
+  return (version: Omit<VersionRow, 'value_sealed'>) => version.mac === macOf(key, 'version', version);
+};
+
+/** Refuses for a version that D1 does not hold as it was written: with an alarm, unless a change that destroys it has come between. */
+async function miss({ core, ask }: Call<never>, secret: string, version: number): Promise<never> {
+  const row = await core.locks.hold([secret], async () => core.rows.get('secret', secret));
+  const isAmiss = row !== null && version >= row.oldest_version && !core.marks.isOpen(secret);
+  const { id: request_id, ip, user_agent } = ask.request;
+  if (isAmiss)
+    raise(core, ask.org, { event: 'versions_missing_or_altered', resource: secret }, { request_id, ip, user_agent }, { version });
+  throw new ApiError(refuse('UNAVAILABLE', { retry_after: isAmiss ? 60 : 1 }));
 }
 
 /** One version, kept or fetched. The row is to be judged again after this. */
@@ -228,61 +240,50 @@ interface ListInput {
   tag: string | null;
 }
 
-/** Rows that one query looks at for a caller who may see but some of the names. */
-const LOOKED_AT = 500;
+/** Rows that one page looks at: where few of them match, it may be short, or empty, and still not the last. */
+const LOOKED_AT = 5000;
 
-async function list(call: Call<ListInput>): Promise<Outcome> {
+/** From the gate's own rows: what D1 was made to say is not listed. */
+function list(call: Call<ListInput>): Outcome {
   const { core, ask, input, caller } = call;
   const now = core.now();
   const environment = input.environment === null ? null : environmentOf(core, ask.org, input.environment);
   if (input.environment !== null && !environment) return { ok: false, refusal: refuse('NOT_FOUND') };
-  const bounded = caller.secrets !== null;
-  const where: (SQL | undefined)[] = [
-    eq(secrets.org_id, ask.org),
-    gt(secrets.id, input.after ?? ''),
-    input.status === 'deleted' ? and(isNotNull(secrets.deleted_at), gt(secrets.deleted_at, now - RESTORABLE)) : isNull(secrets.deleted_at),
-    environment ? eq(secrets.environment_id, environment.id) : undefined,
-    caller.environments
-      ? sql`${secrets.environment_id} in (select value from json_each(${JSON.stringify(caller.environments)}))`
-      : undefined,
-    input.type ? eq(secrets.type, input.type) : undefined,
-    input.prefix !== null ? beginsWith(input.prefix) : undefined,
-    caller.secrets?.length === 1 ? beginsWith(literalPrefix(caller.secrets[0] as string)) : undefined,
-    input.status === 'active' ? sql`(${secrets.expires_at} is null or ${secrets.expires_at} > ${now})` : undefined,
-    input.status === 'expired' ? sql`${secrets.expires_at} <= ${now}` : undefined,
-    input.status === 'revoked' ? sql`0` : undefined,
-    input.tag !== null ? hasTag(input.tag) : undefined,
-  ];
-  const look = bounded ? LOOKED_AT : input.limit + 1;
-  const query = sqlite
-    .select()
-    .from(secrets)
-    .where(and(...where))
-    .orderBy(secrets.id)
-    .limit(look)
-    .toSQL();
-  const found = (await core.database.all<Record<string, unknown>>(query)).map((raw) => fromD1<SecretRow>(secrets, raw));
-  const refusal = call.recheck();
-  if (refusal) return { ok: false, refusal };
+  const matches = (row: SecretRow) =>
+    (input.status === null ? row.deleted_at === null : statusOf(row, now) === input.status) &&
+    (row.deleted_at === null || row.deleted_at > now - RESTORABLE) &&
+    (environment === null || row.environment_id === environment.id) &&
+    (caller.environments === null || caller.environments.includes(row.environment_id)) &&
+    (input.type === null || row.type === input.type) &&
+    row.name.startsWith(input.prefix ?? '') &&
+    (input.tag === null || hasTag(row.tags, input.tag)) &&
+    reachesName(caller, row.name);
 
-  const visible = found.filter(({ name }) => reachesName(caller, name));
-  const shown = visible.slice(0, input.limit);
-  const more = visible.length > input.limit || found.length === look;
-  // A page of a bounded caller may be short, or empty, and still not the last.
-  const next = visible.length > input.limit ? shown.at(-1)?.id : found.at(-1)?.id;
-  return {
-    ok: true,
-    status: 200,
-    data: { items: shown.map((row) => secretOut(row, slugOf(core, row.environment_id), now)), next: more ? (next ?? null) : null },
+  const shown: SecretRow[] = [];
+  const answer = (next: string | null): Outcome => {
+    const doubt = open(call as never, ...shown.map(({ id }) => id));
+    if (doubt) return { ok: false, refusal: doubt };
+    return { ok: true, status: 200, data: { items: shown.map((row) => secretOut(row, slugOf(core, row.environment_id), now)), next } };
   };
+  let after = input.after ?? '';
+  for (let looked = 0; looked < LOOKED_AT; looked += 200) {
+    const rows = core.rows.after('secret', after, 200);
+    for (const row of rows) {
+      if (matches(row) && shown.push(row) > input.limit) {
+        shown.pop();
+        return answer(after);
+      }
+      after = row.id;
+    }
+    if (rows.length < 200) return answer(null);
+  }
+  return answer(after);
 }
 
-const beginsWith = (prefix: string) => and(sql`${secrets.name} >= ${prefix}`, lt(secrets.name, `${prefix}\u007f`));
-
-function hasTag(tag: string): SQL {
+function hasTag(tags: Record<string, string>, tag: string): boolean {
   const colon = tag.indexOf(':');
   const [key, value] = colon < 0 ? [tag, null] : [tag.slice(0, colon), tag.slice(colon + 1)];
-  return sql`exists (select 1 from json_each(${secrets.tags}) where json_each.key = ${key}${value === null ? sql`` : sql` and json_each.value = ${value}`})`;
+  return Object.hasOwn(tags, key) && (value === null || tags[key] === value);
 }
 
 interface VersionsInput {
@@ -296,20 +297,29 @@ async function versions(call: Call<VersionsInput>): Promise<Outcome> {
   const row = core.rows.get('secret', id);
   if (!row || row.deleted_at !== null) return { ok: false, refusal: refuse('NOT_FOUND') };
   describe(call as never, row);
+  const newest = Math.min(row.version, input.after === null ? row.version : Number(input.after) - 1);
+  const { value_sealed: _, ...columns } = getTableColumns(secretVersions);
   const query = sqlite
-    .select({ version: secretVersions.version, created_at: secretVersions.created_at, created_by: secretVersions.created_by })
+    .select(columns)
     .from(secretVersions)
     .where(
       and(
         eq(secretVersions.org_id, ask.org),
         eq(secretVersions.secret_id, id),
-        lt(secretVersions.version, input.after === null ? Number.MAX_SAFE_INTEGER : Number(input.after)),
+        lte(secretVersions.version, newest),
+        gte(secretVersions.version, row.oldest_version),
       ),
     )
     .orderBy(desc(secretVersions.version))
     .limit(input.limit + 1)
     .toSQL();
-  const found = await core.database.all<Pick<VersionRow, 'version' | 'created_at' | 'created_by'>>(query);
+  const found = await core.database.all<Omit<VersionRow, 'value_sealed'>>(query);
+  const expected = Math.max(0, Math.min(input.limit + 1, newest - row.oldest_version + 1));
+  const right = isRight(call as never);
+  for (let at = 0; at < expected; at++) {
+    const version = found[at];
+    if (version?.version !== newest - at || !right(version)) await miss(call as never, id, newest - at);
+  }
   const refusal = call.recheck();
   if (refusal) return { ok: false, refusal };
   const shown = found.slice(0, input.limit);

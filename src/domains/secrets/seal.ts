@@ -34,10 +34,8 @@ export function openValue(keys: OrgKeys, org: string, { row, version }: Delivere
   const plain = holds ? open(keys.value, 'secret value', [org, row.id, version.seal_id], version.value_sealed) : null;
   const value = plain && fromUtf8(plain);
   if (value === null) {
-    console.error(
-      JSON.stringify({ level: 'error', event: 'value_does_not_open', org, secret: row.id, version: version.version, rows_hold: holds }),
-    );
-    throw new ApiError(refuse('INTERNAL'));
+    // The gate raises the alarm once it is told: see `handle`.
+    throw new ApiError(refuse('INTERNAL'), { event: 'value_does_not_open', resource: row.id });
   }
   return value;
 }
