@@ -7,6 +7,7 @@ import { credentialOperations } from './domains/credentials/operations';
 import { orgOperations } from './domains/orgs/operations';
 import { secretOperations } from './domains/secrets/operations';
 import type { Env } from './env';
+import { ApiError, refuse } from './errors';
 import { answer } from './gate/call';
 import { type Core, openCore } from './gate/core';
 import { load } from './gate/load';
@@ -46,7 +47,9 @@ export class Gate extends DurableObject<Env> {
   private async begin(ask: Ask): Promise<void> {
     await this.core.locks.hold(['begin'], async () => {
       if (this.org !== null) return;
-      if (ask.action !== 'org.create' && ask.keys) await load(this.core, ask.org, ask.keys.row, ask.request);
+      const isThere = ask.action === 'org.create' || (ask.keys && (await load(this.core, ask.org, ask.keys.row, ask.request)));
+      // A token of an org that D1 does not know was made for one that it has lost: nothing is begun that would hide it once it is back.
+      if (!isThere) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 60 }));
       this.core.meta.set('org', ask.org);
       this.core.due.at('retention', Date.now() + DAY);
     });

@@ -12,10 +12,10 @@ import type { RequestFacts } from './types';
 
 const PAGE = 2000;
 
-/** Loads an org that D1 knows. Does nothing for one that it does not. The audit log says that it happened: an older row would be believed. */
-export async function load(core: Core, org: string, key: Uint8Array, by: RequestFacts): Promise<void> {
+/** Loads an org that D1 knows, and answers whether it does. The audit log says that it happened: an older row would be believed. */
+export async function load(core: Core, org: string, key: Uint8Array, by: RequestFacts): Promise<boolean> {
   const [fence] = await core.database.all<{ epoch: number }>(sqlite.select().from(fences).where(eq(fences.org_id, org)).toSQL());
-  if (!fence) return;
+  if (!fence) return false;
   const epoch = fence.epoch + 1;
   const raised = await core.database.write([
     { sql: 'update fences set epoch = ? where org_id = ? and epoch = ?', params: [epoch, org, fence.epoch] },
@@ -36,15 +36,15 @@ export async function load(core: Core, org: string, key: Uint8Array, by: Request
           .limit(PAGE)
           .toSQL(),
       );
-      const rows = page.map((raw) => fromD1<RowTypes[typeof kind]>(places[kind].table, raw));
+      const rows = page.map((raw) => readable<RowTypes[typeof kind]>(kind, raw));
       core.storage.transactionSync(() => {
         for (const row of rows) {
-          if (row.mac === macOf(key, kind, row)) core.rows.put(kind, row as never);
+          if (row && row.mac === macOf(key, kind, row)) core.rows.put(kind, row as never);
           else refused++;
         }
       });
       if (rows.length < PAGE) break;
-      after = (rows.at(-1) as { id: string }).id;
+      after = (page.at(-1) as { id: string }).id;
     }
   }
   const [segment] = await core.database.all<{ last_sequence: number; last_hash: string }>({
@@ -55,4 +55,14 @@ export async function load(core: Core, org: string, key: Uint8Array, by: Request
   core.meta.set('epoch', String(epoch));
   const met = { request_id: by.id, ip: by.ip, user_agent: by.user_agent };
   raise(core, org, { event: 'gate_loaded_from_database', resource: org }, met, { refused });
+  return true;
+}
+
+/** A row, or null where a column does not even parse. */
+function readable<T>(kind: RowKind, raw: Record<string, unknown>): T | null {
+  try {
+    return fromD1<T>(places[kind].table, raw);
+  } catch {
+    return null;
+  }
 }

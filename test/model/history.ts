@@ -8,8 +8,9 @@ import fc from 'fast-check';
 import type { Gate } from '../../src/gate';
 import { work } from '../../src/gate/work';
 import { type Fate, faults, reset } from '../faults';
-import { type Caller, callerOf, db, newOrg } from '../world';
+import { type Caller, callerOf, newOrg } from '../world';
 import { type Answer, ended, type Op, type State, step } from './model';
+import { problemOf } from './whole';
 
 // ---------------------------------------------------------------- what is planned
 
@@ -416,7 +417,13 @@ async function check({ o, attempts, rootId, tokens }: Running): Promise<void> {
       if (tried <= RATE) fail(`${id} was turned away with some of its budget left`, attempt);
     }
   }
-  await checkRest(o, states.at(-1) as State, fail);
+  const problem = await problemOf(o);
+  if (problem) fail(problem);
+  const standing = await inGate(o, ({ core }) => core.rows.after('secret', '', 1000));
+  for (const [id, { version }] of Object.entries((states.at(-1) as State).secrets)) {
+    const row = standing.find((one) => one.id === id);
+    if (row && row.version !== version) fail(`secret ${id} is at version ${row.version}, the model at ${version}`);
+  }
 }
 
 const fits = (expected: Answer, actual: Answer): boolean =>
@@ -430,53 +437,3 @@ const fits = (expected: Answer, actual: Answer): boolean =>
         .sort()
         .join() &&
       Object.entries(expected.values).every(([name, value]) => value === null || value === actual.values?.[name])));
-
-/** D1 and the gate hold the same, and nothing is left of what was in doubt. */
-async function checkRest(o: Caller, state: State, fail: (why: string) => void): Promise<void> {
-  const { rows, marks, due } = await inGate(o, ({ core }) => ({
-    rows: core.storage.sql
-      .exec<{ kind: string; id: string; body: string }>('select kind, id, body from rows where body is not null')
-      .toArray(),
-    marks: core.storage.sql.exec('select id from marks').toArray().length,
-    due: core.due.now(Number.MAX_SAFE_INTEGER),
-  }));
-  if (marks || due.includes('settle')) fail(`${marks} marks are left`);
-  const tables: Record<string, string> = { secret: 'secrets', credential: 'credentials', environment: 'environments' };
-  for (const [kind, table] of Object.entries(tables)) {
-    const stored = (
-      await db
-        .prepare(`select id, revision, mac from ${table} where org_id = ?`)
-        .bind(o.id)
-        .all<{ id: string; revision: number; mac: string }>()
-    ).results;
-    const held = rows
-      .filter((row) => row.kind === kind)
-      .map(({ body }) => JSON.parse(body) as { id: string; revision: number; mac: string });
-    for (const row of held) {
-      const there = stored.find(({ id }) => id === row.id);
-      if (there?.revision !== row.revision || there.mac !== row.mac)
-        fail(`D1 has ${JSON.stringify(there)}, the gate ${JSON.stringify(row)}`);
-    }
-    const more = stored.filter(({ id }) => !held.some((row) => row.id === id));
-    // Session tokens that are over leave the gate before D1 does.
-    if (more.some(({ id }) => !id.startsWith('tok_'))) fail(`D1 has ${JSON.stringify(more)}, the gate has not`);
-  }
-  const versions = (
-    await db
-      .prepare('select secret_id, version from secret_versions where org_id = ? order by version')
-      .bind(o.id)
-      .all<{ secret_id: string; version: number }>()
-  ).results;
-  for (const row of rows.filter(({ kind }) => kind === 'secret')) {
-    const { version } = JSON.parse(row.body) as { version: number };
-    const kept = versions.filter(({ secret_id }) => secret_id === row.id).map((one) => one.version);
-    if (kept.length !== version || kept.some((number, i) => number !== i + 1)) fail(`versions ${kept} of a secret at ${version}`);
-  }
-  const ids = new Set(rows.filter(({ kind }) => kind === 'secret').map(({ id }) => id));
-  if (versions.some(({ secret_id }) => !ids.has(secret_id))) fail('ciphertext of a secret that is gone');
-  for (const [id, { version }] of Object.entries(state.secrets)) {
-    const row = rows.find((one) => one.id === id);
-    if (row && (JSON.parse(row.body) as { version: number }).version !== version)
-      fail(`secret ${id} is at another version than the model's ${version}`);
-  }
-}

@@ -1,0 +1,55 @@
+// What holds of an org whenever nothing is under way: D1 and its gate hold the same rows, versions are without gaps, no ciphertext is
+// left of a secret that is gone, no mark is left of a change, and the audit chain is whole.
+import { runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import type { Gate } from '../../src/gate';
+import { type Caller, db } from '../world';
+
+interface Row {
+  id: string;
+  revision: number;
+  mac: string;
+}
+
+const tables = { org: 'orgs', secret: 'secrets', credential: 'credentials', environment: 'environments', member: 'members' };
+
+/** What does not hold, or null. */
+export async function problemOf(o: Caller): Promise<string | null> {
+  const stub = (env as unknown as { GATE: DurableObjectNamespace }).GATE.getByName(o.id);
+  const { rows, marks } = await runInDurableObject(stub, (gate) => {
+    const { sql } = (gate as unknown as Gate).core.storage;
+    const held = sql.exec<{ kind: string; body: string }>('select kind, body from rows where body is not null').toArray();
+    return {
+      rows: held.map(({ kind, body }) => ({ kind, row: JSON.parse(body) as Row & { version: number; oldest_version: number } })),
+      marks: sql.exec('select id from marks').toArray().length,
+    };
+  });
+  if (marks) return `${marks} marks are left`;
+  for (const [kind, table] of Object.entries(tables)) {
+    const owner = kind === 'org' ? 'id' : 'org_id';
+    const stored = (await db.prepare(`select id, revision, mac from ${table} where ${owner} = ?`).bind(o.id).all<Row>()).results;
+    const held = rows.filter((one) => one.kind === kind).map(({ row }) => row);
+    for (const row of held) {
+      const there = stored.find(({ id }) => id === row.id);
+      if (there?.revision !== row.revision || there.mac !== row.mac)
+        return `D1 has ${JSON.stringify(there)}, the gate ${JSON.stringify(row)}`;
+    }
+    // Session tokens that are over leave the gate before D1 does.
+    const more = stored.filter(({ id }) => !id.startsWith('tok_') && !held.some((row) => row.id === id));
+    if (more.length) return `D1 has ${JSON.stringify(more)}, the gate has not`;
+  }
+  const versions = (
+    await db
+      .prepare('select secret_id, version from secret_versions where org_id = ? order by version')
+      .bind(o.id)
+      .all<{ secret_id: string; version: number }>()
+  ).results;
+  const secrets = rows.filter(({ kind }) => kind === 'secret').map(({ row }) => row);
+  for (const { id, version, oldest_version } of secrets) {
+    const kept = versions.filter(({ secret_id }) => secret_id === id).map((one) => one.version);
+    const whole = kept.length === version - oldest_version + 1 && kept.every((number, i) => number === oldest_version + i);
+    if (!whole) return `the versions of a secret at ${version} are ${kept}`;
+  }
+  if (versions.some(({ secret_id }) => !secrets.some(({ id }) => id === secret_id))) return 'ciphertext is left of a secret that is gone';
+  return null;
+}
