@@ -15,10 +15,10 @@ type Change = { send(headers: Record<string, string>): Promise<Answer>; done: nu
 
 /** Each change: prepared in an org, then made as often as it takes; the last answer is one of `done`. */
 const changes: Record<string, (o: Caller) => Promise<Change>> = {
-  'create a secret': async (o) => ({
-    send: (h) => o.post('/secrets', { name: `n-${++made}`, type: 'generic', value: 'v' }, h),
-    done: [201],
-  }),
+  'create a secret': async (o) => {
+    const body = { name: `n-${++made}`, type: 'generic', value: 'v' };
+    return { send: (h) => o.post('/secrets', body, h), done: [201] };
+  },
   'change a value': async (o) => change(o, (id) => (h) => o.patch(`/secrets/${id}`, { value: 'second' }, h)),
   'rename a secret': async (o) => change(o, (id) => (h) => o.patch(`/secrets/${id}`, { name: `renamed-${id}` }, h)),
   'rotate to a value': async (o) => change(o, (id) => (h) => o.post(`/secrets/${id}/rotate`, { value: 'second' }, h)),
