@@ -18,6 +18,7 @@ export const actions = {
   'org.create': bootstrap,
   'org.list': bootstrap,
   'org.recover': bootstrap,
+  'org.adopt': bootstrap,
   'org.read': { scopes: ['org:read'] },
   'org.update': { scopes: ['org:write'] },
   'org.delete': { scopes: ['org:write'] },

@@ -105,6 +105,8 @@ export const secrets = sqliteTable(
     sealed_size: integer().notNull(),
     /** The oldest version that is still kept. */
     oldest_version: integer().notNull(),
+    /** First and last of versions that a backup did not hold: their numbers are not given again. */
+    lost_versions: text({ mode: 'json' }).$type<[number, number][]>(),
     rotate_every_seconds: integer(),
     created_at: integer().notNull(),
     updated_at: integer().notNull(),

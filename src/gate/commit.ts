@@ -73,7 +73,7 @@ export function commit(
     const refusal = call.recheck();
     if (refusal) return { ok: false, refusal };
     // While anything is in doubt nothing else changes: a repeat of it under its Idempotency-Key would not know itself yet.
-    if (core.marks.unsettled().length) return { ok: false, refusal: refuse('UNAVAILABLE', { retry_after: 1 }) };
+    if (core.marks.held || core.marks.unsettled().length) return { ok: false, refusal: refuse('UNAVAILABLE', { retry_after: 1 }) };
     const now = core.now();
     const made = plan(now);
     if ('more' in made) return { ok: 'more', data: made.more };

@@ -31,8 +31,10 @@ export interface Marks {
   concerns(environment: string): { filling: boolean; leaving: boolean };
   /** True while the row is part of a commit whose outcome is unknown. */
   isOpen(id: string): boolean;
-  /** A commit that runs here and now. */
+  /** Commits that run here and now. */
   running: Set<string>;
+  /** While true no commit begins. */
+  held: boolean;
 }
 
 export function openMarks(sql: SqlStorage): Marks {
@@ -62,5 +64,6 @@ export function openMarks(sql: SqlStorage): Marks {
       all.size > running.size &&
       unsettled().some((mark) => mark.puts.some(({ row }) => row.id === id) || mark.gone.some((row) => row.id === id)),
     running,
+    held: false,
   };
 }

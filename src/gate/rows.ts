@@ -52,10 +52,13 @@ export function sweepAt<K extends RowKind>(kind: K, row: RowTypes[K]): number | 
   return Number.isFinite(end) ? end + REMEMBERED : null;
 }
 
-/** The MAC of a row: over its kind and every column but the MAC itself and ciphertext, which authenticates itself. */
+/**
+ * The MAC of a row: over its kind and every column but the MAC itself and ciphertext, which authenticates itself. A column that is null
+ * is as one that does not exist: a row keeps its MAC when a later release adds one.
+ */
 export function macOf(key: Uint8Array, kind: RowKind | 'version', row: object): string {
   const columns = Object.entries(row)
-    .filter(([name]) => name !== 'mac' && !name.endsWith('_sealed'))
+    .filter(([name, value]) => name !== 'mac' && value !== null && !name.endsWith('_sealed'))
     .sort(([a], [b]) => (a < b ? -1 : 1));
   return hmacHex(key, tuple('svc/v1/row', kind, JSON.stringify(columns)));
 }
@@ -86,6 +89,8 @@ export interface Rows {
   /** Up to `limit` rows that may be cleared away, and when the next one may. */
   sweepable(now: number, limit: number): { rows: { kind: RowKind; id: string }[]; next: number | null };
   count(kind: RowKind): number;
+  /** Whether a row of this id was here and is gone for good. */
+  isBuried(kind: RowKind, id: string): boolean;
   /** Credentials that are alive by their own row, session tokens apart. */
   liveCredentials(now: number): number;
   /** Ciphertext of all secrets, in bytes. */
@@ -178,6 +183,7 @@ export function openRows(sql: SqlStorage): Rows {
       next: sql.exec<{ n: number | null }>('select min(sweep_at) n from rows').one().n,
     }),
     count: (kind) => counts.get(kind) ?? 0,
+    isBuried: (kind, id) => sql.exec('select 1 from rows where kind = ? and id = ? and body is null', kind, id).toArray().length > 0,
     liveCredentials: (now) =>
       sql
         .exec<{ n: number }>(

@@ -2,6 +2,7 @@
 // left of a secret that is gone, no mark is left of a change, and the audit chain is whole.
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
+import type { SecretRow } from '../../src/db/schema';
 import type { Gate } from '../../src/gate';
 import { type Caller, db } from '../world';
 
@@ -20,7 +21,7 @@ export async function problemOf(o: Caller): Promise<string | null> {
     const { sql } = (gate as unknown as Gate).core.storage;
     const held = sql.exec<{ kind: string; body: string }>('select kind, body from rows where body is not null').toArray();
     return {
-      rows: held.map(({ kind, body }) => ({ kind, row: JSON.parse(body) as Row & { version: number; oldest_version: number } })),
+      rows: held.map(({ kind, body }) => ({ kind, row: JSON.parse(body) as Row & SecretRow })),
       marks: sql.exec('select id from marks').toArray().length,
     };
   });
@@ -45,10 +46,12 @@ export async function problemOf(o: Caller): Promise<string | null> {
       .all<{ secret_id: string; version: number }>()
   ).results;
   const secrets = rows.filter(({ kind }) => kind === 'secret').map(({ row }) => row);
-  for (const { id, version, oldest_version } of secrets) {
+  for (const { id, version, oldest_version, lost_versions } of secrets) {
     const kept = versions.filter(({ secret_id }) => secret_id === id).map((one) => one.version);
-    const whole = kept.length === version - oldest_version + 1 && kept.every((number, i) => number === oldest_version + i);
-    if (!whole) return `the versions of a secret at ${version} are ${kept}`;
+    const expected: number[] = [];
+    for (let number = oldest_version; number <= version; number++)
+      if (!lost_versions?.some(([first, last]) => number >= first && number <= last)) expected.push(number);
+    if (kept.join() !== expected.join()) return `the versions of a secret at ${version} are ${kept}`;
   }
   if (versions.some(({ secret_id }) => !secrets.some(({ id }) => id === secret_id))) return 'ciphertext is left of a secret that is gone';
   return null;

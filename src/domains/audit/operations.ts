@@ -1,4 +1,5 @@
 // What the gate gives of the audit log: the entries that lie here, and from where on the rest lies in D1.
+import { lostEntries } from '../../gate/adopt';
 import type { Entry, Filter } from '../../gate/chain';
 import type { ClosedOutcome, Operation } from '../../gate/types';
 
@@ -35,6 +36,8 @@ export interface VerifyPart {
   head: { sequence: number; hash: string };
   oldest: number;
   entries: Entry[];
+  /** Stretches that were lost with a database, oldest first. */
+  lost: [number, number][];
 }
 
 /** Entries of the gate that one call checks. */
@@ -44,7 +47,7 @@ const verify: Operation<{ from: number }> = {
   read({ core, input }): ClosedOutcome {
     const oldest = core.chain.oldest();
     const entries = input.from >= oldest ? core.chain.from(input.from, VERIFIED) : [];
-    return { ok: true, status: 200, data: { head: core.chain.head(), oldest, entries } satisfies VerifyPart };
+    return { ok: true, status: 200, data: { head: core.chain.head(), oldest, entries, lost: lostEntries(core) } satisfies VerifyPart };
   },
 };
 

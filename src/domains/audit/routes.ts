@@ -27,7 +27,7 @@ const limitOf = (query: Query) => (query.format === 'ndjson' ? 1000 : (query.lim
 /** `from:hash`, as the cursor of a check spells it. */
 const positionOf = (cursor: string | undefined) => {
   const [from, hash] = (cursor ?? '1').split(':');
-  return { from: Number(from), hash: hash ?? null };
+  return { from: Number(from), hash: hash || null };
 };
 
 export const auditRoutes = [
@@ -63,7 +63,7 @@ export const auditRoutes = [
     async render(part: VerifyPart, { query }: Input<z.output<typeof wire.VerifyQuery>>, context) {
       const { next, ...verdict } = await verifyOn(context, part, positionOf(query.cursor));
       return {
-        json: { ...verdict, next: next && toCursor(context.deployment.cursor, context.org, verifyPath, `${next.from}:${next.hash}`) },
+        json: { ...verdict, next: next && toCursor(context.deployment.cursor, context.org, verifyPath, `${next.from}:${next.hash ?? ''}`) },
       };
     },
   }),

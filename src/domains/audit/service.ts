@@ -107,6 +107,8 @@ export interface Verdict {
   head: { sequence: number; hash: string };
   next: Position | null;
   broken?: { sequence: number; id: string | null };
+  /** Stretches within this part that were lost with a database: the chain is checked from behind them on. */
+  lost?: { from: number; to: number }[];
 }
 
 /** Checks the next part of the chain: some segments, or what lies in the gate. */
@@ -144,10 +146,22 @@ export async function verifyOn(context: Context, part: VerifyPart, position: Pos
   });
   const broken = (sequence: number, id: string | null) => verdict({ ok: false, broken: { sequence, id } });
 
+  const lost: { from: number; to: number }[] = [];
+  /** Goes on behind a stretch that was lost with a database, if one begins here. */
+  const skip = () => {
+    const stretch = part.lost.find(([first, last]) => first <= expected && expected <= last);
+    if (!stretch) return;
+    lost.push({ from: expected, to: stretch[1] });
+    expected = stretch[1] + 1;
+    hash = null;
+  };
+  const passed = (rest: Partial<Verdict>) => verdict({ ...(lost.length && { lost }), ...rest });
+
   for (const { sequence, entries } of parts) {
     if (!entries) return broken(sequence, null);
     for (const entry of entries) {
       if (cleared && expected === 1 && entry.sequence > 1) expected = entry.sequence;
+      if (entry.sequence !== expected) skip();
       const before = hash ?? (entry.sequence === 1 ? genesis(context.org) : entry.prev_hash);
       if (entry.sequence !== expected || entry.prev_hash !== before || entry.hash !== hashOf(entry))
         return broken(entry.sequence, entry.id);
@@ -155,8 +169,9 @@ export async function verifyOn(context: Context, part: VerifyPart, position: Pos
       expected++;
     }
   }
-  if (parts.length === 0 || (parts.length === 1 && parts[0]?.entries?.length === 0))
-    return expected > head.sequence ? verdict({}) : broken(expected, null);
-  if (expected > head.sequence) return hash === head.hash ? verdict({}) : broken(head.sequence, null);
-  return verdict({ next: { from: expected, hash } });
+  const nothing = parts.length === 0 || (parts.length === 1 && parts[0]?.entries?.length === 0);
+  skip();
+  if (nothing && lost.length === 0) return expected > head.sequence ? passed({}) : broken(expected, null);
+  if (expected > head.sequence) return hash === head.hash ? passed({}) : broken(head.sequence, null);
+  return passed({ next: { from: expected, hash } });
 }

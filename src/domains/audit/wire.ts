@@ -64,5 +64,9 @@ export const Verification = z
       .object({ sequence: z.int(), id: z.string().nullable() })
       .optional()
       .openapi({ description: 'The first entry that does not fit the chain.' }),
+    lost: z
+      .array(z.object({ from: z.int(), to: z.int() }))
+      .optional()
+      .openapi({ description: 'Stretches that an adopted backup did not hold: the chain is checked up to them, and from behind them on.' }),
   })
   .openapi('Verification');

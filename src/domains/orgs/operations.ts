@@ -4,9 +4,10 @@ import { isUnbounded } from '../../auth/authorize';
 import type { WrappedKey } from '../../crypto/keyring';
 import { type EnvironmentRow, fences, type MemberRow, type OrgRow, orgKeys } from '../../db/schema';
 import { invalid, type Refusal, refuse } from '../../errors';
+import { adopt } from '../../gate/adopt';
 import { environmentOf, slugOf } from '../../gate/call';
 import { genesis } from '../../gate/chain';
-import { insertion, revision, sqlite } from '../../gate/commit';
+import { insertion, revision, rowKey, sqlite } from '../../gate/commit';
 import type { Call, Operation, Outcome } from '../../gate/types';
 import { firstKey, keyOut, type TokenInput } from '../credentials/operations';
 import { environmentOut, memberOut, orgOut } from './wire';
@@ -83,6 +84,19 @@ const recover: Operation<RecoverInput> = {
       const key = firstKey(call as never, input.token, 'recovery', 'bootstrap', now);
       return { status: 201, data: { api_key: keyOut(core, key.row as never) }, puts: [key], resource: input.token.id };
     },
+  },
+};
+
+const adoptDatabase: Operation<{ reason: string }> = {
+  async read(call): Promise<Outcome> {
+    const { core, ask, input } = call;
+    Object.assign(call.subject, { resource: ask.org, reason: input.reason });
+    const org = core.rows.get('org', ask.org);
+    if (!org || org.deleted_at !== null) return { ok: false, refusal: refuse('NOT_FOUND') };
+    if (core.marks.held)
+      return { ok: false, refusal: refuse('CONFLICT', { message: 'It is being adopted already: wait for that to end.' }) };
+    const adopted = await adopt(core, ask.org, rowKey(call as never), ask.request.id, call.caller.id);
+    return { ok: true, status: 200, data: adopted };
   },
 };
 
@@ -233,6 +247,7 @@ export const orgOperations = {
   'org.list': { read: () => ({ ok: false, refusal: refuse('NOT_FOUND') }) } satisfies Operation,
   'org.create': found,
   'org.recover': recover,
+  'org.adopt': adoptDatabase,
   'org.read': read,
   'org.update': update,
   'org.delete': end,

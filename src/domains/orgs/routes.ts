@@ -85,6 +85,19 @@ export const orgRoutes = [
     },
   }),
   route({
+    method: 'post',
+    path: `${org}/adopt`,
+    action: 'org.adopt',
+    tag: 'Organisations',
+    summary: 'Accept a database that was put back from a backup',
+    description:
+      'With the bootstrap token. Secrets are then what the backup says they are; credentials, environments and revocations stay as they are, and what was deleted since stays deleted. Safe to repeat.',
+    body: { schema: wire.Recovery },
+    answers: { 200: wire.Adopted },
+    refusals: ['NOT_FOUND', 'CONFLICT'],
+    prepare: ({ body }) => ({ input: body }),
+  }),
+  route({
     method: 'get',
     path: org,
     action: 'org.read',

@@ -40,6 +40,15 @@ export const Member = z
   .openapi('Member');
 export const Founded = z.object({ org: Org, owner: Member, api_key: NewApiKey }).openapi('Founded');
 export const Recovered = z.object({ api_key: NewApiKey }).openapi('Recovered');
+export const Adopted = z
+  .object({
+    restored: z.int().openapi({ description: 'Secrets that are put back to what the backup says.' }),
+    ended: z.int().openapi({ description: 'Secrets that stay deleted or destroyed, though the backup holds them.' }),
+    lost: z.int().openapi({ description: 'Secrets that were made after the backup, and are gone with what it replaced.' }),
+    refused: z.int().openapi({ description: 'Rows that this organisation never wrote; they were removed.' }),
+    audit_entries_lost: z.int().openapi({ description: 'Entries of the audit log that the backup does not hold.' }),
+  })
+  .openapi('Adopted');
 export const ListedOrg = z.object({ id: z.string(), name: z.string(), created_at: Time }).openapi('ListedOrg');
 export const OrgPage = pageOf(ListedOrg, 'OrgPage');
 

@@ -51,6 +51,9 @@ const stale = (row: SecretRow, ifMatch: string | null): Refusal | null =>
 const open = (call: Call<never>, ...ids: string[]): Refusal | null =>
   ids.some((id) => call.core.marks.isOpen(id)) ? refuse('UNAVAILABLE', { retry_after: 1 }) : null;
 
+const hasVersion = ({ version, oldest_version, lost_versions }: SecretRow, number: number): boolean =>
+  number <= version && number >= oldest_version && !lost_versions?.some(([first, last]) => number >= first && number <= last);
+
 function describe(call: Call<never>, row: SecretRow): string {
   const environment = slugOf(call.core, row.environment_id);
   Object.assign(call.subject, { resource: row.id, environment, version: row.version });
@@ -80,7 +83,7 @@ const isRight = (call: Call<never>) => {
 /** Refuses for a version that D1 does not hold as it was written: with an alarm, unless a change that destroys it has come between. */
 async function miss({ core, ask }: Call<never>, secret: string, version: number): Promise<never> {
   const row = await core.locks.hold([secret], async () => core.rows.get('secret', secret));
-  const isAmiss = row !== null && version >= row.oldest_version && !core.marks.isOpen(secret);
+  const isAmiss = row !== null && hasVersion(row, version) && !core.marks.isOpen(secret);
   const { id: request_id, ip, user_agent } = ask.request;
   if (isAmiss)
     raise(core, ask.org, { event: 'versions_missing_or_altered', resource: secret }, { request_id, ip, user_agent }, { version });
@@ -119,8 +122,7 @@ async function read(call: Call<ReadInput>, find: () => SecretRow | null): Promis
     if (refusal || !row) return { ok: false, refusal: refusal ?? refuse('NOT_FOUND') };
     const number = input.version ?? row.version;
     call.subject.version = number;
-    if (number > row.version || number < row.oldest_version)
-      return { ok: false, refusal: refuse('NOT_FOUND', { message: `This secret has no version ${number}.` }) };
+    if (!hasVersion(row, number)) return { ok: false, refusal: refuse('NOT_FOUND', { message: `This secret has no version ${number}.` }) };
     const etag = number === row.version ? etagOf(row) : `"v${number}"`;
     if (input.if_none_match !== null && namesTag(input.if_none_match, etag, true)) return { ok: true, status: 304, data: null, etag };
     const version: VersionRow | null =
@@ -314,11 +316,11 @@ async function versions(call: Call<VersionsInput>): Promise<Outcome> {
     .limit(input.limit + 1)
     .toSQL();
   const found = await core.database.all<Omit<VersionRow, 'value_sealed'>>(query);
-  const expected = Math.max(0, Math.min(input.limit + 1, newest - row.oldest_version + 1));
   const right = isRight(call as never);
-  for (let at = 0; at < expected; at++) {
-    const version = found[at];
-    if (version?.version !== newest - at || !right(version)) await miss(call as never, id, newest - at);
+  for (let number = newest, at = 0; number >= row.oldest_version && at <= input.limit; number--) {
+    if (!hasVersion(row, number)) continue;
+    const version = found[at++];
+    if (version?.version !== number || !right(version)) await miss(call as never, id, number);
   }
   const refusal = call.recheck();
   if (refusal) return { ok: false, refusal };
@@ -398,6 +400,7 @@ const create: Operation<CreateInput> = {
         size: input.value.size,
         sealed_size: sealed,
         oldest_version: 1,
+        lost_versions: null,
         rotate_every_seconds: input.rotate_every_seconds,
         created_at: now,
         updated_at: now,
@@ -541,8 +544,7 @@ const rollback: Operation<RollbackInput> = {
     locks: (call) => [target(call as never)],
     async before(call) {
       const row = call.core.rows.get('secret', target(call as never));
-      if (!row || readable(row, call.core.now()) || call.input.version > row.version || call.input.version < row.oldest_version)
-        return null;
+      if (!row || readable(row, call.core.now()) || !hasVersion(row, call.input.version)) return null;
       return versionOf(call as never, row.id, call.input.version);
     },
     plan(call, now, fetched) {
@@ -551,7 +553,7 @@ const rollback: Operation<RollbackInput> = {
       if (refusal || !row) return refusal ?? refuse('NOT_FOUND');
       describe(call as never, row);
       const old = fetched as VersionRow | null;
-      if (!old || old.version < row.oldest_version)
+      if (!old || !hasVersion(row, old.version))
         return refuse('NOT_FOUND', { message: `This secret has no version ${call.input.version}.` });
       const conflict = stale(row, call.input.if_match);
       if (conflict) return conflict;

@@ -1,0 +1,1 @@
+ALTER TABLE `secrets` ADD `lost_versions` text;

@@ -1,0 +1,260 @@
+// Adopting a database that was put back from a backup. What the secrets are is then as the backup says; who may do what, and what has
+// ended, is as the gate knows: no credential, address limit or environment changes, and what was deleted or destroyed since stays so.
+// Invariants: no number of a version is given twice; each page is written to D1, in one batch, before it counts here; cut off
+// anywhere, it is repeated whole, and no change is let in before it is done.
+import { getTableColumns } from 'drizzle-orm';
+import { type SecretRow, secrets, type VersionRow } from '../db/schema';
+import { ApiError, refuse } from '../errors';
+import type { Core } from './core';
+import type { Statement } from './database';
+import { fromD1, macOf, places, type RowKind, tableName } from './rows';
+
+/** What came of it, in secrets. */
+export interface Adopted {
+  /** Put back to what the backup says. */
+  restored: number;
+  /** Stay deleted or destroyed, though the backup holds them. */
+  ended: number;
+  /** Made after the backup, and lost with what it replaced. */
+  lost: number;
+  /** Rows that this organisation never wrote; removed. */
+  refused: number;
+  /** Entries of the audit log that lay in D1 and are not in the backup. */
+  audit_entries_lost: number;
+}
+
+const PAGE = 200;
+/** Kinds of rows in which the gate's word counts. */
+const GOVERNING = ['org', 'environment', 'member', 'credential'] as const satisfies RowKind[];
+
+/** Adopts D1 as it stands. `by` makes the versions that put values back; throws UNAVAILABLE where D1 does not answer: then it is repeated. */
+export async function adopt(core: Core, org: string, key: Uint8Array, request: string, by: string): Promise<Adopted> {
+  core.marks.held = true;
+  try {
+    while (core.marks.running.size) await new Promise((done) => setTimeout(done, 5));
+    const epoch = await begin(core, org);
+    const write = writer(core, org, request, epoch);
+    await write(await governing(core, org));
+    const adopted = await takeSecrets(core, org, key, by, write);
+    return { ...adopted, audit_entries_lost: await loseEntries(core, org) };
+  } finally {
+    core.marks.held = false;
+  }
+}
+
+/** Raises the fence above every batch that was ever sent, and drops what was in doubt: its marker is not in what is adopted. */
+async function begin(core: Core, org: string): Promise<number> {
+  const [fence] = await core.database.all<{ epoch: number }>({ sql: 'select epoch from fences where org_id = ?', params: [org] });
+  const epoch = Math.max(fence?.epoch ?? 0, Number(core.meta.get('raising') ?? 1), Number(core.meta.get('epoch') ?? 1)) + 1;
+  core.meta.set('raising', String(epoch));
+  const raised = await core.database.write([
+    { sql: 'insert into fences (org_id, epoch) values (?, ?) on conflict do update set epoch = excluded.epoch', params: [org, epoch] },
+  ]);
+  if (raised.end !== 'done') throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
+  core.storage.transactionSync(() => {
+    core.meta.set('epoch', String(epoch));
+    for (const mark of core.marks.unsettled()) {
+      core.chain.append(mark.draft, 503, core.now());
+      core.marks.drop(mark.id);
+    }
+  });
+  return epoch;
+}
+
+type Write = (statements: Statement[]) => Promise<void>;
+
+/** Writes batches that fail once another epoch has begun. */
+function writer(core: Core, org: string, request: string, epoch: number): Write {
+  let batch = 0;
+  return async (statements) => {
+    const marker = 'insert into commits (id, org_id, holds, created_at) values (?, ?, (select epoch from fences where org_id = ?) = ?, ?)';
+    const params = [`${request}:${epoch}:${++batch}`, org, org, epoch, core.now()];
+    const { end } = await core.database.write([...statements, { sql: marker, params }]);
+    if (end !== 'done') throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
+  };
+}
+
+/** Makes D1 say what the gate says of who may do what. Session tokens that are over, which the gate has forgotten, stay remembered. */
+async function governing(core: Core, org: string): Promise<Statement[]> {
+  return GOVERNING.flatMap((kind) => {
+    const rows: object[] = [];
+    for (let after = ''; ; ) {
+      const page = core.rows.after(kind, after, 1000);
+      rows.push(...page);
+      if (page.length < 1000) break;
+      after = (page.at(-1) as { id: string }).id;
+    }
+    const owner = kind === 'org' ? 'id' : 'org_id';
+    const over = kind === 'credential' ? ` and not (kind = 'session' and expires_at <= ${core.now()})` : '';
+    return [
+      { sql: `delete from ${tableName(kind)} where ${owner} = ?${over}`, params: [org] },
+      ...slices(rows).map((slice) => upsert(kind, slice)),
+    ];
+  });
+}
+
+const slices = <T>(list: T[]): T[][] =>
+  Array.from({ length: Math.ceil(list.length / PAGE) }, (_, i) => list.slice(i * PAGE, (i + 1) * PAGE));
+
+/** One statement for many rows. */
+function upsert(kind: RowKind, rows: object[]): Statement {
+  const columns = getTableColumns(places[kind].table) as Record<string, { mapToDriverValue(value: unknown): unknown }>;
+  const stored = rows.map((row) =>
+    Object.fromEntries(
+      Object.entries(columns).map(([name, column]) => {
+        const value = (row as Record<string, unknown>)[name] ?? null;
+        return [name, value === null ? null : column.mapToDriverValue(value)];
+      }),
+    ),
+  );
+  const names = Object.keys(columns);
+  return {
+    sql: `insert or replace into ${tableName(kind)} (${names.join(', ')}) select ${names.map((name) => `value ->> '${name}'`).join(', ')} from json_each(?)`,
+    params: [JSON.stringify(stored)],
+  };
+}
+
+/** A version that puts back the value of an earlier one. */
+interface Again {
+  from: number;
+  version: Omit<VersionRow, 'value_sealed'>;
+}
+
+async function takeSecrets(core: Core, org: string, key: Uint8Array, by: string, write: Write) {
+  const found = { restored: 0, ended: 0, lost: 0, refused: 0 };
+  const seen = new Set<string>();
+  for (let after = ''; ; ) {
+    const page = await core.database.all<Record<string, unknown>>({
+      sql: 'select * from secrets where org_id = ? and id > ? order by id limit ?',
+      params: [org, after, PAGE],
+    });
+    const puts: SecretRow[] = [];
+    const again: Again[] = [];
+    const removed: string[] = [];
+    const same: SecretRow[] = [];
+    for (const raw of page) {
+      const id = String(raw.id);
+      const stored = readable(raw);
+      const here = core.rows.get('secret', id);
+      if (!stored || stored.mac !== macOf(key, 'secret', stored)) {
+        found.refused++;
+        // What the gate holds of it is lost with it, unless it says so again below.
+        removed.push(id);
+      } else if (core.rows.isBuried('secret', id)) {
+        found.ended++;
+        removed.push(id);
+      } else {
+        seen.add(id);
+        if (here?.mac === stored.mac) continue;
+        if (!here || here.revision < stored.revision) same.push(stored);
+        else {
+          const put = putBack(core, key, by, stored, here);
+          puts.push(put.row);
+          if (put.again) again.push(put.again);
+        }
+        if (here && here.deleted_at !== null && stored.deleted_at === null) found.ended++;
+        else found.restored++;
+      }
+    }
+    if (puts.length || removed.length)
+      await write([...removal(org, removed), ...(puts.length ? [upsert('secret', puts), copies(org, again)] : [])]);
+    core.storage.transactionSync(() => {
+      for (const row of [...puts, ...same]) {
+        core.rows.put('secret', row);
+        core.seals.drop(row.id);
+      }
+    });
+    if (page.length < PAGE) break;
+    after = String(page.at(-1)?.id);
+  }
+  for (let after = ''; ; ) {
+    const page = core.rows.after('secret', after, 1000);
+    const gone = page.filter(({ id }) => !seen.has(id));
+    core.storage.transactionSync(() => {
+      for (const { id } of gone) {
+        core.rows.bury('secret', id);
+        core.seals.drop(id);
+        core.replays.forget(id);
+      }
+    });
+    found.lost += gone.length;
+    if (page.length < 1000) break;
+    after = (page.at(-1) as SecretRow).id;
+  }
+  return found;
+}
+
+function readable(raw: Record<string, unknown>): SecretRow | null {
+  try {
+    return fromD1<SecretRow>(secrets, raw);
+  } catch {
+    return null;
+  }
+}
+
+/** The row that puts a secret back to what the backup says: a further version, where there have been later ones since. */
+function putBack(core: Core, key: Uint8Array, by: string, stored: SecretRow, here: SecretRow): { row: SecretRow; again: Again | null } {
+  const now = core.now();
+  const ends = [stored.expires_at, here.expires_at].filter((time) => time !== null);
+  const later = here.version > stored.version;
+  const version = later ? here.version + 1 : stored.version;
+  const row: Omit<SecretRow, 'mac'> = {
+    ...stored,
+    version,
+    amended: later ? 0 : Math.max(stored.amended, here.amended) + 1,
+    ...(later && {
+      sealed_size: stored.sealed_size + 4 * Math.ceil((stored.size + 41) / 3),
+      lost_versions: [...(stored.lost_versions ?? []), [stored.version + 1, here.version]],
+    }),
+    updated_at: now,
+    // What has been deleted since, or ends sooner, stays so.
+    deleted_at: here.deleted_at ?? stored.deleted_at,
+    expires_at: ends.length ? Math.min(...ends) : null,
+    revision: here.revision + 1,
+  };
+  const { id, org_id, seal_id, fingerprint, size } = stored;
+  const made = { org_id, secret_id: id, version, seal_id, fingerprint, size, created_by: by, created_at: now };
+  return {
+    row: { ...row, mac: macOf(key, 'secret', row) },
+    again: later ? { from: stored.version, version: { ...made, mac: macOf(key, 'version', made) } } : null,
+  };
+}
+
+/** Copies ciphertexts within D1. */
+const copies = (org: string, again: Again[]): Statement => ({
+  sql: `insert or replace into secret_versions (org_id, secret_id, version, seal_id, value_sealed, fingerprint, size, created_by, created_at, mac)
+    select v.org_id, v.secret_id, w.value ->> '$.version.version', v.seal_id, v.value_sealed, v.fingerprint, v.size,
+      w.value ->> '$.version.created_by', w.value ->> '$.version.created_at', w.value ->> '$.version.mac'
+    from json_each(?) w join secret_versions v on v.org_id = ? and v.secret_id = w.value ->> '$.version.secret_id' and v.version = w.value ->> 'from'`,
+  params: [JSON.stringify(again), org],
+});
+
+const removal = (org: string, ids: string[]): Statement[] =>
+  ['secret_versions.secret_id', 'secrets.id'].map((place) => {
+    const [table, column] = place.split('.');
+    return {
+      sql: `delete from ${table} where org_id = ? and ${column} in (select value from json_each(?))`,
+      params: [org, JSON.stringify(ids)],
+    };
+  });
+
+/** Notes which entries of the audit log had been moved to D1 and are not there any more, so that a check of the chain goes on behind them. */
+async function loseEntries(core: Core, org: string): Promise<number> {
+  const segments = await core.database.all<{ first_sequence: number; last_sequence: number }>({
+    sql: 'select first_sequence, last_sequence from audit_segments where org_id = ? order by first_sequence',
+    params: [org],
+  });
+  const oldest = core.chain.oldest();
+  // Before the oldest segment lies what has been cleared away after its time.
+  let expected = segments[0]?.first_sequence ?? 1;
+  const lost: [number, number][] = [];
+  for (const { first_sequence, last_sequence } of [...segments, { first_sequence: oldest, last_sequence: oldest }]) {
+    if (first_sequence > expected) lost.push([expected, first_sequence - 1]);
+    expected = last_sequence + 1;
+  }
+  core.meta.set('lost', JSON.stringify(lost));
+  return lost.reduce((sum, [first, last]) => sum + last - first + 1, 0);
+}
+
+/** First and last of stretches of the audit log that were lost with a database, oldest first. */
+export const lostEntries = (core: Core): [number, number][] => JSON.parse(core.meta.get('lost') ?? '[]');
