@@ -225,7 +225,7 @@ const copies = (org: string, again: Again[]): Statement => ({
   sql: `insert or replace into secret_versions (org_id, secret_id, version, seal_id, value_sealed, fingerprint, size, created_by, created_at, mac)
     select v.org_id, v.secret_id, w.value ->> '$.version.version', v.seal_id, v.value_sealed, v.fingerprint, v.size,
       w.value ->> '$.version.created_by', w.value ->> '$.version.created_at', w.value ->> '$.version.mac'
-    from json_each(?) w join secret_versions v on v.org_id = ? and v.secret_id = w.value ->> '$.version.secret_id' and v.version = w.value ->> 'from'`,
+    from json_each(?) w cross join secret_versions v on v.org_id = ? and v.secret_id = w.value ->> '$.version.secret_id' and v.version = w.value ->> 'from'`,
   params: [JSON.stringify(again), org],
 });
 

@@ -97,7 +97,7 @@ export async function answer(shared: Core, operations: Record<string, Operation>
           core.replays.save(keepOf(ask, caller.root, bare, null, core.now()));
       });
     }
-    if (ask.idempotency) core.due.at('replays', core.now() + 3_600_000);
+    if (ask.idempotency || operation.change) core.due.at('replays', core.now() + 3_600_000);
     if (core.chain.head().sequence % 1000 === 0) core.due.at('segments', core.now() + 120_000);
     return reply(bare, budget, caller.id || null, replay);
   };

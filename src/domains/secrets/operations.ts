@@ -63,8 +63,9 @@ function describe(call: Call<never>, row: SecretRow): string {
 /** The versions of a secret whose ciphertexts are not at hand are fetched from D1, in one query; each is checked before it is kept. */
 async function fetchVersions(call: Call<never>, wanted: { secret: string; version: number }[]): Promise<VersionRow[]> {
   const { core, ask } = call;
+  // CROSS JOIN fixes the order: one look into the primary key for each that is wanted, never a walk over all versions of the org.
   const query =
-    'select v.* from json_each(?1) w join secret_versions v on v.org_id = ?2 and v.secret_id = w.value ->> 0 and v.version = w.value ->> 1';
+    'select v.* from json_each(?1) w cross join secret_versions v on v.org_id = ?2 and v.secret_id = w.value ->> 0 and v.version = w.value ->> 1';
   const found = await core.database.all<Record<string, unknown>>({
     sql: query,
     params: [JSON.stringify(wanted.map(({ secret, version }) => [secret, version])), ask.org],

@@ -1,0 +1,233 @@
+// `npm run bench`: how fast the service is, beside the least that a Worker with a Durable Object can do (the floor). Floor and subject
+// take turns in short slices within one process of the runtime, so that whatever slows the machine slows both; a ratio is taken within a
+// round. Invariant: an answer with another status than the expected one ends the run; nothing but whole successes is counted.
+//
+// What the numbers hold: the runtime runs Worker, gate and D1 on one thread, so requests a second are the inverse of all their CPU time
+// together. The client has the other core to itself: this process does nothing else meanwhile. `cpu_ms` is that CPU time a request, as the
+// system counts it (0 where it does not): it stays true on a machine that is busy with other things.
+import { parseArgs } from 'node:util';
+import { callerOf, connect, drive, fill, freshValue, good, newOrg, parallel, requestOf, startVault, tell } from './measure.mjs';
+
+const options = {
+  json: { type: 'boolean', default: false },
+  only: { type: 'string', multiple: true },
+  seconds: { type: 'string', default: '1' },
+  rounds: { type: 'string', default: '5' },
+  connections: { type: 'string', multiple: true, default: ['1', '16', '64'] },
+};
+const { values } = parseArgs({ options });
+const numberOf = (name, text) => {
+  if (!(Number(text) > 0)) fail(`--${name} is not a number above 0: give one, such as --${name} ${options[name].default}`);
+  return Number(text);
+};
+const [seconds, rounds] = [numberOf('seconds', values.seconds), numberOf('rounds', values.rounds)];
+const counts = values.connections.flatMap((text) => text.split(',')).map((text) => numberOf('connections', text));
+
+/** Requests a second that no row goes beyond: as many keys are made, and an organisation has that much room in its audit log. */
+const FASTEST = 6000;
+const MOST_REQUESTS = 90_000; // an organisation's log holds 100,000 until the older ones have moved to D1
+const spent = FASTEST * (seconds * rounds + 1);
+if (spent > MOST_REQUESTS)
+  fail(`An organisation's audit log would overflow: keep --seconds times --rounds at ${MOST_REQUESTS / FASTEST - 1} or less`);
+const KEYS = Math.ceil(spent / 1200) + 1;
+const FEW = 100;
+const MANY = 100_000;
+const COLD = 40_000;
+
+/** @typedef {import('./measure.mjs').Org} Org */
+/** @typedef {{ method?: string, path: string, body?: unknown, expect?: number }} Wish */
+let made = 0;
+const read = (secret) => ({ path: `/secrets/${secret.id}` });
+
+/**
+ * What is measured. `org` makes the organisation that is asked, a fresh one where none is named; `wish` is the n-th request.
+ * @type {Record<string, { org?: () => Promise<Org>, wish: (org: Org, n: number) => Wish }>}
+ */
+const subjects = {
+  'warm read': { wish: (org, n) => read(org.secrets[n % FEW]) },
+  // A prime step, so that neighbours in time are none in the table.
+  'warm read of 100,000': { org: once(() => large(MANY, true)), wish: (org, n) => read(org.secrets[(n * 7919) % MANY]) },
+  // Each secret is read once: its ciphertext is in D1 alone. Gate, key and isolate are warm.
+  'cold read': {
+    org: once(() => large(COLD, false)),
+    wish: (org) => read(org.secrets.pop() ?? fail('All secrets have been read: lower --seconds or --rounds')),
+  },
+  'by-name read': { wish: (org, n) => ({ path: `/secrets/by-name/${org.secrets[n % FEW].name}` }) },
+  'bulk values of 100': { wish: () => ({ path: '/environments/production/values' }) },
+  'list of 100': { wish: () => ({ path: '/secrets?limit=100' }) },
+  create: {
+    wish: () => ({ method: 'POST', path: '/secrets', body: { name: `new-${made++}`, type: 'generic', value: freshValue() }, expect: 201 }),
+  },
+  patch: { wish: (org, n) => ({ method: 'PATCH', path: `/secrets/${org.secrets[n % FEW].id}`, body: { value: freshValue() } }) },
+  mint: { wish: () => ({ method: 'POST', path: '/access-tokens', body: { ttlSeconds: 3600 }, expect: 201 }) },
+  '401 junk token': { wish: (org, n) => ({ ...read(org.secrets[n % FEW]), expect: 401 }) },
+};
+const unknown = values.only?.find((name) => !(name in subjects));
+if (unknown) fail(`--only ${unknown} is none of the rows: ${Object.keys(subjects).join(', ')}`);
+
+tell('starting the service');
+const vault = await startVault();
+const call = callerOf(vault);
+const rows = [];
+try {
+  const before = vault.memory();
+  const floors = new Map(counts.map((count) => [count, { rps: [], latencies: [], cpu: 0 }]));
+  for (const name of values.only ?? Object.keys(subjects))
+    for (const count of counts) rows.push(await measure(name, count, floors.get(count)));
+  for (const [count, { rps, latencies, cpu }] of [...floors].reverse())
+    rows.unshift({
+      ...{ name: 'floor', connections: count, rps: median(rps), ...percentiles(latencies), ratio_to_floor: 1 },
+      ...{ gate_calls: 1, d1_queries: 0, cpu_ms: cpu / latencies.length },
+    });
+  if (!values.json) print();
+  process.stdout.write(`memory of the runtime: ${megabytes(before)} at the start, ${megabytes(vault.memory())} at the end\n`);
+  if (values.json) process.stdout.write(`${JSON.stringify({ rows: rows.map(rounded) })}\n`);
+} catch (error) {
+  process.exitCode = 1;
+  tell(`The run was given up: ${error.message}`);
+} finally {
+  await vault.stop();
+}
+process.exit();
+
+/** One row: a warm-up, then rounds of a slice of the floor and one of the subject. */
+async function measure(name, count, floor) {
+  const subject = subjects[name];
+  const org = await (subject.org?.() ?? newOrg(vault, { secrets: FEW, keys: KEYS }));
+  const [toFloor, toVault] = await Promise.all([vault.floorPort, vault.port].map((port) => parallel(count, () => connect(port), count)));
+  let n = 0;
+  const next = () => {
+    const { method = 'GET', path, body, expect = 200 } = subject.wish(org, n);
+    const token = org.tokens[n++ % org.tokens.length];
+    // Junk: a genuine token whose tag is wrong, the one kind of junk that takes a MAC to tell.
+    const bearer = expect === 401 ? `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}` : token;
+    return { request: requestOf(method, `/api/v1/orgs/${org.id}${path}`, bearer, body), expect };
+  };
+  const nextOfFloor = () => ({ request: requestOf('GET', '/floor'), expect: 200 });
+  await drive(toFloor, nextOfFloor, Math.min(0.3, seconds));
+  await drive(toVault, next, Math.min(0.5, seconds));
+  await logged(0);
+
+  const taken = { rps: [], ratios: [], latencies: [], gate: 0, d1: 0, requests: 0, cpu: 0 };
+  for (let round = 0; round < rounds; round++) {
+    const marks = [vault.cpu()];
+    const least = await drive(toFloor, nextOfFloor, seconds);
+    marks.push(vault.cpu());
+    const mine = await drive(toVault, next, seconds);
+    marks.push(vault.cpu());
+    floor.cpu += marks[1] - marks[0];
+    taken.cpu += marks[2] - marks[1];
+    floor.rps.push(least.rps);
+    floor.latencies.push(...least.latencies);
+    taken.rps.push(mine.rps);
+    taken.ratios.push(mine.rps / least.rps);
+    taken.latencies.push(...mine.latencies);
+    const { gate, d1 } = await logged(mine.latencies.length);
+    taken.gate += gate;
+    taken.d1 += d1;
+    taken.requests += mine.latencies.length;
+  }
+  for (const connection of [...toFloor, ...toVault]) connection.close();
+  const row = {
+    name,
+    connections: count,
+    rps: median(taken.rps),
+    ...percentiles(taken.latencies),
+    ratio_to_floor: median(taken.ratios),
+    gate_calls: taken.gate / taken.requests,
+    d1_queries: taken.d1 / taken.requests,
+    cpu_ms: taken.cpu / taken.requests,
+  };
+  tell(`${name}, ${count}: ${row.rps.toFixed(0)} requests a second, ${row.ratio_to_floor.toFixed(3)} of the floor`);
+  return row;
+}
+
+/** Sums what the Worker said of its calls, once as many lines as requests are there. @param {number} requests */
+async function logged(requests) {
+  const sum = { gate: 0, d1: 0 };
+  let lines = 0;
+  for (let waited = 0; ; waited += 20) {
+    for (const [, gate, d1] of vault.readLog().matchAll(/\\"gate_calls\\":(\d+),\\"d1_calls\\":(\d+)/g)) {
+      sum.gate += Number(gate);
+      sum.d1 += Number(d1);
+      lines++;
+    }
+    if (lines >= requests) break;
+    if (waited > 5000) throw new Error(`The Worker logged ${lines} lines for ${requests} requests`);
+    await new Promise((done) => setTimeout(done, 20));
+  }
+  return sum;
+}
+
+/** An organisation of many secrets. `warm`: all ciphertexts are at hand in the gate, brought there by bulk reads. */
+async function large(secrets, warm) {
+  tell(`making an organisation of ${secrets.toLocaleString('en')} secrets`);
+  const org = await newOrg(vault, { secrets: 0, keys: KEYS * counts.length });
+  await fill(vault, org, secrets);
+  good(await call('GET', '/whoami', org.token));
+  if (warm)
+    await parallel(
+      secrets / 1000,
+      async (n) => {
+        const prefix = org.secrets[n * 1000].name.split('/')[0];
+        good(await call('GET', `/orgs/${org.id}/environments/production/values?prefix=${prefix}/`, org.token));
+      },
+      2,
+    );
+  return org;
+}
+
+/** @template T @param {() => Promise<T>} make */
+function once(make) {
+  let result;
+  return () => (result ??= make());
+}
+
+function median(numbers) {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+function percentiles(latencies) {
+  const sorted = Float64Array.from(latencies).sort();
+  const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
+  return { p50_ms: at(0.5), p99_ms: at(0.99) };
+}
+
+function rounded(row) {
+  const digits = { rps: 1, p50_ms: 2, p99_ms: 2, ratio_to_floor: 3, gate_calls: 3, d1_queries: 3, cpu_ms: 3 };
+  return Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [name, name in digits ? Number(value.toFixed(digits[name])) : value]),
+  );
+}
+
+function print() {
+  const heads = ['', 'connections', 'requests/s', 'p50 ms', 'p99 ms', 'of the floor', 'gate calls', 'D1 queries', 'CPU ms'];
+  const lines = rows.map((row) => {
+    const { name, connections, rps, p50_ms, p99_ms, ratio_to_floor, gate_calls, d1_queries, cpu_ms } = row;
+    const calls = [gate_calls, d1_queries].map((calls) => String(Number(calls.toFixed(2))));
+    return [
+      name,
+      String(connections),
+      rps.toFixed(0),
+      p50_ms.toFixed(2),
+      p99_ms.toFixed(2),
+      ratio_to_floor.toFixed(2),
+      ...calls,
+      cpu_ms.toFixed(3),
+    ];
+  });
+  for (const [first, ...rest] of [heads, ...lines])
+    process.stdout.write(`${[first.padEnd(22), ...rest.map((cell, n) => cell.padStart(heads[n + 1].length + 2))].join('')}\n`);
+}
+
+function megabytes(bytes) {
+  return `${(bytes / 1e6).toFixed(0)} MB`;
+}
+
+/** @param {string} line @returns {never} */
+function fail(line) {
+  process.stderr.write(`${line}\n`);
+  process.exit(1);
+}

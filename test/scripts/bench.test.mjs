@@ -1,0 +1,33 @@
+// The benchmark runs on the real service, and its numbers have the shape that programs read.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { it } from 'node:test';
+import { env, project } from './service.mjs';
+
+const bench = (...args) =>
+  spawnSync(process.execPath, ['scripts/bench.mjs', ...args], { cwd: project, env, encoding: 'utf8', timeout: 60_000 });
+
+it('the benchmark measures floor and subject and ends with a line of JSON', { timeout: 60_000 }, () => {
+  const only = ['warm read', 'mint', '401 junk token'];
+  const ran = bench('--json', '--seconds', '0.1', '--rounds', '2', '--connections', '4', ...only.flatMap((name) => ['--only', name]));
+  assert.equal(ran.status, 0, ran.stderr);
+  const { rows } = JSON.parse(ran.stdout.trimEnd().split('\n').at(-1));
+  assert.deepEqual(
+    rows.map(({ name, connections, gate_calls, d1_queries }) => [name, connections, gate_calls, d1_queries]),
+    [
+      ['floor', 4, 1, 0],
+      ['warm read', 4, 1, 0],
+      ['mint', 4, 1, 1],
+      ['401 junk token', 4, 0, 0],
+    ],
+  );
+  for (const row of rows) {
+    assert.ok(row.rps > 0 && row.p50_ms > 0 && row.p99_ms >= row.p50_ms && row.ratio_to_floor > 0, JSON.stringify(row));
+  }
+});
+
+it('a row that does not exist is named, with those that do', () => {
+  const ran = bench('--only', 'nothing');
+  assert.equal(ran.status, 1);
+  assert.match(ran.stderr, /--only nothing .*warm read/);
+});
