@@ -36,12 +36,11 @@ app.use(async (c, next) => {
   if ('problem' in settings) c.res = errorResponse(refuse('MISCONFIGURED', { message: settings.problem }), base, trace);
   else await next();
 
-  const response = new Response(c.res.body, c.res);
+  // Every response is made here, so its headers can be set: a copy would turn its body into a stream.
+  const response = c.res;
   response.headers.set('Request-Id', c.get('requestId'));
   response.headers.set('Cache-Control', 'no-store');
   response.headers.set('X-Content-Type-Options', 'nosniff');
-  c.res = undefined;
-  c.res = response;
   console.log(
     JSON.stringify({
       level: response.status >= 500 ? 'error' : 'info',

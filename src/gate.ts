@@ -21,12 +21,32 @@ const operations = { ...orgOperations, ...credentialOperations, ...secretOperati
 
 const DAY = 86_400_000;
 
+/** Storage that resets the gate where a transaction fails: what is in memory would no longer be what is stored. */
+function resetting(ctx: DurableObjectState): DurableObjectStorage {
+  const { storage } = ctx;
+  const transactionSync = <T>(turn: () => T): T => {
+    try {
+      return storage.transactionSync(turn);
+    } catch (error) {
+      ctx.abort(`a transaction failed: ${error instanceof Error ? error.message.slice(0, 200) : 'unknown'}`);
+      throw error;
+    }
+  };
+  return new Proxy(storage, {
+    get(target, name) {
+      if (name === 'transactionSync') return transactionSync;
+      const value = Reflect.get(target, name) as unknown;
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
 export class Gate extends DurableObject<Env> {
   readonly core: Core;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    this.core = openCore(ctx.storage, env.DB);
+    this.core = openCore(resetting(ctx), env.DB);
     if (this.org && this.core.marks.unsettled().length) this.core.due.at('settle', Date.now());
   }
 

@@ -39,35 +39,39 @@ export function tuple(...parts: (string | Uint8Array)[]): Uint8Array {
   return concat(...pieces);
 }
 
-export function toBase64(bytes: Uint8Array): string {
-  let binary = '';
-  for (let at = 0; at < bytes.length; at += 8192) binary += String.fromCharCode(...bytes.subarray(at, at + 8192));
-  return btoa(binary);
-}
+export const toBase64 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
 
 /** Decodes canonical base64 (RFC 4648 §4, padded); null for anything else. */
 export function fromBase64(text: string): Uint8Array | null {
-  try {
-    const bytes = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
-    return toBase64(bytes) === text ? bytes : null;
-  } catch {
-    return null;
-  }
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.toString('base64') === text ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : null;
 }
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const DIGIT = new Map([...ALPHABET].map((char, value) => [char, value]));
+const DIGIT = new Map([...ALPHABET].map((char, value) => [char.charCodeAt(0), value]));
 /** Characters that `length` bytes take in base62. */
 const width = (length: number) => Math.ceil((length * 8) / Math.log2(62));
 
+// Long division and multiplication by hand, in words of 16 bits and steps of three digits, since ids and tokens are spelled on
+// every request, and BigInt takes ten times as long.
+const WORD = 65_536;
+const STEP = 62 ** 3;
+
 /** Fixed-width big-endian base62, in ASCII order, so that the texts sort as the bytes do. */
 export function toBase62(bytes: Uint8Array): string {
-  let value = 0n;
-  for (const byte of bytes) value = (value << 8n) | BigInt(byte);
+  const odd = bytes.length % 2;
+  const words: number[] = odd ? [bytes[0] as number] : [];
+  for (let at = odd; at < bytes.length; at += 2) words.push((bytes[at] as number) * 256 + (bytes[at + 1] as number));
   let text = '';
-  for (let left = width(bytes.length); left > 0; left--) {
-    text = ALPHABET[Number(value % 62n)] + text;
-    value /= 62n;
+  for (let left = width(bytes.length); left > 0; left -= 3) {
+    let rest = 0;
+    for (let at = 0; at < words.length; at++) {
+      const value = rest * WORD + (words[at] as number);
+      words[at] = Math.floor(value / STEP);
+      rest = value % STEP;
+    }
+    const digits = ALPHABET.charAt(Math.floor(rest / 3844)) + ALPHABET.charAt(Math.floor(rest / 62) % 62) + ALPHABET.charAt(rest % 62);
+    text = digits.slice(Math.max(0, 3 - left)) + text;
   }
   return text;
 }
@@ -75,17 +79,28 @@ export function toBase62(bytes: Uint8Array): string {
 /** Decodes fixed-width base62 of `length` bytes; null for another width, another character, or a number that does not fit. */
 export function fromBase62(text: string, length: number): Uint8Array | null {
   if (text.length !== width(length)) return null;
-  let value = 0n;
-  for (const char of text) {
-    const digit = DIGIT.get(char);
-    if (digit === undefined) return null;
-    value = value * 62n + BigInt(digit);
+  const words = new Array<number>(Math.ceil(length / 2)).fill(0);
+  for (let at = 0; at < text.length; ) {
+    let [factor, carry] = [1, 0];
+    for (const end = Math.min(text.length, at + 3); at < end; at++) {
+      const digit = DIGIT.get(text.charCodeAt(at));
+      if (digit === undefined) return null;
+      factor *= 62;
+      carry = carry * 62 + digit;
+    }
+    for (let word = words.length - 1; word >= 0; word--) {
+      const value = (words[word] as number) * factor + carry;
+      words[word] = value % WORD;
+      carry = Math.floor(value / WORD);
+    }
+    if (carry) return null;
   }
-  if (value >> BigInt(length * 8)) return null;
+  const odd = length % 2;
+  if (odd && (words[0] as number) > 255) return null;
   const bytes = new Uint8Array(length);
-  for (let at = length - 1; at >= 0; at--) {
-    bytes[at] = Number(value & 255n);
-    value >>= 8n;
+  for (let at = 0; at < length; at++) {
+    const word = words[(at + odd) >> 1] as number;
+    bytes[at] = (at + odd) % 2 ? word & 255 : word >> 8;
   }
   return bytes;
 }

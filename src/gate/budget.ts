@@ -5,6 +5,10 @@ import type { Chain, Draft } from './chain';
 import type { BudgetState } from './types';
 
 export const WINDOW = 60_000;
+/** What may lie between two clocks that ought to tell the same time. */
+export const SLACK = 5000;
+/** A credential's last use is written down this often at most; while a gate runs it knows better. */
+const NOTED = 900_000;
 
 export interface Allowance {
   id: string;
@@ -54,7 +58,7 @@ export function openBudget(sql: SqlStorage, chain: Chain): Budget {
     }
   };
   const noteUse = (id: string, at: number) => {
-    if (at - (written.get(id) ?? 0) < WINDOW) return;
+    if (at - (written.get(id) ?? 0) < NOTED) return;
     if (written.size > 20_000) written.clear();
     written.set(id, at);
     sql.exec('insert or replace into used values (?, ?)', id, at);

@@ -6,7 +6,7 @@ import type { CredentialRow } from '../db/schema';
 import { credentials } from '../db/schema';
 import { ApiError, catalogue, type Refusal, refuse } from '../errors';
 import { raise } from './alarm';
-import type { Allowance } from './budget';
+import { type Allowance, SLACK, WINDOW } from './budget';
 import type { Draft } from './chain';
 import { commit, settle } from './commit';
 import type { Core } from './core';
@@ -91,14 +91,13 @@ export async function answer(shared: Core, operations: Record<string, Operation>
     const { closed, ...bare } = outcome;
     const status = bare.ok === true ? bare.status : bare.ok === false ? catalogue[bare.refusal.code].status : 0;
     if (!closed && status) {
-      core.storage.transactionSync(() => {
-        core.chain.append(draft(), status, core.now());
-        if (!replay && ask.idempotency && ask.keys && (bare.ok === true || KEPT.has(status)) && !isAboutKeys(bare))
-          core.replays.save(keepOf(ask, caller.root, bare, null, core.now()));
-      });
+      // In one turn, and so durable together or not at all.
+      core.chain.append(draft(), status, core.now());
+      if (!replay && ask.idempotency && ask.keys && (bare.ok === true || KEPT.has(status)) && !isAboutKeys(bare))
+        core.replays.save(keepOf(ask, caller.root, bare, null, core.now()));
     }
     if (ask.idempotency || operation.change) core.due.at('replays', core.now() + 3_600_000);
-    if (core.chain.head().sequence % 1000 === 0) core.due.at('segments', core.now() + 120_000);
+    if (core.chain.head().sequence % 1000 === 0) core.due.at('segments', core.now() + WINDOW + SLACK);
     return reply(bare, budget, caller.id || null, replay);
   };
 

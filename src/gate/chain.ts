@@ -102,9 +102,9 @@ export function openChain(sql: SqlStorage, meta: Meta): Chain {
         count,
         emergency: false,
         prev_hash: hash,
-        hash: '',
       };
-      const entry: Entry = { ...body, hash: hashOf(body) };
+      const text = JSON.stringify(body);
+      const entry: Entry = { ...body, hash: sha256(text) };
       sql.exec(
         'insert into audit values (?, ?, ?, ?, ?, ?, ?, ?)',
         entry.sequence,
@@ -114,7 +114,8 @@ export function openChain(sql: SqlStorage, meta: Meta): Chain {
         entry.action,
         entry.resource,
         entry.outcome,
-        JSON.stringify(entry),
+        // As JSON.stringify(entry) would spell it.
+        `${text.slice(0, -1)},"hash":"${entry.hash}"}`,
       );
       ({ sequence, hash } = entry);
       return entry;

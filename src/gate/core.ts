@@ -6,6 +6,7 @@ import { type Database, openDatabase } from './database';
 import { type Due, openDue } from './due';
 import { type Locks, openLocks } from './locks';
 import { type Marks, openMarks } from './marks';
+import { openRecent } from './recent';
 import { openReplays, type Replays } from './replay';
 import { openRows, type Rows } from './rows';
 import { openSeals, type Seals } from './seals';
@@ -33,9 +34,19 @@ export interface Meta {
 
 function openMeta(sql: SqlStorage): Meta {
   sql.exec('create table if not exists meta (key text primary key, value text not null) without rowid');
+  const recent = openRecent<string>(1000);
   return {
-    get: (key) => sql.exec<{ value: string }>('select value from meta where key = ?', key).toArray()[0]?.value ?? null,
-    set: (key, value) => void sql.exec('insert or replace into meta values (?, ?)', key, value),
+    get(key) {
+      const known = recent.get(key);
+      if (known !== undefined) return known;
+      const found = sql.exec<{ value: string }>('select value from meta where key = ?', key).toArray()[0]?.value;
+      if (found !== undefined) recent.set(key, found);
+      return found ?? null;
+    },
+    set(key, value) {
+      recent.delete(key);
+      sql.exec('insert or replace into meta values (?, ?)', key, value);
+    },
   };
 }
 

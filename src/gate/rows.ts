@@ -6,6 +6,7 @@ import { tuple } from '../crypto/bytes';
 import { hmacHex } from '../crypto/digest';
 import type { CredentialRow, EnvironmentRow, MemberRow, OrgRow, SecretRow } from '../db/schema';
 import * as schema from '../db/schema';
+import { openRecent } from './recent';
 
 export interface RowTypes {
   org: OrgRow;
@@ -97,6 +98,9 @@ export interface Rows {
   sealedBytes(): number;
 }
 
+/** Rows that stay parsed in memory: at about 1 kB each. */
+const RECENT = 10_000;
+
 export function openRows(sql: SqlStorage): Rows {
   sql.exec(`create table if not exists rows (kind text not null, id text not null, revision integer not null, space text, key text, body text, sweep_at integer,
     primary key (kind, id)) without rowid`);
@@ -109,14 +113,38 @@ export function openRows(sql: SqlStorage): Rows {
     .exec<{ n: number }>("select coalesce(sum(body ->> 'sealed_size'), 0) n from rows where kind = 'secret' and body is not null")
     .one().n;
 
-  const parse = <T>(found: { body: string | null } | undefined): T | null => (found?.body ? (JSON.parse(found.body) as T) : null);
+  // Rows as they were last read, parsed, and the ids behind keys. A write forgets what it touches, and a transaction that fails resets
+  // the gate, so that what is remembered here is always what is stored. Nobody changes a row in place.
+  const parsed = openRecent<{ id: string }>(RECENT);
+  const ids = openRecent<string>(RECENT);
+  const forget = (kind: RowKind, id: string, row: object | null) => {
+    parsed.delete(`${kind} ${id}`);
+    const { space, key } = places[kind] as { space(row: object): string; key(row: object): string | null };
+    if (row) ids.delete(`${kind} ${space(row)} ${key(row)}`);
+  };
+  const parse = <T extends { id: string }>(kind: RowKind, found: { body: string | null } | undefined): T | null => {
+    if (!found?.body) return null;
+    const row = JSON.parse(found.body) as T;
+    parsed.set(`${kind} ${row.id}`, row);
+    return row;
+  };
   const one = (query: string, ...params: string[]) => sql.exec<{ body: string | null }>(query, ...params).toArray()[0];
   const get = <K extends RowKind>(kind: K, id: string) =>
-    parse<RowTypes[K]>(one('select body from rows where kind = ? and id = ?', kind, id));
+    (parsed.get(`${kind} ${id}`) as RowTypes[K] | undefined) ??
+    parse<RowTypes[K]>(kind, one('select body from rows where kind = ? and id = ?', kind, id));
+  const find = <K extends RowKind>(kind: K, space: string, key: string): RowTypes[K] | null => {
+    const place = `${kind} ${space} ${key}`;
+    const id = ids.get(place);
+    if (id !== undefined) return get(kind, id);
+    const row = parse<RowTypes[K]>(kind, one('select body from rows where kind = ? and space = ? and key = ?', kind, space, key));
+    if (row) ids.set(place, row.id);
+    return row;
+  };
 
   /** Keeps the totals in step with what a write replaces. */
   const tally = (kind: RowKind, id: string, after: object | null) => {
     const before = get(kind, id);
+    forget(kind, id, before);
     counts.set(kind, (counts.get(kind) ?? 0) + (after ? 1 : 0) - (before ? 1 : 0));
     if (kind === 'secret') sealed += ((after as SecretRow | null)?.sealed_size ?? 0) - ((before as SecretRow | null)?.sealed_size ?? 0);
   };
@@ -124,7 +152,7 @@ export function openRows(sql: SqlStorage): Rows {
 
   return {
     get,
-    find: (kind, space, key) => parse(one('select body from rows where kind = ? and space = ? and key = ?', kind, space, key)),
+    find,
     after: (kind, id, limit) =>
       sql
         .exec<{ body: string }>('select body from rows where kind = ? and id > ? and body is not null order by id limit ?', kind, id, limit)
@@ -170,6 +198,8 @@ export function openRows(sql: SqlStorage): Rows {
       sql.exec('delete from rows where kind = ? and id = ?', kind, id);
     },
     clear(kinds) {
+      parsed.clear();
+      ids.clear();
       for (const kind of kinds) {
         sql.exec('delete from rows where kind = ?', kind);
         counts.set(kind, 0);

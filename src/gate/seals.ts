@@ -1,10 +1,17 @@
 // Ciphertexts kept at hand. A version's ciphertext never changes under its number, so a kept one is never stale; whether it may be
 // given out is decided by the secret's row alone. Bounded: the least recently read go first.
 import type { VersionRow } from '../db/schema';
+import { openRecent } from './recent';
 
 const MOST_BYTES = 256 * 1024 * 1024;
 /** A read moves a version to the front at most this often: a write a read would cost more than it tells. */
 const FRESH = 3_600_000;
+
+/** How many stay parsed in memory, and how long they may be, in characters. */
+const PARSED = 10_000;
+const SMALL = 2048;
+
+type Gone = { secret: string; version: number; bytes: number };
 
 export interface Seals {
   get(secret: string, version: number, now: number): VersionRow | null;
@@ -20,16 +27,25 @@ export function openSeals(sql: SqlStorage, mostBytes = MOST_BYTES): Seals {
   sql.exec('create index if not exists seals_read on seals (read_at)');
   let bytes = sql.exec<{ n: number }>('select coalesce(sum(bytes), 0) n from seals').one().n;
   const remove = (where: string, ...params: (string | number)[]) => {
-    for (const gone of sql.exec<{ bytes: number }>(`delete from seals where ${where} returning bytes`, ...params)) bytes -= gone.bytes;
+    for (const gone of sql.exec<Gone>(`delete from seals where ${where} returning secret, version, bytes`, ...params)) {
+      bytes -= gone.bytes;
+      parsed.delete(`${gone.secret} ${gone.version}`);
+    }
   };
+  /** The smaller ones, as they were last read: what memory holds of them is bounded by their number. */
+  const parsed = openRecent<{ version: VersionRow; at: number }>(PARSED);
   return {
     get(secret, version, now) {
+      const known = parsed.get(`${secret} ${version}`);
+      if (known && now - known.at <= FRESH) return known.version;
       const found = sql
         .exec<{ body: string; read_at: number }>('select body, read_at from seals where secret = ? and version = ?', secret, version)
         .toArray()[0];
       if (!found) return null;
       if (now - found.read_at > FRESH) sql.exec('update seals set read_at = ? where secret = ? and version = ?', now, secret, version);
-      return JSON.parse(found.body);
+      const row = JSON.parse(found.body) as VersionRow;
+      if (found.body.length <= SMALL) parsed.set(`${secret} ${version}`, { version: row, at: now });
+      return row;
     },
     keep(version, now) {
       const body = JSON.stringify(version);

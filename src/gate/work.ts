@@ -4,7 +4,7 @@
 import { toBase64, utf8 } from '../crypto/bytes';
 import { gzip } from '../crypto/gzip';
 import { auditSegments } from '../db/schema';
-import { WINDOW } from './budget';
+import { SLACK, WINDOW } from './budget';
 import type { Entry } from './chain';
 import { settle, sqlite } from './commit';
 import type { Core } from './core';
@@ -92,7 +92,8 @@ async function moveSegments(core: Core, org: string, now: number): Promise<numbe
   const entries = core.chain.from(first, SEGMENT);
   if (entries.length < SEGMENT) return null;
   const last = entries[SEGMENT - 1] as Entry;
-  if (Date.parse(last.time) > now - 2 * WINDOW) return now + WINDOW;
+  const movable = Date.parse(last.time) + WINDOW + SLACK;
+  if (movable > now) return movable;
   const distinct = (of: (entry: Entry) => string | null) => [...new Set(entries.flatMap((entry) => of(entry) ?? []))];
   const segment = sqlite
     .insert(auditSegments)

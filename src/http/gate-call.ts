@@ -9,6 +9,7 @@ export async function callGate(
   env: Env,
   ask: Ask,
   trace: Trace,
+  changes: boolean,
   defer: (work: Promise<unknown>) => void,
   locationHint?: DurableObjectLocationHint,
 ): Promise<Reply> {
@@ -18,8 +19,8 @@ export async function callGate(
       trace.gate_calls++;
       const stub = env.GATE.get(env.GATE.idFromName(ask.org), locationHint ? { locationHint } : {});
       const answer = stub.call(ask) as unknown as Promise<Reply>;
-      // If whoever asked goes away, the gate is still heard out.
-      defer(answer.catch(() => {}));
+      // If whoever asked for a change goes away, the gate is still heard out.
+      if (changes) defer(answer.catch(() => {}));
       const reply = await answer;
       trace.d1_calls += reply.d1_calls;
       return reply;

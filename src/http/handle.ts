@@ -148,7 +148,7 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
   };
   const hint = (input.body as { location_hint?: DurableObjectLocationHint } | undefined)?.location_hint;
   const gate = async (what: Ask): Promise<Reply> => {
-    const reply = await callGate(env, what, trace, incoming.defer, hint);
+    const reply = await callGate(env, what, trace, route.method !== 'get', incoming.defer, hint);
     trace.credential = reply.credential;
     return reply;
   };

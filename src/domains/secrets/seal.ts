@@ -5,7 +5,9 @@ import { equal, hmacHex } from '../../crypto/digest';
 import { open, seal } from '../../crypto/envelope';
 import type { OrgKeys } from '../../crypto/keyring';
 import { newId } from '../../db/ids';
+import type { SecretRow, VersionRow } from '../../db/schema';
 import { ApiError, refuse } from '../../errors';
+import { openRecent } from '../../gate/recent';
 import { macOf } from '../../gate/rows';
 import type { Delivered, SealedValue } from './operations';
 
@@ -21,6 +23,17 @@ export function sealValue(keys: OrgKeys, org: string, secret: string, value: str
   };
 }
 
+/** Rows that this isolate has found right, word for word, by their MACs: the next time a comparison does. */
+const known = openRecent<string>(5000);
+
+function isRight(keys: OrgKeys, kind: 'secret' | 'version', row: SecretRow | VersionRow): boolean {
+  const text = JSON.stringify(row);
+  if (known.get(row.mac) === text) return true;
+  const holds = equal(row.mac, macOf(keys.row, kind, row));
+  if (holds) known.set(row.mac, text);
+  return holds;
+}
+
 /** Opens a delivered value; refuses as INTERNAL if a row or the ciphertext was altered or is another's. */
 export function openValue(keys: OrgKeys, org: string, { row, version }: Delivered): string {
   const isCurrent = version.version === row.version;
@@ -29,8 +42,8 @@ export function openValue(keys: OrgKeys, org: string, { row, version }: Delivere
     version.org_id === org &&
     version.secret_id === row.id &&
     (!isCurrent || version.seal_id === row.seal_id) &&
-    equal(row.mac, macOf(keys.row, 'secret', row)) &&
-    equal(version.mac, macOf(keys.row, 'version', version));
+    isRight(keys, 'secret', row) &&
+    isRight(keys, 'version', { ...version, value_sealed: '' });
   const plain = holds ? open(keys.value, 'secret value', [org, row.id, version.seal_id], version.value_sealed) : null;
   const value = plain && fromUtf8(plain);
   if (value === null) {
