@@ -1,7 +1,10 @@
-// Whether ./migrations makes the tables that the source declares. Invariant: it looks at a copy and leaves the real folder alone.
+// Whether ./migrations makes the tables that the source declares, and lets the release before keep working. Invariant: it looks at a copy and
+// leaves the real folder alone.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import { rolloutProblems } from './migration-rules.mjs';
+import { knownMigrations } from './state.mjs';
 import { root } from './wrangler.mjs';
 
 const FIX = 'run npm run migrations and commit what it writes';
@@ -11,6 +14,11 @@ if (!fs.existsSync(migrations)) {
   process.stderr.write(`There is no migrations folder: ${FIX}.\n`);
   process.exit(1);
 }
+
+const { version } = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8'));
+for (const name of knownMigrations(migrations))
+  for (const problem of rolloutProblems(fs.readFileSync(path.join(migrations, name), 'utf8'), version))
+    fail(`migrations/${name}: ${problem}.`);
 
 // Inside the project, because drizzle-kit takes its output folder, and the config its imports, as relative to it.
 fs.mkdirSync(path.join(root, '.wrangler'), { recursive: true });

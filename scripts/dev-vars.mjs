@@ -32,12 +32,17 @@ export function readDevVars(file) {
  * Creates the file, unless another process was first: then its content stands.
  * @param {string} file
  * @param {Record<string, string>} secrets
+ * @param {string} [note] one comment line for whoever finds it
  */
-export function createDevVars(file, secrets) {
+export function createDevVars(
+  file,
+  secrets,
+  note = 'Made by npm start. Keep it: without MASTER_KEYS nobody can read what the vault holds.',
+) {
   const draft = `${file}.${process.pid}.${randomBytes(6).toString('hex')}`;
   const lines = Object.entries(secrets).map(([name, value]) => `${name}=${value}\n`);
   try {
-    fs.writeFileSync(draft, `# Made by npm start. Keep it: without MASTER_KEYS nobody can read what the vault holds.\n${lines.join('')}`, {
+    fs.writeFileSync(draft, `# ${note}\n${lines.join('')}`, {
       mode: 0o600,
       flag: 'wx',
     });

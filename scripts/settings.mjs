@@ -129,4 +129,4 @@ function plainUrl(text) {
   return url && !url.username && !url.password ? url : null;
 }
 
-const isLoopback = (hostname) => /^(127(\.\d+){3}|\[::1\]|(.+\.)?localhost)$/.test(hostname);
+export const isLoopback = (hostname) => /^(127(\.\d+){3}|\[::1\]|(.+\.)?localhost)$/.test(hostname);

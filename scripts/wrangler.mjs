@@ -1,6 +1,8 @@
 // How the scripts run wrangler. Invariant: it asks nothing, phones nobody, writes no log of its own, and is run by this very Node.
+import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 
 /** The project: every path starts here, whatever directory the script was called from. */
 export const root = path.dirname(import.meta.dirname);
@@ -21,3 +23,29 @@ export const wranglerEnv = {
   X_LOCAL_EXPLORER: 'false', // else whoever reaches the port could browse the databases
   CLOUDFLARE_CF_FETCH_ENABLED: 'false', // request.cf is a placeholder, as it is offline
 };
+
+/**
+ * Runs wrangler to its end. A secret goes in by `input`, its stdin, and never by an argument: those are in every process list.
+ * @param {string[]} args
+ * @param {{ input?: string, env?: Record<string, string | undefined> }} [options] `env` is added to this process's own
+ * @returns {Promise<{ code: number, out: string, said: string }>} what it printed for a program, and all it said, without colours
+ */
+export function runWrangler(args, { input = '', env = {} } = {}) {
+  const merged = { ...process.env, ...wranglerEnv, ...env };
+  delete merged.CLOUDFLARE_ENV; // it would choose an environment that wrangler.toml does not have
+  const child = spawn(process.execPath, wranglerArgs(args), { cwd: root, env: merged, stdio: ['pipe', 'pipe', 'pipe'] });
+  let out = '';
+  let said = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    out += text;
+    said += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    said += text;
+  });
+  child.stdin.on('error', () => {}).end(input); // it may end before it has read everything
+  return new Promise((done) => {
+    child.once('error', (error) => done({ code: 1, out: '', said: error.message }));
+    child.once('close', (code) => done({ code: code ?? 1, out: stripVTControlCharacters(out), said: stripVTControlCharacters(said) }));
+  });
+}

@@ -9,7 +9,7 @@ import path from 'node:path';
 import { after } from 'node:test';
 
 export const project = path.resolve(import.meta.dirname, '..', '..');
-const LEFT_OUT = ['node_modules', '.git', '.wrangler', '.dev.vars'];
+const LEFT_OUT = ['node_modules', '.git', '.wrangler', '.dev.vars', '.production.vars'];
 const NOT_INHERITED = [
   ...['PORT', 'STATE_DIR', 'BOOTSTRAP_TOKEN', 'MASTER_KEYS', 'ALLOW_PRIVATE_TARGETS', 'PLATFORM_BASE_URLS', 'PUBLIC_URL'],
   ...['NODE_TEST_CONTEXT', 'NODE_OPTIONS'],

@@ -1,0 +1,82 @@
+// The secrets of the deployment: set once, from .production.vars. Invariants: one that is set is never overwritten; no new keys are made for a
+// database that holds a vault; and what is made is kept before it is set, so that no key is ever in Cloudflare alone.
+import { createDevVars, freshSecrets, readDevVars } from './dev-vars.mjs';
+import { checkWraps, masterKeys } from './keys.mjs';
+import { VARS_NOTE, varsFile } from './production.mjs';
+import { AGAIN, commands, secretNames, Trouble, wrangler } from './remote.mjs';
+import { readSettings } from './settings.mjs';
+
+const SECRETS = ['MASTER_KEYS', 'BOOTSTRAP_TOKEN'];
+
+/**
+ * Sets the secrets that are not set, from .production.vars, which is made with new ones where there is none and no vault needs the old.
+ * @param {string} worker
+ * @param {Awaited<ReturnType<typeof import('./remote.mjs').databaseState>>} state
+ * @param {(what: string, text: string) => void} say
+ * @returns {Promise<boolean>} whether there was a Worker before
+ */
+export async function setSecrets(worker, state, say) {
+  const set = await secretNames(worker);
+  const missing = SECRETS.filter((name) => !set?.has(name));
+  if (missing.length === 0) {
+    say('secrets', 'are set');
+    return true;
+  }
+  const values = await secretsToSet(missing, state);
+  await wrangler(
+    commands.setSecrets(),
+    `The secrets could not be set; they are kept in .production.vars: do what is said below, ${AGAIN}`,
+    {
+      input: JSON.stringify(values),
+    },
+  );
+  say('secrets', `${missing.join(' and ')} set from .production.vars`);
+  return set !== undefined;
+}
+
+async function secretsToSet(missing, state) {
+  let kept = readKept();
+  if (!kept) {
+    if (missing.includes('MASTER_KEYS') && state.wraps.length > 0)
+      throw new Trouble(
+        'The database holds a vault, and MASTER_KEYS is not set: put .production.vars back, or make it with the MASTER_KEYS that the vault was made with; new ones could not open it.',
+      );
+    if (process.env.CI)
+      throw new Trouble(
+        'The secrets of the vault have to be made, and this machine of a CI would lose them: run npm run deploy once on your own machine, or put .production.vars here first.',
+      );
+    const all = freshSecrets({});
+    createDevVars(varsFile, Object.fromEntries(missing.map((name) => [name, all[name]])), VARS_NOTE);
+    kept = readKept();
+  }
+  const lacking = missing.filter((name) => !kept?.vars[name]);
+  if (!kept || lacking.length > 0)
+    throw new Trouble(
+      `.production.vars does not hold ${lacking.join(' and ')}, which is not set: add it there, or move the file away, ${AGAIN}`,
+    );
+  const values = Object.fromEntries(missing.map((name) => [name, kept.vars[name]]));
+  // The Worker would refuse to start with a malformed one: the same checks, before it is set. What is not to be set is not checked.
+  const { problem } = readSettings({}, { ...freshSecrets({}), ...values });
+  if (problem) throw new Trouble(`.production.vars is not usable: ${problem}`);
+  if (values.MASTER_KEYS && state.wraps.length > 0) {
+    const masters = masterKeys(values.MASTER_KEYS);
+    const { missing: absent, closed } = await checkWraps(masters, state.wraps);
+    const others = [...absent, ...state.orgs.map(({ master_id: id }) => id).filter((id) => !masters.has(id))];
+    if (others.length + closed.length > 0)
+      throw new Trouble(
+        'MASTER_KEYS in .production.vars does not open the vault in the database: put there the keys that it was made with; nothing was set.',
+      );
+  }
+  return values;
+}
+
+function readKept() {
+  let kept;
+  try {
+    kept = readDevVars(varsFile);
+  } catch {
+    throw new Trouble('.production.vars cannot be read: make it a file that its owner may read, or move it away.');
+  }
+  if (kept?.exposed) process.stderr.write('.production.vars can be read by others on this machine: run chmod 600 .production.vars\n');
+  return kept;
+}

@@ -1,0 +1,203 @@
+// `npm run deploy`: a Cloudflare account from nothing to a running vault, and from one release to the next, through wrangler. Invariants:
+// each step looks before it does, so that a run may be cut off anywhere and simply repeated; nothing that exists is made again or
+// overwritten; the database is migrated before new code meets it; and no secret is in an argument or in what is printed.
+import fs from 'node:fs';
+import path from 'node:path';
+import readline from 'node:readline/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LOCATIONS, PLACES, printPlan, readOptions, USAGE } from './deploy-options.mjs';
+import { setSecrets } from './deploy-secrets.mjs';
+import { harmless } from './log.mjs';
+import { CONFIG, partsOf, productionConfig, readToml, varsFile, writeConfig } from './production.mjs';
+import { AGAIN, account, commands, databaseState, deployedBindings, findDatabase, queueExists, Trouble, wrangler } from './remote.mjs';
+import { knownMigrations } from './state.mjs';
+import { root } from './wrangler.mjs';
+
+try {
+  await main();
+} catch (error) {
+  if (!(error instanceof Trouble)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 1;
+}
+
+async function main() {
+  const options = readOptions();
+  if (options.help) return void process.stdout.write(USAGE);
+  const toml = readToml();
+  const parts = partsOf(toml);
+  if (options.dryRun) return printPlan(parts, options);
+
+  const { id: accountId, name, email } = await account();
+  process.env.CLOUDFLARE_ACCOUNT_ID = accountId; // so that wrangler never chooses another
+  say('account', `${name} (${accountId})${email ? `, as ${email}` : ''}`);
+  if (process.stdin.isTTY && !options.yes && !/^y(es)?$/i.test(await ask('Deploy to this account? [y/N] '))) {
+    throw new Trouble('Nothing was changed. Set CLOUDFLARE_ACCOUNT_ID to choose another account.');
+  }
+
+  const databaseId = await database(parts.database, options.location);
+  writeConfig(productionConfig(toml, databaseId, ''));
+  for (const queue of parts.queues) await queueOf(queue);
+  const state = await migrate();
+  const existed = await setSecrets(parts.worker, state, say);
+  const publicUrl = await publicUrlOf(options.publicUrl, existed);
+  const url = await deploy(toml, databaseId, publicUrl);
+  if (options.wait > 0) await untilWell(url, options.wait, parts.worker);
+  announce(url, state.wraps.length === 0, options.wait > 0);
+}
+
+/** @param {string} question */
+async function ask(question) {
+  const terminal = readline.createInterface({ input: process.stdin, output: process.stdout });
+  const answer = await terminal.question(question);
+  terminal.close();
+  return answer.trim();
+}
+
+// ---------------------------------------------------------------- the steps
+
+/** @param {string} name @param {string | undefined} location */
+async function database(name, location) {
+  const found = await findDatabase(name);
+  if (found) {
+    say('database', `${name} is there${location ? '; its place was settled when it was made' : ''}`);
+    return found;
+  }
+  let place = location;
+  if (!place && process.stdin.isTTY) {
+    const list = Object.entries(PLACES).map(([short, long]) => `  ${short.padEnd(5)} ${long}\n`);
+    process.stdout.write(
+      `Where should the database be? Near the callers that write most; it cannot be moved later.\n${list.join('')}  auto  near this machine\n`,
+    );
+    place = (await ask('place [auto]: ')) || 'auto';
+  }
+  if (!place || !LOCATIONS.includes(place))
+    throw new Trouble(
+      `The database has to be made, and cannot be moved later: give --location with one of ${LOCATIONS.join(', ')} (auto: near this machine).`,
+    );
+  await wrangler(commands.createDatabase(name, place), `The database ${name} could not be made: do what is said below, ${AGAIN}`);
+  const created = await findDatabase(name);
+  if (!created) throw new Trouble(`The database ${name} was made and is not listed yet: wait a minute, ${AGAIN}`);
+  say('database', `${name} made (${place})`);
+  return created;
+}
+
+/** @param {string} name */
+async function queueOf(name) {
+  if (await queueExists(name)) return say('queue', `${name} is there`);
+  await wrangler(commands.createQueue(name), `The queue ${name} could not be made: do what is said below, ${AGAIN}`);
+  say('queue', `${name} made`);
+}
+
+/** Applies what is missing; a database that a newer checkout has migrated is left alone. */
+async function migrate() {
+  const known = knownMigrations(path.join(root, 'migrations'));
+  const before = await databaseState();
+  const unknown = [...before.applied].find((name) => !known.includes(name));
+  if (unknown)
+    throw new Trouble(`The database was migrated by a newer checkout (${harmless(unknown)}): update this one, and deploy from there.`);
+  const missing = known.filter((name) => !before.applied.has(name));
+  if (missing.length > 0)
+    await wrangler(
+      commands.migrate(),
+      `The migrations could not be applied, and the code that runs is still the one before: do what is said below, ${AGAIN}`,
+    );
+  say('migrations', missing.length > 0 ? `applied ${missing.join(', ')}` : 'none to apply');
+  return before;
+}
+
+/** What was asked for, or what the deployment has now; '' where nobody knows yet. @param {string | undefined} asked @param {boolean} exists */
+async function publicUrlOf(asked, exists) {
+  if (asked || !exists) return asked ?? '';
+  return (await deployedBindings()).find(({ name }) => name === 'PUBLIC_URL')?.text ?? '';
+}
+
+/** Deploys; twice where only the first time tells the address. @returns {Promise<string>} the vault's origin */
+async function deploy(toml, databaseId, publicUrl) {
+  const report = path.join(root, path.dirname(CONFIG), 'deployed.ndjson');
+  const once = async (url) => {
+    writeConfig(productionConfig(toml, databaseId, url));
+    fs.rmSync(report, { force: true });
+    await wrangler(commands.deploy(), `The deployment failed: do what is said below, ${AGAIN}`, {
+      env: { WRANGLER_OUTPUT_FILE_PATH: report },
+    });
+    return addressIn(fs.readFileSync(report, 'utf8'));
+  };
+  const address = await once(publicUrl);
+  if (publicUrl) {
+    say('deployed', publicUrl);
+    return publicUrl;
+  }
+  if (!address)
+    throw new Trouble(
+      `The vault is deployed and has no workers.dev address: give it one in the dashboard and run again, or give --public-url.`,
+    );
+  await once(address);
+  say('deployed', `${address}, its workers.dev address`);
+  return address;
+}
+
+/** The workers.dev address in what wrangler wrote of a deployment. @param {string} report lines of JSON */
+function addressIn(report) {
+  const targets = report.split('\n').flatMap((line) => (line.includes('"type":"deploy"') ? (JSON.parse(line).targets ?? []) : []));
+  const host = targets.map((target) => /^(?:https:\/\/)?([\w.-]+\.workers\.dev)$/.exec(target)?.[1]).find(Boolean);
+  return host && `https://${host}`;
+}
+
+/** @param {string} url @param {number} seconds @param {string} worker */
+async function untilWell(url, seconds, worker) {
+  const dots = process.stdout.isTTY;
+  if (dots) process.stdout.write('waiting for the schedule to try the queue, up to a minute');
+  let last = 'no answer';
+  for (const end = Date.now() + seconds * 1000; Date.now() < end; await sleep(2_000)) {
+    const answer = await fetch(`${url}/healthz`, { redirect: 'error', signal: AbortSignal.timeout(10_000) }).catch(() => undefined);
+    const body = await answer?.json().catch(() => undefined);
+    if (dots) process.stdout.write('.');
+    if (answer?.status === 200 && body?.status === 'ok') {
+      if (dots) process.stdout.write('\n');
+      return say('health', 'database, gate and queue work');
+    }
+    if (body?.error?.code === 'MISCONFIGURED')
+      throw new Trouble(`The vault runs and is misconfigured: ${harmless(String(body.error.message))}`);
+    const failing = Object.entries(body?.checks ?? {}).filter(([, verdict]) => verdict !== 'ok');
+    last =
+      failing.length > 0
+        ? `${failing.map(([name]) => harmless(name)).join(', ')} failing`
+        : answer
+          ? `status ${answer.status}`
+          : 'no answer';
+  }
+  if (dots) process.stdout.write('\n');
+  throw new Trouble(
+    `The vault is deployed, and ${url}/healthz is not well after ${seconds} s (${last}). Where the address is your own, look that it leads to the Worker ${worker} (dashboard: Workers, ${worker}, Domains); a new workers.dev name can take minutes. npm run doctor -- --remote --url ${url} tells more.`,
+  );
+}
+
+// ---------------------------------------------------------------- what the reader sees
+
+/** @param {string} what @param {string} text */
+function say(what, text) {
+  process.stdout.write(`${what.padEnd(11)} ${harmless(text)}\n`);
+}
+
+function announce(url, isNew, waited) {
+  const kept = fs.existsSync(varsFile)
+    ? `
+Keep .production.vars offline: copy it to where no backup of the database is, such as a password manager or paper, and remove it here once you need it no more.
+MASTER_KEYS cannot be restored by anybody: without it nothing that the vault holds can be opened.
+`
+    : '';
+  const first =
+    isNew && kept
+      ? `
+Found an organisation; its first key is shown once:
+
+curl -sS ${url}/api/v1/orgs -H "Authorization: Bearer $(sed -n 's/^BOOTSTRAP_TOKEN=//p' .production.vars)" -H 'Content-Type: application/json' -d '{"name":"Acme","owner":{"email":"you@example.com","name":"You"}}'
+`
+      : '';
+  process.stdout.write(`
+The vault is at ${url}${waited ? ', and works' : ''}.
+${first}${kept}
+npm run doctor -- --remote --url ${url} looks it over at any time.
+`);
+}

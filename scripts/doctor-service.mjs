@@ -1,0 +1,64 @@
+// The checks of `npm run doctor` that a running service answers: its clock and its /healthz.
+import http from 'node:http';
+import https from 'node:https';
+
+/** Expiry is decided by the clock: a vault whose clock is further off ends credentials at the wrong time. */
+const CLOCK_WITHIN = 30;
+
+/**
+ * Clock, database, gate and queue, as the running service tells.
+ * @param {string} base
+ * @param {string} remedy where it does not answer
+ * @param {'warn' | 'fail'} silent what that is
+ * @param {boolean} local the local runtime sends no Date, and has no clock of its own
+ * @param {(check: string, verdict: 'ok' | 'warn' | 'fail', message: string) => void} found
+ */
+export async function service(base, remedy, silent, local, found) {
+  const asked = Date.now();
+  const answer = await get(`${base}/healthz`);
+  const took = Date.now() - asked;
+  if (!answer) return found('service', silent, `does not run, or not at ${base}: ${remedy}.`);
+  const off = Date.parse(answer.date) - (asked + took / 2);
+  // A Date header says whole seconds, and the answer took its time.
+  const seconds = Math.max(0, Math.abs(off) - 1000 - took / 2) / 1000;
+  if (Number.isNaN(off) && local) found('clock', 'ok', "the service goes by this machine's");
+  else if (Number.isNaN(off)) found('clock', 'warn', 'the answer bears no Date: look at the clocks of both machines.');
+  else if (seconds > CLOCK_WITHIN)
+    found(
+      'clock',
+      'fail',
+      `this machine and the service are ${Math.round(seconds)} s apart, and expiry depends on the clock: set this one by NTP, or look at that one's.`,
+    );
+  else found('clock', 'ok', `within ${CLOCK_WITHIN} s`);
+  if (answer.body?.error?.code === 'MISCONFIGURED')
+    return found('service', 'fail', `${answer.body.error.message} Set it and start or deploy again.`);
+  if (typeof answer.body?.checks !== 'object' || answer.body.checks === null)
+    return found('service', 'fail', `what answers at ${base} is no vault (status ${answer.status}): ${remedy}.`);
+  const next = {
+    database: 'look whether the migrations are applied, and at the log',
+    gate: 'look at the log for what the Durable Object says',
+    queue: 'within a minute of a start this is no fault; else look whether schedule and queue consumer exist',
+  };
+  for (const [check, then] of Object.entries(next)) {
+    if (answer.body.checks[check] === 'ok') found(check, 'ok', 'works');
+    else found(check, 'fail', `failing: ${then}.`);
+  }
+}
+
+/** GET by whichever port: fetch() refuses some. @param {string} url @returns {Promise<{ status: number, date: string, body: any } | undefined>} */
+function get(url) {
+  return new Promise((done) => {
+    if (!URL.canParse(url)) return done(undefined);
+    const { get: ask } = url.startsWith('https:') ? https : http;
+    const request = ask(url, { agent: false, signal: AbortSignal.timeout(15_000) }, async (response) => {
+      let text = '';
+      try {
+        for await (const part of response.setEncoding('utf8')) if (text.length < 65_536) text += part;
+        done({ status: response.statusCode ?? 0, date: response.headers.date ?? '', body: JSON.parse(text) });
+      } catch {
+        done({ status: response.statusCode ?? 0, date: response.headers.date ?? '', body: undefined });
+      }
+    });
+    request.on('error', () => done(undefined));
+  });
+}

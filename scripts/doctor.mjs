@@ -1,0 +1,249 @@
+// `npm run doctor`: what ails a vault, the local one or a deployed one, a line a check. Invariants: it changes nothing; it says what to do
+// next for whatever is not well; and it never shows a value, for any may be a secret.
+import fs from 'node:fs';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { lackingBindings, neededBindings } from './bindings.mjs';
+import { freshSecrets, readDevVars } from './dev-vars.mjs';
+import { service } from './doctor-service.mjs';
+import { checkWraps, masterKeys } from './keys.mjs';
+import { harmless } from './log.mjs';
+import { partsOf, productionConfig, readToml, varsFile, writeConfig } from './production.mjs';
+import { account, databaseState, deployedBindings, findDatabase, secretNames, Trouble } from './remote.mjs';
+import { readSettings } from './settings.mjs';
+import { inspectState, knownMigrations, wrapsIn } from './state.mjs';
+import { root } from './wrangler.mjs';
+
+const USAGE = `npm run doctor -- [options]
+
+  --remote      look at the deployment instead of the vault of npm start
+  --url URL     where the deployment answers; without it, its PUBLIC_URL
+  --json        print one JSON object
+`;
+/** @typedef {'ok' | 'warn' | 'fail'} Verdict @typedef {{ check: string, verdict: Verdict, message: string }} Finding */
+
+/** @type {Finding[]} */
+const findings = [];
+const options = readOptions();
+if (options.help) process.stdout.write(USAGE);
+else {
+  if (options.remote) await remote();
+  else await local();
+  const ok = findings.every(({ verdict }) => verdict !== 'fail');
+  if (options.json) process.stdout.write(`${JSON.stringify({ ok, vault: options.remote ? 'remote' : 'local', checks: findings })}\n`);
+  process.exitCode = ok ? 0 : 1;
+}
+
+function readOptions() {
+  try {
+    return parseArgs({
+      options: { remote: { type: 'boolean' }, url: { type: 'string' }, json: { type: 'boolean' }, help: { type: 'boolean' } },
+    }).values;
+  } catch (error) {
+    process.stderr.write(`${error.message}\n\n${USAGE}`);
+    return process.exit(1);
+  }
+}
+
+/** @param {string} check @param {Verdict} verdict @param {string} message */
+function found(check, verdict, message) {
+  const text = harmless(message.replaceAll('\n', ' '));
+  findings.push({ check, verdict, message: text });
+  if (!options.json) process.stdout.write(`${verdict.padEnd(5)} ${check.padEnd(11)} ${text}\n`);
+}
+
+// ---------------------------------------------------------------- the vault of npm start
+
+async function local() {
+  const file = path.join(root, '.dev.vars');
+  let devVars;
+  let unreadable = false;
+  try {
+    devVars = readDevVars(file);
+  } catch {
+    unreadable = true;
+  }
+  // A first start makes the secrets that are missing: without a vault that is no fault.
+  const before = readSettings(process.env, { ...freshSecrets(process.env), ...devVars?.vars }).settings;
+  const stateDir = path.resolve(
+    root,
+    before?.stateDir ?? process.env.STATE_DIR ?? devVars?.vars.STATE_DIR ?? path.join('.wrangler', 'state'),
+  );
+  const state = stateOf(stateDir);
+  const isNew = !devVars && !state?.hasVault;
+  const { settings, problem } = readSettings(process.env, isNew ? freshSecrets(process.env) : (devVars?.vars ?? {}));
+
+  if (unreadable) found('variables', 'fail', '.dev.vars cannot be read: make it a file that its owner may read, or move it away.');
+  else if (problem) found('variables', 'fail', `${problem}.`);
+  else if (devVars?.exposed) found('variables', 'warn', '.dev.vars can be read by others on this machine: run chmod 600 .dev.vars.');
+  else found('variables', 'ok', isNew ? 'usable; npm start makes the secrets' : 'usable');
+
+  bindings();
+  if (!state) {
+    const remedy = 'STATE_DIR holds a database that cannot be read: restore it from a backup, or set STATE_DIR to another directory.';
+    found('keys', 'fail', remedy);
+    found('migrations', 'fail', remedy);
+  } else {
+    await keys(settings?.worker.MASTER_KEYS, wrapsIn(stateDir), 'MASTER_KEYS');
+    migrations(state.applied, 'npm start', 'update this checkout, or set STATE_DIR to another directory');
+  }
+  await service(`http://127.0.0.1:${settings?.port ?? 8787}`, 'npm start starts it', 'warn', true, found);
+}
+
+/** @param {string} dir */
+function stateOf(dir) {
+  try {
+    return inspectState(dir);
+  } catch {
+    return undefined;
+  }
+}
+
+// ---------------------------------------------------------------- a deployment
+
+async function remote() {
+  const toml = readToml();
+  const { worker, database } = partsOf(toml);
+  let url = options.url;
+  let deployed;
+  /** One check that asks the account; what it could not find out is its finding. */
+  const tried = async (check, look) => {
+    try {
+      await look();
+      return true;
+    } catch (error) {
+      if (!(error instanceof Trouble)) throw error;
+      found(check, 'fail', error.message);
+      return false;
+    }
+  };
+  const reached = await tried('account', async () => {
+    const { id, name } = await account();
+    process.env.CLOUDFLARE_ACCOUNT_ID = id;
+    const databaseId = await findDatabase(database);
+    if (!databaseId)
+      throw new Trouble(
+        `The account ${name} has no database ${database}: run npm run deploy, or set CLOUDFLARE_ACCOUNT_ID to the account that has it.`,
+      );
+    writeConfig(productionConfig(toml, databaseId, ''));
+    found('account', 'ok', `${name} (${id})`);
+  });
+  if (reached) {
+    await tried('variables', async () => {
+      const set = await secretNames(worker);
+      if (!set) throw new Trouble(`There is no Worker ${worker}: run npm run deploy.`);
+      deployed = await deployedBindings();
+      const unset = ['MASTER_KEYS', 'BOOTSTRAP_TOKEN'].filter((name) => !set.has(name));
+      const publicUrl = deployed.find(({ name }) => name === 'PUBLIC_URL')?.text;
+      url ??= publicUrl;
+      if (unset.length > 0)
+        found('variables', 'fail', `${unset.join(' and ')} not set: run npm run deploy, with .production.vars in place.`);
+      else if (!publicUrl)
+        found('variables', 'warn', 'PUBLIC_URL is empty, and links take the address of each request: run npm run deploy.');
+      else if (URL.parse(publicUrl)?.origin !== publicUrl)
+        found('variables', 'fail', 'PUBLIC_URL is not an origin: run npm run deploy -- --public-url with the right one.');
+      else found('variables', 'ok', `secrets are set; PUBLIC_URL is ${publicUrl}`);
+    });
+  }
+  bindings(deployed);
+  if (reached) {
+    await tried('keys', async () => {
+      const { applied, wraps, orgs } = await databaseState();
+      const known = keysAtHand();
+      if (known === undefined)
+        found('keys', 'warn', `MASTER_KEYS is not on this machine; the vault needs those named ${idsOf([...wraps, ...orgs])}.`);
+      else
+        await keys(
+          known,
+          [...wraps, ...orgs.map(({ master_id }) => ({ owner: null, master_id }))],
+          'MASTER_KEYS of the shell or .production.vars',
+        );
+      migrations(applied, 'npm run deploy', 'update this checkout before you deploy from it');
+    });
+  }
+  if (!url) found('service', 'fail', 'Where it answers is not known: give --url.');
+  else
+    await service(
+      url.replace(/\/$/, ''),
+      `look that the address leads to the Worker ${worker}, and at npx wrangler tail ${worker}`,
+      'fail',
+      false,
+      found,
+    );
+}
+
+/** `undefined` where there are none on this machine, '' where they are malformed. */
+function keysAtHand() {
+  let text = process.env.MASTER_KEYS;
+  try {
+    text ??= readDevVars(varsFile)?.vars.MASTER_KEYS;
+  } catch {} // it cannot be read: then its keys are not at hand
+  if (text === undefined) return undefined;
+  return readSettings({}, { ...freshSecrets({}), MASTER_KEYS: text }).settings ? text : '';
+}
+
+/** @param {{ master_id: string }[]} rows */
+function idsOf(rows) {
+  return [...new Set(rows.map(({ master_id: id }) => id))].sort().join(', ') || 'none, for it is empty';
+}
+
+// ---------------------------------------------------------------- the checks of both
+
+/**
+ * @param {string | undefined} text MASTER_KEYS; undefined or empty where they are not usable
+ * @param {{ owner: string | null, master_id: string, key_sealed?: string }[]} wraps without `key_sealed`, the id alone is compared
+ * @param {string} source
+ */
+async function keys(text, wraps, source) {
+  if (wraps.length === 0) return found('keys', 'ok', 'nothing is wrapped yet');
+  if (!text)
+    return found('keys', 'fail', `${source}: not usable, so nothing can be opened; the vault needs the keys named ${idsOf(wraps)}.`);
+  const masters = masterKeys(text);
+  const missing = [...new Set(wraps.map(({ master_id: id }) => id))].filter((id) => !masters.has(id));
+  if (missing.length > 0)
+    return found(
+      'keys',
+      'fail',
+      `${source}: lacks ${missing.join(', ')}, by which keys of this vault are wrapped; add it behind the current one.`,
+    );
+  const whole = /** @type {import('./keys.mjs').Wrap[]} */ (wraps.filter(({ key_sealed: sealed }) => sealed));
+  const { closed } = await checkWraps(masters, whole);
+  if (closed.length > 0)
+    return found(
+      'keys',
+      'fail',
+      `${closed.length} of ${whole.length} wrapped keys do not open, the first of ${closed[0]}: another key bears the same id, or the row was altered; put back the right MASTER_KEYS, or the row from a backup.`,
+    );
+  found(
+    'keys',
+    'ok',
+    `${whole.length} wrapped ${whole.length === 1 ? 'key opens' : 'keys open'}${whole.length < wraps.length ? ', and the others are wrapped by keys at hand' : ''} (${idsOf(wraps)})`,
+  );
+}
+
+/** @param {Set<string>} applied @param {string} how what applies them @param {string} remedy where this checkout is older */
+function migrations(applied, how, remedy) {
+  const known = knownMigrations(path.join(root, 'migrations'));
+  const newer = [...applied].filter((name) => !known.includes(name));
+  const missing = known.filter((name) => !applied.has(name));
+  if (newer.length > 0) found('migrations', 'fail', `${newer.join(', ')} was applied by a newer checkout: ${remedy}.`);
+  else if (missing.length > 0) found('migrations', 'warn', `${missing.join(', ')} not applied: ${how} does.`);
+  else found('migrations', 'ok', `${known.length} applied`);
+}
+
+/** @param {{ name: string }[]} [deployed] */
+function bindings(deployed) {
+  const needed = neededBindings(fs.readFileSync(path.join(root, 'src', 'env.ts'), 'utf8'));
+  let lacking;
+  try {
+    lacking = lackingBindings(readToml(), needed);
+  } catch {
+    return found('bindings', 'fail', 'wrangler.toml cannot be read: put back the one of this checkout (git checkout wrangler.toml).');
+  }
+  if (lacking.length > 0)
+    return found('bindings', 'fail', `wrangler.toml lacks ${lacking.join('; ')}: put it back (git checkout wrangler.toml).`);
+  const absent = deployed ? needed.filter(({ name }) => !deployed.some((one) => one.name === name)) : [];
+  if (absent.length > 0)
+    return found('bindings', 'fail', `what is deployed lacks ${absent.map(({ name }) => name).join(', ')}: run npm run deploy.`);
+  found('bindings', 'ok', `${needed.length} named`);
+}

@@ -1,0 +1,50 @@
+// The deployment as wrangler is told of it: wrangler.toml, with what belongs to one account put in. Invariant: wrangler.toml stays as it is
+// committed; what differs between accounts is looked up there on every run and written to a file that git ignores.
+import fs from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { root } from './wrangler.mjs';
+
+/** Relative to the project, as it stands in the commands. */
+export const CONFIG = path.join('.wrangler', 'production', 'wrangler.json');
+/** Where the secrets of the deployment are kept until they are taken offline. */
+export const varsFile = path.join(root, '.production.vars');
+export const VARS_NOTE =
+  'Made by npm run deploy. MASTER_KEYS opens all that the vault holds, and nobody can restore it: keep a copy offline, apart from backups.';
+
+/** wrangler.toml as it is written, read by wrangler's own parser. @returns {any} */
+export function readToml(dir = root) {
+  const { experimental_readRawConfig: read } = createRequire(path.join(root, 'package.json'))('wrangler');
+  return read({ config: path.join(dir, 'wrangler.toml') }).rawConfig;
+}
+
+/** What the deployment is made of, by the names in wrangler.toml. */
+export function partsOf(toml) {
+  const consumer = toml.queues.consumers[0];
+  return { worker: toml.name, database: toml.d1_databases[0].database_name, queues: [consumer.queue, consumer.dead_letter_queue] };
+}
+
+/**
+ * wrangler.toml with the database and the address of this account; paths in it are relative to where it is written.
+ * @param {any} toml
+ * @param {string} databaseId
+ * @param {string} publicUrl '' where it is not known yet
+ */
+export function productionConfig(toml, databaseId, publicUrl) {
+  const [database, ...others] = toml.d1_databases;
+  const from = path.dirname(path.join(root, CONFIG));
+  const moved = (to) => path.relative(from, path.join(root, to));
+  return {
+    ...toml,
+    main: moved(toml.main),
+    vars: { ...toml.vars, PUBLIC_URL: publicUrl },
+    d1_databases: [{ ...database, database_id: databaseId, migrations_dir: moved(database.migrations_dir) }, ...others],
+  };
+}
+
+/** @param {ReturnType<typeof productionConfig>} config */
+export function writeConfig(config) {
+  const file = path.join(root, CONFIG);
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  fs.writeFileSync(file, `${JSON.stringify(config, null, 2)}\n`);
+}

@@ -1,0 +1,163 @@
+// What a Cloudflare account holds of the vault, asked through wrangler alone. Invariant: nothing here changes anything; what could not be
+// found out is a `Trouble` whose message says what to do next.
+import { harmless } from './log.mjs';
+import { CONFIG } from './production.mjs';
+import { runWrangler } from './wrangler.mjs';
+
+export class Trouble extends Error {}
+
+/** What every failed step of a deployment ends with. */
+export const AGAIN = 'then run npm run deploy again: it goes on from here.';
+
+const WITH_CONFIG = ['--config', CONFIG];
+
+/** The commands that look, and those that change: the very arguments that are run, so that a dry run can print them. */
+export const commands = {
+  whoami: () => ['whoami', '--json'],
+  databases: () => ['d1', 'list', '--json'],
+  /** @param {string} name @param {string} location */
+  createDatabase: (name, location) => ['d1', 'create', name, ...(location === 'auto' ? [] : ['--location', location])],
+  /** @param {string} name */
+  queue: (name) => ['queues', 'info', name],
+  /** @param {string} name */
+  createQueue: (name) => ['queues', 'create', name],
+  /** @param {string} sql */
+  query: (sql) => ['d1', 'execute', 'DB', '--remote', '--json', '--command', sql, ...WITH_CONFIG],
+  migrate: () => ['d1', 'migrations', 'apply', 'DB', '--remote', ...WITH_CONFIG],
+  secrets: () => ['secret', 'list', ...WITH_CONFIG],
+  setSecrets: () => ['secret', 'bulk', ...WITH_CONFIG],
+  status: () => ['deployments', 'status', '--json', ...WITH_CONFIG],
+  /** @param {string} id */
+  version: (id) => ['versions', 'view', id, '--json', ...WITH_CONFIG],
+  // Gates go over to the new code at once: left to itself, the platform lets them run the old one beside the new Worker for minutes.
+  deploy: () => ['deploy', '--durable-objects-code-update-mode', 'immediate', ...WITH_CONFIG],
+};
+
+/** How somebody would type it. @param {string[]} args */
+export const typed = (args) =>
+  ['npx', 'wrangler', ...args].map((arg) => (/^[\w./:=<>-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", String.raw`'\''`)}'`)).join(' ');
+
+/** What wrangler said of a failure: its error and what follows, or else its last lines, fit for a terminal. @param {string} said */
+export function lastWords(said) {
+  const lines = said
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !/open an issue at|newer version of Wrangler|create an issue at/.test(line));
+  const error = lines.findIndex((line) => line.includes('[ERROR]'));
+  return (error < 0 ? lines.slice(-8) : lines.slice(error, error + 8)).map((line) => `  ${harmless(line)}`).join('\n');
+}
+
+/**
+ * @param {string[]} args
+ * @param {string} failure what failed, and what to do
+ * @param {Parameters<typeof runWrangler>[1]} [options] `input` is a JSON object of secrets
+ */
+export async function wrangler(args, failure, options) {
+  const done = await runWrangler(args, options);
+  if (done.code === 0) return done;
+  // Whoever refused may have repeated what was sent.
+  const sent = options?.input ? Object.values(JSON.parse(options.input)) : [];
+  const said = sent.reduce((text, secret) => text.replaceAll(secret, '(hidden)'), done.said);
+  throw new Trouble(`${failure} wrangler said:\n${lastWords(said)}`);
+}
+
+/** What wrangler printed as JSON, behind whatever it printed before. @param {string} out */
+function json(out) {
+  const start = out.search(/^[[{]/m);
+  try {
+    return JSON.parse(out.slice(start));
+  } catch {
+    throw new Trouble('wrangler answered something else than JSON: run npm ci, so that it is the version that this checkout was made for.');
+  }
+}
+
+const PERMISSIONS = 'Workers Scripts, D1 and Queues (each Edit), and Account Settings (Read)';
+
+/** The one account to work on; refused where it is not clear which. @param {Record<string, string | undefined>} env */
+export async function account(env = process.env) {
+  const done = await runWrangler(commands.whoami());
+  if (done.code !== 0) {
+    const how = env.CLOUDFLARE_API_TOKEN
+      ? `CLOUDFLARE_API_TOKEN is set and was not accepted: make a token with the permissions ${PERMISSIONS}, and set it.`
+      : `wrangler is not signed in: run npx wrangler login, or set CLOUDFLARE_API_TOKEN to a token with the permissions ${PERMISSIONS}.`;
+    throw new Trouble(`${how} wrangler said:\n${lastWords(done.said)}`);
+  }
+  const { accounts, email } = json(done.out);
+  const chosen = env.CLOUDFLARE_ACCOUNT_ID;
+  const list = accounts.map(({ id, name }) => `  ${id} ${harmless(name)}`).join('\n');
+  if (chosen) return { id: chosen, name: accounts.find(({ id }) => id === chosen)?.name ?? 'account', email };
+  if (accounts.length === 1) return { ...accounts[0], email };
+  throw new Trouble(
+    accounts.length === 0
+      ? 'This sign-in reaches no account: set CLOUDFLARE_ACCOUNT_ID to the one that is meant.'
+      : `This sign-in reaches several accounts: set CLOUDFLARE_ACCOUNT_ID to one of them.\n${list}`,
+  );
+}
+
+/** The id of a database by its name. @param {string} name @returns {Promise<string | undefined>} */
+export async function findDatabase(name) {
+  const { out } = await wrangler(
+    commands.databases(),
+    'The databases could not be listed: look that the account may use D1, then run this again.',
+  );
+  return json(out).find((database) => database.name === name)?.uuid;
+}
+
+/** @param {string} name */
+export async function queueExists(name) {
+  const done = await runWrangler(commands.queue(name));
+  if (done.code === 0) return true;
+  if (done.said.includes(`Queue "${name}" does not exist`)) return false;
+  throw new Trouble(
+    `The queue ${name} could not be looked up: look that the account may use Queues, then run this again. wrangler said:\n${lastWords(done.said)}`,
+  );
+}
+
+/** Rows of each statement. @param {string} sql @returns {Promise<any[][]>} */
+export async function query(sql) {
+  const { out } = await wrangler(
+    commands.query(sql),
+    'The database could not be asked: look at its state in the dashboard, then run this again.',
+  );
+  return json(out).map(({ results }) => results);
+}
+
+export const TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ('d1_migrations', 'deployment_keys', 'org_keys')";
+export const APPLIED = 'SELECT name FROM d1_migrations';
+export const WRAPS =
+  'SELECT id AS owner, master_id, key_sealed FROM deployment_keys; SELECT master_id, count(*) AS n FROM org_keys GROUP BY master_id';
+
+/**
+ * What the database says of its migrations and keys.
+ * @returns {Promise<{ applied: Set<string>, wraps: import('./keys.mjs').Wrap[], orgs: { master_id: string, n: number }[] }>}
+ *   `wraps`: the deployment's key; `orgs`: how many of the organisations' each master key wraps
+ */
+export async function databaseState() {
+  const [tables] = await query(TABLES);
+  const has = new Set(tables.map(({ name }) => name));
+  const state = { applied: new Set(), wraps: [] };
+  if (has.has('d1_migrations')) for (const { name } of (await query(APPLIED))[0]) state.applied.add(String(name));
+  if (has.has('deployment_keys') && has.has('org_keys')) {
+    const [deployment, orgs] = await query(WRAPS);
+    return { ...state, wraps: deployment, orgs };
+  }
+  return { ...state, orgs: [] };
+}
+
+/** Names of the secrets that are set; undefined where there is no Worker yet. @returns {Promise<Set<string> | undefined>} */
+export async function secretNames(worker) {
+  const done = await runWrangler(commands.secrets());
+  if (done.code === 0) return new Set(json(done.out).map(({ name }) => name));
+  if (done.said.includes(`Worker "${worker}" not found`)) return undefined;
+  throw new Trouble(
+    `The secrets could not be listed: look that you may edit Workers in this account, then run this again. wrangler said:\n${lastWords(done.said)}`,
+  );
+}
+
+/** The bindings of what is deployed; none where nothing is. @returns {Promise<{ name: string, type: string, text?: string }[]>} */
+export async function deployedBindings() {
+  const status = await wrangler(commands.status(), 'What is deployed could not be looked up: run this again.');
+  const [newest] = json(status.out).versions ?? [];
+  if (!newest) return [];
+  const { out } = await wrangler(commands.version(newest.version_id), 'What is deployed could not be looked up: run this again.');
+  return json(out).resources?.bindings ?? [];
+}

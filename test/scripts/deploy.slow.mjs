@@ -1,0 +1,170 @@
+// `npm run deploy` with the real wrangler, against a stand-in for Cloudflare's API.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { deployment } from './deploying.mjs';
+import { seal } from './envelope.mjs';
+
+const FRESH = [
+  'POST /d1/database',
+  'POST /queues',
+  'POST /queues',
+  'POST /d1/database/ID/query',
+  'PATCH /workers/scripts/secrets-vault-service/secrets-bulk',
+  'PUT /workers/scripts/secrets-vault-service',
+  'PATCH /workers/scripts/secrets-vault-service/secrets-bulk',
+  'PUT /workers/scripts/secrets-vault-service',
+];
+const isUpload = (change) => /scripts\/secrets-vault-service(\/versions)?$/.test(change);
+
+describe('npm run deploy', { timeout: 900_000 }, () => {
+  it('takes an empty account to a vault, changes nothing but the code when repeated, and shows no secret', async () => {
+    const { dir, account, base, deploy, changes, vars, started } = await deployment();
+    const first = await deploy(['--location', 'weur', '--public-url', base]);
+    assert.equal(first.code, 0, first.said);
+    assert.deepEqual(changes().slice(0, FRESH.length), FRESH);
+    assert.equal(account.databases.get('secrets-vault').hint, 'weur');
+    assert.deepEqual([...account.queues.keys()], ['secrets-vault', 'secrets-vault-dead']);
+    const consumer = account.queues.get('secrets-vault').consumers[0];
+    assert.equal(consumer.dead_letter_queue, 'secrets-vault-dead');
+    assert.equal(account.worker.crons.length, 1);
+    const binding = (name) => account.worker.bindings.find((one) => one.name === name);
+    assert.equal(binding('DB').id, account.databases.get('secrets-vault').uuid);
+    assert.equal(binding('PUBLIC_URL').text, base);
+    assert.equal(
+      account.databases.get('secrets-vault').db.prepare('SELECT count(*) AS n FROM deployment_keys').get().n,
+      0,
+      'the tables are there',
+    );
+
+    const kept = vars();
+    assert.deepEqual(Object.fromEntries(account.worker.secrets), kept);
+    assert.match(kept.MASTER_KEYS, /^k1:[A-Za-z0-9+/]{43}=$/);
+    assert.equal(fs.statSync(path.join(dir, '.production.vars')).mode & 0o777, 0o600);
+    assert.match(first.out, /Keep \.production\.vars offline/);
+
+    const second = await deploy(['--location', 'apac', '--wait', '5']);
+    assert.equal(second.code, 0, second.said);
+    assert.deepEqual(
+      changes().filter((change) => /^POST \/(d1\/database|queues)$|query$|secrets-bulk$/.test(change)),
+      FRESH.filter((change) => !isUpload(change)),
+    );
+    assert.equal(binding('PUBLIC_URL').text, base, 'the address is taken from what is deployed');
+    assert.deepEqual(vars(), kept);
+
+    const all = [first.said, second.said, started()].join('\n');
+    assert.ok(started().includes('"secret","bulk"'), 'the arguments were recorded');
+    for (const value of [kept.BOOTSTRAP_TOKEN, kept.MASTER_KEYS, kept.MASTER_KEYS.slice(3)]) assert.ok(!all.includes(value));
+    const config = fs.readFileSync(path.join(dir, '.wrangler', 'production', 'wrangler.json'), 'utf8');
+    assert.ok(!config.includes(kept.BOOTSTRAP_TOKEN));
+    assert.equal(
+      fs.readFileSync(path.join(dir, 'wrangler.toml'), 'utf8'),
+      fs.readFileSync(path.join(import.meta.dirname, '../../wrangler.toml'), 'utf8'),
+    );
+  });
+
+  it('goes on where it was refused, or cut off after the step took effect, and makes nothing twice', async () => {
+    const { account, base, deploy, changes, vars } = await deployment();
+    const args = ['--location', 'auto', '--public-url', base];
+    const at = (method, end) => (request) => request.method === method && request.path.endsWith(end);
+    const steps = [
+      [at('POST', '/d1/database'), /^The database secrets-vault could not be made: .* npm run deploy again/m],
+      [at('POST', '/queues'), /^The queue secrets-vault could not be made: /m],
+      [
+        (request) => at('POST', '/query')(request) && request.body.includes('CREATE TABLE `orgs`'),
+        /^The migrations could not be applied, and the code that runs is still the one before: /m,
+      ],
+      [at('PATCH', '/secrets-bulk'), /^The secrets could not be set; they are kept in \.production\.vars: /m],
+      [at('PUT', '/schedules'), /^The deployment failed: /m],
+    ];
+    let kept;
+    for (const [step, message] of steps) {
+      account.broken = step;
+      const refused = await deploy(args);
+      assert.equal(refused.code, 1);
+      assert.match(refused.said, message);
+      assert.match(refused.said, /Authentication error/, "wrangler's reason is told");
+      for (const secret of Object.values(vars())) assert.ok(!refused.said.includes(secret), 'and not what was sent');
+      account.broken = () => false;
+      account.lost = step;
+      await deploy(args);
+      account.lost = () => false;
+      if (account.worker?.secrets.size) kept ??= vars();
+    }
+    const last = await deploy(args);
+    assert.equal(last.code, 0, last.said);
+    assert.equal(account.databases.size, 1);
+    assert.equal(account.queues.size, 2);
+    assert.deepEqual(vars(), kept, 'the secrets were made once');
+    assert.deepEqual(Object.fromEntries(account.worker.secrets), kept);
+    assert.equal(account.worker.crons.length, 1);
+    const order = changes();
+    assert.ok(order.lastIndexOf('POST /d1/database/ID/query') < order.findIndex(isUpload), 'migrations come before any code');
+  });
+
+  it('finds the workers.dev address on the first deployment and deploys it as PUBLIC_URL', async () => {
+    const { account, deploy } = await deployment();
+    const done = await deploy(['--location', 'weur', '--wait', '0']);
+    assert.equal(done.code, 0, done.said);
+    assert.equal(account.worker.bindings.find(({ name }) => name === 'PUBLIC_URL').text, 'https://secrets-vault-service.acme.workers.dev');
+    assert.match(done.out, /^The vault is at https:\/\/secrets-vault-service\.acme\.workers\.dev\.$/m);
+  });
+
+  it('refuses new keys for an old vault, keys that do not open it, and keys that a CI would lose; and takes the right ones', async () => {
+    const { dir, account, base, deploy, changes } = await deployment();
+    const args = ['--location', 'weur', '--public-url', base];
+    const inCi = await deploy(args, { CI: 'true' });
+    assert.equal(inCi.code, 1);
+    assert.match(inCi.said, /^The secrets of the vault have to be made, and this machine of a CI would lose them/m);
+
+    const right = new Uint8Array(32).fill(9);
+    const { db } = account.databases.get('secrets-vault');
+    db.prepare('INSERT INTO deployment_keys VALUES (?, ?, ?, 0)').run(
+      'deployment',
+      'k1',
+      await seal(right, 'deployment key', ['deployment', 'k1'], new Uint8Array(32)),
+    );
+    const before = changes().length;
+    const noKeys = await deploy(args);
+    assert.equal(noKeys.code, 1);
+    assert.match(noKeys.said, /^The database holds a vault, and MASTER_KEYS is not set: put \.production\.vars back/m);
+    const file = path.join(dir, '.production.vars');
+    assert.ok(!fs.existsSync(file), 'and makes none');
+
+    const write = (id, fill) =>
+      fs.writeFileSync(file, `MASTER_KEYS=${id}:${Buffer.alloc(32, fill).toString('base64')}\nBOOTSTRAP_TOKEN=${'b'.repeat(40)}\n`, {
+        mode: 0o600,
+      });
+    for (const [id, fill] of [
+      ['k2', 9],
+      ['k1', 8],
+    ]) {
+      write(id, fill);
+      const wrong = await deploy(args);
+      assert.equal(wrong.code, 1);
+      assert.match(wrong.said, /^MASTER_KEYS in \.production\.vars does not open the vault in the database: /m);
+      assert.ok(!wrong.said.includes(Buffer.alloc(32, fill).toString('base64')));
+    }
+    fs.writeFileSync(file, 'MASTER_KEYS=k1:short\nBOOTSTRAP_TOKEN=abc\n', { mode: 0o600 });
+    assert.match((await deploy(args)).said, /^\.production\.vars is not usable: MASTER_KEYS is malformed/m);
+    assert.equal(changes().length, before, 'nothing was set by any of them');
+    write('k1', 9);
+    const opened = await deploy(args);
+    assert.equal(opened.code, 0, opened.said);
+  });
+
+  it('refuses a database that a newer checkout has migrated, and says what ails a vault that does not become well', async () => {
+    const { account, base, deploy, changes } = await deployment();
+    account.health = { status: 503, body: { status: 'failing', checks: { database: 'ok', gate: 'ok', queue: 'failing' } } };
+    const ill = await deploy(['--location', 'weur', '--public-url', base, '--wait', '1']);
+    assert.equal(ill.code, 1);
+    assert.match(ill.said, /healthz is not well after 1 s \(queue failing\)/);
+    account.databases.get('secrets-vault').db.exec("INSERT INTO d1_migrations (name) VALUES ('9999_later.sql')");
+    const before = changes().length;
+    const old = await deploy(['--public-url', base]);
+    assert.equal(old.code, 1);
+    assert.match(old.said, /^The database was migrated by a newer checkout \(9999_later\.sql\): update this one/m);
+    assert.equal(changes().length, before);
+  });
+});

@@ -1,0 +1,211 @@
+// `npm run doctor`: a well vault passes every check, and each kind of fault is named, with what to do and without a value.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, it } from 'node:test';
+import { lackingBindings, neededBindings } from '../../scripts/bindings.mjs';
+import { readToml } from '../../scripts/production.mjs';
+import { deployment } from './deploying.mjs';
+import { seal } from './envelope.mjs';
+import { copyOfProject, env, freePort, project, startService } from './service.mjs';
+
+const doctor = (dir, variables = {}, args = []) => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/doctor.mjs', ...args], {
+    cwd: dir,
+    encoding: 'utf8',
+    env: { ...env, ...variables },
+  });
+  assert.equal(stderr, '');
+  return { status, stdout };
+};
+const verdicts = (stdout) =>
+  Object.fromEntries([...stdout.matchAll(/^(ok|warn|fail) +(\w+) /gm)].map(([, verdict, check]) => [check, verdict]));
+
+describe('npm run doctor', { timeout: 200_000 }, () => {
+  it('finds nothing wrong with a running vault, and each thing that is broken in it', async () => {
+    const dir = copyOfProject();
+    const unused = { PORT: String(await freePort()) };
+    const fresh = doctor(dir, unused);
+    assert.equal(fresh.status, 0, fresh.stdout);
+    assert.deepEqual(verdicts(fresh.stdout), { variables: 'ok', bindings: 'ok', keys: 'ok', migrations: 'warn', service: 'warn' });
+    assert.match(fresh.stdout, /^warn +service +does not run, .*: npm start starts it\.$/m);
+    assert.ok(!fs.existsSync(path.join(dir, '.dev.vars')) && !fs.existsSync(path.join(dir, '.wrangler')), 'it makes nothing');
+
+    const { port, stop, call, variable } = await startService(dir);
+    const org = await call('POST', '/orgs', variable('BOOTSTRAP_TOKEN'), {
+      name: 'Acme',
+      owner: { email: 'you@example.com', name: 'You' },
+    });
+    assert.equal(org.status, 201);
+    const well = doctor(dir, { PORT: String(port) });
+    assert.equal(well.status, 0, well.stdout);
+    const all = ['variables', 'bindings', 'keys', 'migrations', 'clock', 'database', 'gate', 'queue'];
+    assert.deepEqual(verdicts(well.stdout), Object.fromEntries(all.map((check) => [check, 'ok'])));
+    assert.match(well.stdout, /^ok +keys +2 wrapped keys open \(k1\)$/m);
+    const json = JSON.parse(doctor(dir, { PORT: String(port) }, ['--json']).stdout);
+    assert.deepEqual([json.ok, json.vault, json.checks.map(({ check }) => check)], [true, 'local', all]);
+    await stop();
+
+    const vars = path.join(dir, '.dev.vars');
+    const whole = fs.readFileSync(vars, 'utf8');
+    const key = variable('MASTER_KEYS').slice(3);
+    const folder = path.join(dir, '.wrangler/state/v3/d1/miniflare-D1DatabaseObject');
+    const file = fs.readdirSync(folder).find((name) => name.endsWith('.sqlite') && name !== 'metadata.sqlite');
+    const sql = (statement) => {
+      const db = new DatabaseSync(path.join(folder, file));
+      db.exec(statement);
+      db.close();
+    };
+    /** @param {() => void} damage @param {RegExp} line @param {() => void} repair @param {Record<string, string>} [variables] */
+    const broken = (damage, line, repair, variables = {}) => {
+      damage();
+      const { status, stdout } = doctor(dir, { ...unused, ...variables });
+      repair();
+      assert.match(stdout, line);
+      assert.equal(status, /fail/.test(line.source) ? 1 : 0, stdout);
+      assert.ok(!stdout.includes(key) && !stdout.includes(variable('BOOTSTRAP_TOKEN')));
+    };
+    const write = (text) => () => fs.writeFileSync(vars, text);
+    const nothing = () => {};
+    const restore = write(whole);
+
+    broken(write(whole.replace(key, key.slice(1))), /^fail +variables +MASTER_KEYS is malformed at key 1: .*\.$/m, restore);
+    broken(nothing, /^fail +variables +PUBLIC_URL is not an origin: /m, nothing, { PUBLIC_URL: 'nonsense' });
+    broken(
+      () => fs.chmodSync(vars, 0o644),
+      /^warn +variables +\.dev\.vars can be read by others .* chmod 600/m,
+      () => fs.chmodSync(vars, 0o600),
+    );
+    broken(
+      () => fs.renameSync(vars, `${vars}.away`),
+      /^fail +variables +MASTER_KEYS is missing: /m,
+      () => fs.renameSync(`${vars}.away`, vars),
+    );
+    broken(write(whole.replace('k1:', 'k2:')), /^fail +keys +MASTER_KEYS: lacks k1, .* add it behind/m, restore);
+    broken(
+      write(whole.replace(key, Buffer.alloc(32, 1).toString('base64'))),
+      /^fail +keys +2 of 2 wrapped keys do not open, the first of deployment: /m,
+      restore,
+    );
+    broken(
+      () => sql('UPDATE org_keys SET key_sealed = (SELECT key_sealed FROM deployment_keys)'),
+      /^fail +keys +1 of 2 wrapped keys do not open, the first of org_\w+: /m,
+      () => sql('DELETE FROM org_keys'),
+    );
+    broken(
+      () => sql("INSERT INTO d1_migrations (name) VALUES ('9999_later.sql')"),
+      /^fail +migrations +9999_later\.sql was applied by a newer checkout: update/m,
+      () => sql("DELETE FROM d1_migrations WHERE name = '9999_later.sql'"),
+    );
+    const toml = path.join(dir, 'wrangler.toml');
+    const config = fs.readFileSync(toml, 'utf8');
+    broken(
+      () => fs.writeFileSync(toml, config.replace('binding = "QUEUE"', 'binding = "Q"')),
+      /^fail +bindings +wrangler\.toml lacks QUEUE in queues\.producers: /m,
+      () => fs.writeFileSync(toml, config),
+    );
+    broken(
+      () => fs.writeFileSync(toml, '[['),
+      /^fail +bindings +wrangler\.toml cannot be read: /m,
+      () => fs.writeFileSync(toml, config),
+    );
+    broken(
+      () => fs.writeFileSync(path.join(folder, 'torn.sqlite'), 'no database'.repeat(100)),
+      /^fail +migrations +STATE_DIR holds a database that cannot be read: /m,
+      () => fs.rmSync(path.join(folder, 'torn.sqlite')),
+    );
+    const last = doctor(dir, unused);
+    assert.equal(last.status, 0, last.stdout);
+  });
+
+  it('looks over a deployment: account, secrets, bindings, migrations, keys, clock and health', async () => {
+    const { dir, account, base, doctor: look } = await deployment();
+    const remote = async (variables) => {
+      const { code, out, said } = await look(['--remote', '--url', base], variables);
+      assert.equal(said, out);
+      return { code, out };
+    };
+    const nothing = await remote();
+    assert.equal(nothing.code, 1);
+    assert.match(nothing.out, /^fail +account +The account Acme has no database secrets-vault: run npm run deploy/m);
+
+    // What a deployment leaves behind.
+    account.databases.set('secrets-vault', {
+      uuid: '5f6e7d8c-0000-4000-8000-000000000001',
+      name: 'secrets-vault',
+      hint: null,
+      db: new DatabaseSync(':memory:'),
+    });
+    const { db } = account.databases.get('secrets-vault');
+    db.exec(fs.readFileSync(path.join(project, 'migrations/0000_foundation.sql'), 'utf8'));
+    db.exec("CREATE TABLE d1_migrations (name TEXT); INSERT INTO d1_migrations VALUES ('0000_foundation.sql')");
+    const master = Buffer.alloc(32, 7);
+    db.prepare('INSERT INTO deployment_keys VALUES (?, ?, ?, 0)').run(
+      'deployment',
+      'k1',
+      seal(master, 'deployment key', ['deployment', 'k1'], new Uint8Array(32)),
+    );
+    db.prepare('INSERT INTO org_keys VALUES (?, ?, ?, 0)').run('org_1', 'k1', 'sealed');
+    const bindings = ['DB', 'GATE', 'THROTTLE', 'QUEUE', 'ALLOW_PRIVATE_TARGETS', 'PLATFORM_BASE_URLS'].map((name) => ({
+      name,
+      type: 'any',
+    }));
+    account.worker = {
+      secrets: new Map([
+        ['MASTER_KEYS', ''],
+        ['BOOTSTRAP_TOKEN', ''],
+      ]),
+      bindings: [...bindings, { name: 'PUBLIC_URL', type: 'plain_text', text: 'https://vault.example.com' }],
+      uploads: 1,
+      crons: [],
+    };
+    const keys = `k1:${master.toString('base64')}`;
+    const well = await remote({ MASTER_KEYS: keys });
+    assert.equal(well.code, 0, well.out);
+    const checks = ['account', 'variables', 'bindings', 'keys', 'migrations', 'clock', 'database', 'gate', 'queue'];
+    assert.deepEqual(verdicts(well.out), Object.fromEntries(checks.map((check) => [check, 'ok'])));
+    assert.ok(!well.out.includes(master.toString('base64')));
+
+    db.exec("UPDATE org_keys SET master_id = 'k0'; DELETE FROM d1_migrations");
+    account.worker.secrets.delete('BOOTSTRAP_TOKEN');
+    account.worker.bindings = account.worker.bindings.filter(({ name }) => name !== 'QUEUE');
+    account.clockOff = -60_000;
+    account.health = { status: 503, body: { status: 'failing', checks: { database: 'ok', gate: 'ok', queue: 'failing' } } };
+    fs.writeFileSync(path.join(dir, '.production.vars'), `MASTER_KEYS=${keys}\n`, { mode: 0o600 });
+    const ill = await remote();
+    assert.equal(ill.code, 1);
+    for (const line of [
+      /^fail +variables +BOOTSTRAP_TOKEN not set: run npm run deploy/m,
+      /^fail +bindings +what is deployed lacks QUEUE(, BOOTSTRAP_TOKEN)?: run npm run deploy/m,
+      /^fail +keys +MASTER_KEYS of the shell or \.production\.vars: lacks k0/m,
+      /^warn +migrations +0000_foundation\.sql not applied: npm run deploy does/m,
+      /^fail +clock +this machine and the service are (59|60) s apart/m,
+      /^fail +queue +failing: /m,
+      /^ok +gate /m,
+    ])
+      assert.match(ill.out, line);
+
+    account.signedIn = false;
+    account.health = { status: 200, body: { hello: 'world' } };
+    fs.rmSync(path.join(dir, '.production.vars'));
+    const away = await remote();
+    assert.match(away.out, /^fail +account +CLOUDFLARE_API_TOKEN is set and was not accepted: make a token/m);
+    assert.match(away.out, /^fail +service +what answers at http\S+ is no vault/m);
+  });
+
+  it('knows each binding that the code asks for', () => {
+    const needed = neededBindings(fs.readFileSync(path.join(project, 'src/env.ts'), 'utf8'));
+    assert.deepEqual(needed.map(({ name }) => name).slice(0, 5), ['DB', 'GATE', 'THROTTLE', 'QUEUE', 'MASTER_KEYS']);
+    const toml = readToml();
+    assert.deepEqual(lackingBindings(toml, needed), []);
+    assert.deepEqual(lackingBindings({ ...toml, secrets: {} }, needed), [
+      'MASTER_KEYS in vars, or secrets.required',
+      'BOOTSTRAP_TOKEN in vars, or secrets.required',
+    ]);
+    assert.deepEqual(lackingBindings({ ...toml, migrations: [] }, needed).length, 2);
+    assert.deepEqual(lackingBindings({ ...toml, triggers: {} }, needed), ['a schedule in triggers.crons']);
+    assert.equal(lackingBindings(toml, [{ name: 'AI', type: 'Ai' }]).length, 1);
+  });
+});
