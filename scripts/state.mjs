@@ -83,6 +83,18 @@ export function wrapsIn(dir) {
   return /** @type {any} */ (wraps);
 }
 
+/** The file of the local D1, or undefined where there is none yet. @param {string} dir */
+export function vaultFile(dir) {
+  return databases(path.join(dir, 'v3', 'd1')).find((file) => {
+    const db = new DatabaseSync(file, { readOnly: true, timeout: 2_000 });
+    try {
+      return db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'd1_migrations'").get() !== undefined;
+    } finally {
+      db.close();
+    }
+  });
+}
+
 const databases = (dir) =>
   fs.existsSync(dir)
     ? fs

@@ -4,6 +4,7 @@
 import { DurableObject } from 'cloudflare:workers';
 import { auditOperations } from './domains/audit/operations';
 import { credentialOperations } from './domains/credentials/operations';
+import { deploymentOperations } from './domains/deployment/operations';
 import { orgOperations } from './domains/orgs/operations';
 import { secretOperations } from './domains/secrets/operations';
 import type { Env } from './env';
@@ -14,10 +15,13 @@ import { load } from './gate/load';
 import type { Ask, Operation, Reply } from './gate/types';
 import { work } from './gate/work';
 
-const operations = { ...orgOperations, ...credentialOperations, ...secretOperations, ...auditOperations } as unknown as Record<
-  string,
-  Operation
->;
+const operations = {
+  ...orgOperations,
+  ...credentialOperations,
+  ...secretOperations,
+  ...auditOperations,
+  ...deploymentOperations,
+} as unknown as Record<string, Operation>;
 
 const DAY = 86_400_000;
 

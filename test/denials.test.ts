@@ -19,6 +19,7 @@ const bodies: Record<string, unknown> = {
   'POST /orgs': { name: 'x', owner: { email: 'a@example.com', name: 'A' } },
   'POST /orgs/{org_id}/recovery': { reason: 'all keys are lost' },
   'POST /orgs/{org_id}/adopt': { reason: 'the database was lost' },
+  'POST /deployment/keys/rewrap': {},
   'PATCH /orgs/{org_id}': { name: 'taken over' },
   'DELETE /orgs/{org_id}': { confirm: 'x' },
   'POST /orgs/{org_id}/environments': { name: 'QA', slug: 'qa' },

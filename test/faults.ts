@@ -28,6 +28,10 @@ export interface Faults {
   clock: number | null;
   /** Another number is another isolate: one that holds no keys yet. */
   isolate: number;
+  /** Deployment variables of the isolates that start from here on, where they are not the usual ones. */
+  variables: Partial<Env>;
+  /** What happens just before D1 hears of a call. */
+  before: ((kind: Kind) => Promise<void>) | null;
 }
 
 const none = () => ({
@@ -41,9 +45,10 @@ const none = () => ({
   orphans: [],
   queued: [],
   clock: null,
+  before: null,
 });
 
-export const faults: Faults = { ...none(), isolate: 0 };
+export const faults: Faults = { ...none(), isolate: 0, variables: {} };
 
 export function reset() {
   Object.assign(faults, none());
@@ -67,6 +72,7 @@ function throughFaults(abort: () => Promise<void>): Through {
       return new Error(LOST);
     };
     if (delay) await pause();
+    await faults.before?.(kind);
     if (fate?.endsWith('late')) faults.orphans.push(orphan);
     if (fate?.endsWith('before') || fate?.endsWith('late')) throw await lost();
     const result = await run();

@@ -21,7 +21,7 @@ export class Gate extends RealGate {
 
 let isolate: { number: number; env: Env } | null = null;
 const once = (env: Env) => {
-  if (isolate?.number !== faults.isolate) isolate = { number: faults.isolate, env: faulty(env, DB) };
+  if (isolate?.number !== faults.isolate) isolate = { number: faults.isolate, env: { ...faulty(env, DB), ...faults.variables } };
   return isolate.env;
 };
 

@@ -19,6 +19,7 @@ export const actions = {
   'org.list': bootstrap,
   'org.recover': bootstrap,
   'org.adopt': bootstrap,
+  'deployment.rewrap': bootstrap,
   'org.read': { scopes: ['org:read'] },
   'org.update': { scopes: ['org:write'] },
   'org.delete': { scopes: ['org:write'] },

@@ -1,7 +1,7 @@
 // Keys: master keys wrap the deployment's key and one key an org, and nothing else; every other key comes from those two by HKDF.
 // They live in the memory of the Worker alone. Invariant: a wrapped key opens only as what it is: its purpose, its owner and the
 // master key's id are authenticated.
-import { eq } from 'drizzle-orm';
+import { asc, eq, gt, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { deploymentKeys, orgKeys } from '../db/schema';
 import type { MasterKey } from '../env';
@@ -149,6 +149,82 @@ export function keyringOf(db: D1Database, masters: MasterKey[]): Keyring {
       return { keys: deriveOrg(root), wrapped: wrap(masters, 'org key', id, root) };
     },
   };
+}
+
+/** Keys that one call of `rewrap` looks at. */
+const REWRAPPED_AT_ONCE = 100;
+
+export interface Rewrapped {
+  /** Wrapped keys under the current master key, now; and all of them. */
+  done: number;
+  total: number;
+  /** The owner that this call came to, or null: it came to the last one. */
+  next: string | null;
+  /** How many this call re-wrapped. */
+  changed: number;
+}
+
+/**
+ * Puts the wrapped keys whose owners come after `after` under the current master key, at most 100 a call. What was wrapped stays the
+ * same, so nobody needs to hear of it. Each is replaced only where it still is what was opened: calls may race and be cut off. Those
+ * that are under it already are opened too, so that a whole walk proves each. Where one does not open, it stays, the others are
+ * re-wrapped, and the call is refused as MISCONFIGURED.
+ */
+export async function rewrap(db: D1Database, masters: MasterKey[], after: string): Promise<Rewrapped> {
+  const orm = drizzle(db);
+  const current = (masters[0] as MasterKey).id;
+  const columns = { master_id: deploymentKeys.master_id, key_sealed: deploymentKeys.key_sealed };
+  // 'deployment' comes before every 'org_…'.
+  const rows = await orm
+    .select({ owner: sql<string>`${deploymentKeys.id}`.as('owner'), ...columns })
+    .from(deploymentKeys)
+    .where(gt(deploymentKeys.id, after))
+    .unionAll(
+      orm
+        .select({ owner: sql<string>`${orgKeys.org_id}`.as('owner'), master_id: orgKeys.master_id, key_sealed: orgKeys.key_sealed })
+        .from(orgKeys)
+        .where(gt(orgKeys.org_id, after)),
+    )
+    .orderBy(asc(sql`owner`))
+    .limit(REWRAPPED_AT_ONCE + 1)
+    .all()
+    .catch(unavailable);
+  const here = rows.slice(0, REWRAPPED_AT_ONCE);
+
+  let closed: ApiError | null = null;
+  const swaps: { owner: string; from: string; to: string }[] = [];
+  for (const { owner, ...wrapped } of here) {
+    const purpose = owner === 'deployment' ? 'deployment key' : 'org key';
+    try {
+      const key = unwrap(masters, purpose, owner, wrapped);
+      if (wrapped.master_id !== current) swaps.push({ owner, from: wrapped.key_sealed, to: wrap(masters, purpose, owner, key).key_sealed });
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      closed = error;
+    }
+  }
+
+  const swap = (table: string, owner: string) =>
+    db
+      .prepare(
+        `update ${table} set master_id = ?1, key_sealed = swap.value ->> 'to' from json_each(?2) as swap
+         where ${table}.${owner} = swap.value ->> 'owner' and ${table}.key_sealed = swap.value ->> 'from'`,
+      )
+      .bind(current, JSON.stringify(swaps));
+  const count = db
+    .prepare(
+      `select count(*) as total, coalesce(sum(master_id = ?1), 0) as done
+       from (select master_id from deployment_keys union all select master_id from org_keys)`,
+    )
+    .bind(current);
+  const results = await db
+    .batch<{ total: number; done: number }>([...(swaps.length ? [swap('deployment_keys', 'id'), swap('org_keys', 'org_id')] : []), count])
+    .catch(unavailable);
+  if (closed) throw closed;
+  const [counts] = results.at(-1)?.results ?? [];
+  const changed = results.slice(0, -1).reduce((sum, { meta }) => sum + meta.changes, 0);
+  if (!counts) throw new Error('counting gave no row');
+  return { ...counts, next: rows.length > here.length ? (here.at(-1)?.owner ?? null) : null, changed };
 }
 
 function unavailable(): never {

@@ -60,6 +60,7 @@ const tagDescriptions: Record<string, string> = {
   'API keys': 'Long-lived credentials for services. A key holds scopes and may be limited to environments, names and addresses.',
   'Session tokens': 'Short-lived credentials that an API key mints of itself. They hold a subset of what the key does and die with it.',
   Secrets: 'Encrypted values with versions, lifetimes and rotation. Values are given out only where a request reads one.',
+  Deployment: 'What concerns the deployment as a whole, for those who operate it.',
   'Audit log': 'Who did what, when and from where: a hash chain of entries that never change.',
 };
 

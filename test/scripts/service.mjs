@@ -1,6 +1,6 @@
 // The real service for tests of scripts: `npm start` on a copy of the project, with a state of its own.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import net from 'node:net';
@@ -12,7 +12,7 @@ export const project = path.resolve(import.meta.dirname, '..', '..');
 const LEFT_OUT = ['node_modules', '.git', '.wrangler', '.dev.vars', '.production.vars'];
 const NOT_INHERITED = [
   ...['PORT', 'STATE_DIR', 'BOOTSTRAP_TOKEN', 'MASTER_KEYS', 'ALLOW_PRIVATE_TARGETS', 'PLATFORM_BASE_URLS', 'PUBLIC_URL'],
-  ...['NODE_TEST_CONTEXT', 'NODE_OPTIONS'],
+  ...['NODE_TEST_CONTEXT', 'NODE_OPTIONS', 'INIT_CWD'],
 ];
 /** The environment of a shell in which nothing of the service is set. */
 export const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !NOT_INHERITED.includes(name)));
@@ -79,3 +79,15 @@ export async function startService(dir, variables = {}) {
   };
   return { port, base, stop, call, variable, said: () => said };
 }
+
+/**
+ * Runs a script to its end, while the test's own calls go on.
+ * @param {string} dir @param {string[]} args @param {Record<string, string>} [variables]
+ * @returns {Promise<{ status: number, stdout: string, said: string }>}
+ */
+export const runScript = (dir, args, variables = {}) =>
+  new Promise((done) =>
+    execFile(process.execPath, args, { cwd: dir, env: { ...env, ...variables } }, (error, stdout, stderr) =>
+      done({ status: error ? Number(error.code ?? 1) : 0, stdout, said: stdout + stderr }),
+    ),
+  );

@@ -1,0 +1,198 @@
+// `npm run keys:rotate -- add | rewrap | remove`: a new master key, in three steps; without a step, where it stands. Invariants: each
+// step may be cut off anywhere and run again; a key is in the operator's file before anything can be wrapped under it; and the old one
+// is taken out only where the database says that nothing is under it.
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { newMasterKey, parseMasterKeys, readKeyFile, spellMasterKeys, writeKeyFile } from './master-keys.mjs';
+import { vaultFile } from './state.mjs';
+import { bootstrapCaller, devVarsFile, Fault, localUrl, progress, remoteRows, run, stateDir, wrangler } from './vault.mjs';
+
+const USAGE = 'Use: npm run keys:rotate -- [add | rewrap | remove] [--remote --keys FILE --url URL] [--settle SECONDS] [--json]';
+const COUNT =
+  'select master_id as id, count(*) as n from (select master_id from deployment_keys union all select master_id from org_keys) group by master_id order by master_id';
+
+async function main() {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      remote: { type: 'boolean', default: false },
+      keys: { type: 'string' },
+      url: { type: 'string' },
+      settle: { type: 'string', default: '60' },
+      json: { type: 'boolean', default: false },
+    },
+  });
+  const step = { add, rewrap, remove, status }[positionals[0] ?? 'status'];
+  const settle = Number(values.settle);
+  if (!step || positionals.length > 1 || !(settle >= 0)) throw new Fault(USAGE);
+  if (values.remote && !values.keys)
+    throw new Fault(
+      '--keys is missing: name the file that keeps MASTER_KEYS of the deployment; where it does not exist yet, it is made from the variable MASTER_KEYS',
+    );
+  if (values.remote && step === rewrap && !values.url) throw new Fault('--url is missing: give the address of the deployment');
+  const file = values.keys ? path.resolve(process.env.INIT_CWD ?? '', values.keys) : devVarsFile;
+  if (!values.keys && process.env.MASTER_KEYS !== undefined)
+    throw new Fault('MASTER_KEYS is set in the shell and wins over .dev.vars: unset it, or name the file that it comes from with --keys');
+  const kept = readKeyFile(file) ?? { keys: parseMasterKeys(process.env.MASTER_KEYS ?? ''), retired: [] };
+  if (!kept.keys)
+    throw new Fault(
+      `${values.keys ? 'The file of --keys' : '.dev.vars'} holds no sound MASTER_KEYS: put the present list there as MASTER_KEYS=id:base64,…`,
+    );
+  const task = { ...values, url: values.url ?? localUrl(), settle, file, keys: kept.keys, retired: kept.retired };
+  const told = await step(task);
+  process.stdout.write(values.json ? `${JSON.stringify({ step: positionals[0] ?? 'status', ...told })}\n` : `${told.message}\n`);
+}
+
+/**
+ * @typedef {{ remote: boolean, url: string, settle: number, file: string, json: boolean,
+ *   keys: import('./master-keys.mjs').MasterKey[], retired: import('./master-keys.mjs').MasterKey[] }} Task
+ */
+
+/** How many keys are wrapped under each master key, as the database says. @param {Task} task @returns {Promise<Map<string, number>>} */
+async function counts({ remote }) {
+  if (remote) return new Map((await remoteRows(COUNT)).map(({ id, n }) => [id, n]));
+  const found = vaultFile(stateDir());
+  if (!found) return new Map();
+  const db = new DatabaseSync(found, { readOnly: true, timeout: 5_000 });
+  try {
+    return new Map(
+      db
+        .prepare(COUNT)
+        .all()
+        .map(({ id, n }) => [String(id), Number(n)]),
+    );
+  } finally {
+    db.close();
+  }
+}
+
+const total = (/** @type {Map<string, number>} */ under) => [...under.values()].reduce((sum, n) => sum + n, 0);
+const others = (/** @type {Map<string, number>} */ under, /** @type {string} */ id) => total(under) - (under.get(id) ?? 0);
+const ids = (/** @type {{ id: string }[]} */ keys) => keys.map(({ id }) => id);
+
+/** Gives the deployment a list. It is on its way to every isolate for some seconds. @param {Task} task @param {Task['keys']} keys */
+async function give(task, keys) {
+  await wrangler(['secret', 'put', 'MASTER_KEYS'], spellMasterKeys(keys));
+  const bar = progress('waiting until every isolate has it');
+  for (let waited = 0; waited < task.settle; waited++) {
+    bar.at(waited, task.settle);
+    await sleep(1000);
+  }
+  bar.at(task.settle, task.settle);
+  bar.end();
+}
+
+/** @param {Task} task */
+async function add(task) {
+  const under = await counts(task);
+  let { keys } = task;
+  const [first] = keys;
+  const added = keys.length > 1 && !under.get(first.id);
+  if (!added && others(under, first.id))
+    throw new Fault(
+      `A rotation is under way: ${others(under, first.id)} of ${total(under)} keys are not under ${first.id} yet; run rewrap, or put back the key that they are under`,
+    );
+  if (!added) {
+    keys = [newMasterKey([...keys, ...task.retired]), ...keys];
+    writeKeyFile(task.file, keys, task.retired);
+  }
+  if (task.remote) {
+    // First behind the others: until every isolate can open what is wrapped under it, none may wrap under it.
+    await give(task, [...keys.slice(1), ...keys.slice(0, 1)]);
+    await give(task, keys);
+  }
+  const then = task.remote ? '' : 'restart the service, then ';
+  return {
+    added: keys[0].id,
+    master_keys: ids(keys),
+    message: `The new master key ${keys[0].id} ${added ? 'has been added before, and is' : 'is'} first in ${task.file}. Keep a copy of that file offline now; ${then}run rewrap.`,
+  };
+}
+
+/** @param {Task} task */
+async function rewrap(task) {
+  const call = bootstrapCaller(task.url);
+  const [{ id }] = task.keys;
+  const bar = progress('re-wrapping');
+  let calls = 0;
+  try {
+    for (let walk = 0; ; walk++) {
+      /** @type {string | null} */
+      let cursor = null;
+      let at = { done: 0, total: 0 };
+      do {
+        const { status, json } = await call('POST', '/deployment/keys/rewrap', cursor === null ? {} : { cursor });
+        if (status !== 200) throw new Fault(`The service refused (${status} ${json?.error?.code ?? ''}): ${json?.error?.message ?? ''}`);
+        calls++;
+        at = json;
+        bar.at(at.done, at.total);
+        cursor = json.next;
+        // Whoever answers may still have the list from before, and take another key for the current one: the database knows.
+        if (calls === 1 && at.total && !(await counts(task)).get(id))
+          throw new Fault(
+            `The service does not have ${id} as its first master key yet: ${task.remote ? 'run add again' : 'restart it'}, then run rewrap again`,
+          );
+      } while (cursor !== null);
+      const left = others(await counts(task), id);
+      if (at.done === at.total && left === 0)
+        return {
+          done: at.done,
+          total: at.total,
+          calls,
+          message: `All ${at.total} keys are under ${id}. Run remove to take the old master keys out.`,
+        };
+      if (walk >= 20)
+        throw new Fault(
+          `${left} keys are still under another master key: isolates with the list from before found organisations; run rewrap again in a minute`,
+        );
+    }
+  } finally {
+    bar.end();
+  }
+}
+
+/** @param {Task} task */
+async function remove(task) {
+  const [first, ...old] = task.keys;
+  const under = await counts(task);
+  const left = others(under, first.id);
+  if (left)
+    throw new Fault(
+      `${left} keys are still under another master key than ${first.id}: run rewrap, then remove again; nothing was taken out`,
+    );
+  if (old.length === 0)
+    return { removed: [], master_keys: [first.id], message: `Only ${first.id} is in use: there is nothing to take out.` };
+  if (task.remote) {
+    await give(task, [first]);
+    // An isolate that still had the old list may have founded an organisation meanwhile.
+    const late = others(await counts(task), first.id);
+    if (late) {
+      await give(task, task.keys);
+      throw new Fault(`${late} keys came under an old master key meanwhile: the old keys were put back; run rewrap, then remove again`);
+    }
+  }
+  writeKeyFile(task.file, [first], [...task.retired, ...old]);
+  return {
+    removed: ids(old),
+    master_keys: [first.id],
+    message: `Taken out of MASTER_KEYS: ${ids(old).join(', ')}.${task.remote ? '' : ' Restart the service.'} Backups made before need them: they stay in ${task.file} as RETIRED_MASTER_KEYS, which no service reads. Delete that line once you keep no such backup.`,
+  };
+}
+
+/** @param {Task} task */
+async function status(task) {
+  const under = await counts(task);
+  const [first, ...old] = task.keys;
+  const left = others(under, first.id);
+  const next = left ? 'rewrap' : old.length ? (under.get(first.id) ? 'remove' : 'rewrap') : 'add';
+  return {
+    master_keys: ids(task.keys),
+    wrapped: Object.fromEntries(under),
+    next,
+    message: `MASTER_KEYS holds ${ids(task.keys).join(', ')}; ${total(under) - left} of ${total(under)} keys are under ${first.id}. Next: ${next === 'add' ? 'nothing; add begins a rotation' : next}.`,
+  };
+}
+
+await run(main);

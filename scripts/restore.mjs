@@ -1,0 +1,213 @@
+// `npm run restore -- FILE`: puts a backup into an empty vault or, with --replace, in place of what a vault holds; `--adopt` then has each
+// organisation's gate accept it. Invariants: nothing is touched before the whole backup has been proved sound (its checksum, its rows, its
+// migrations, its keys); and it is put back in one transaction.
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { parseArgs } from 'node:util';
+import { clearing, countsOf, dump, isLegal, statementsOf } from './dump.mjs';
+import { opens, parseMasterKeys, readKeyFile } from './master-keys.mjs';
+import { claimState, knownMigrations, vaultFile } from './state.mjs';
+import { bootstrapCaller, devVarsFile, Fault, localUrl, progress, remoteRows, run, stateDir, wrangler } from './vault.mjs';
+import { root } from './wrangler.mjs';
+
+const folder = path.join(root, 'migrations');
+const OCCUPIED = 'The vault is not empty: give --replace to put the backup in place of all that it holds; what came later is lost';
+const USAGE = 'Use: npm run restore -- FILE [--replace] [--remote] [--keys FILE], or npm run restore -- --adopt --reason TEXT [--url URL]';
+
+await run(async () => {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      remote: { type: 'boolean', default: false },
+      replace: { type: 'boolean', default: false },
+      adopt: { type: 'boolean', default: false },
+      keys: { type: 'string' },
+      url: { type: 'string' },
+      reason: { type: 'string' },
+      json: { type: 'boolean', default: false },
+    },
+  });
+  const told = values.adopt
+    ? await adopt(values.url ?? localUrl(), values.reason ?? '')
+    : await restore(positionals, { remote: values.remote, replace: values.replace, keys: values.keys });
+  process.stdout.write(values.json ? `${JSON.stringify(told)}\n` : `${told.message}\n`);
+});
+
+/** @param {string[]} positionals @param {{ remote: boolean, replace: boolean, keys: string | undefined }} how */
+async function restore(positionals, how) {
+  if (positionals.length !== 1) throw new Fault(USAGE);
+  const file = path.resolve(process.env.INIT_CWD ?? '', positionals[0]);
+  const header = await sound(file);
+  const known = knownMigrations(folder).sort();
+  if (header.migrations.some((name) => !known.includes(name)))
+    throw new Fault('The backup was made by a newer checkout, with migrations that this one does not know: update this checkout');
+  const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'vault-restore-'));
+  try {
+    const db = await rebuilt(file, header, known, path.join(scratch, 'vault.sqlite'));
+    const rows = Object.values(countsOf(db)).reduce((sum, n) => sum + n, 0);
+    const warning = checkKeys(db, header, how);
+    if (how.remote) await putRemote(db, path.join(scratch, 'restore.sql'), how.replace);
+    else await putLocal(db, how.replace);
+    db.close();
+    const then = how.remote
+      ? 'Deploy again, so that no isolate holds keys from before. Then: npm run restore -- --adopt --reason TEXT --url URL'
+      : 'Start the service. Then: npm run restore -- --adopt --reason TEXT';
+    return { rows, made_at: header.made_at, message: `${warning}${rows} rows of ${header.made_at} are back. ${then}` };
+  } finally {
+    fs.rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Reads the file to its end and compares its checksum.
+ * @param {string} file
+ * @returns {Promise<{ format: number, made_at: string, migrations: string[], rows: Record<string, number>, master_keys: string[] }>}
+ */
+async function sound(file) {
+  const SUM = '-- sha256 '.length + 64 + 1;
+  let size = 0;
+  try {
+    size = fs.statSync(file).size;
+  } catch {
+    throw new Fault(`${file} cannot be read: name a backup`);
+  }
+  const hash = createHash('sha256');
+  let head = '';
+  if (size > SUM) {
+    for await (const part of fs.createReadStream(file, { end: size - SUM - 1 })) {
+      if (head.length < 65_536) head += part.toString('utf8');
+      hash.update(part);
+    }
+  }
+  const fd = fs.openSync(file);
+  const last = Buffer.alloc(SUM);
+  fs.readSync(fd, last, 0, SUM, Math.max(0, size - SUM));
+  fs.closeSync(fd);
+  if (last.toString('latin1') !== `-- sha256 ${hash.digest('hex')}\n`)
+    throw new Fault('The backup is damaged or not whole: its checksum is not that of its content; nothing was touched');
+  const header = JSON.parse(head.split('\n')[1]?.slice(3) ?? 'null');
+  if (header?.format !== 1) throw new Fault('The backup is of another format: update this checkout');
+  return header;
+}
+
+/** The backup as a database of its own, brought to this checkout's migrations. @param {string} file @param {Awaited<ReturnType<typeof sound>>} header @param {string[]} known @param {string} at */
+async function rebuilt(file, header, known, at) {
+  const db = new DatabaseSync(at);
+  db.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF');
+  const migrate = (/** @type {string[]} */ names) => {
+    for (const name of names) db.exec(fs.readFileSync(path.join(folder, name), 'utf8'));
+  };
+  migrate(header.migrations);
+  db.exec('BEGIN');
+  for await (const statement of statementsOf(file)) {
+    if (!/^(INSERT INTO|UPDATE) "/.test(statement)) throw new Fault('The backup holds what no backup holds: nothing was touched');
+    db.prepare(statement).run();
+  }
+  db.exec('COMMIT');
+  const rows = countsOf(db);
+  if (Object.entries(header.rows).some(([table, n]) => rows[table] !== n))
+    throw new Fault('The backup does not hold the rows that it names: nothing was touched');
+  migrate(known.filter((name) => !header.migrations.includes(name)));
+  return db;
+}
+
+/** Refuses keys that do not open what comes back. @param {DatabaseSync} db @param {{ master_keys: string[] }} header @param {{ remote: boolean, keys: string | undefined }} how */
+function checkKeys(db, header, { remote, keys: named }) {
+  const list = header.master_keys.join(', ');
+  const file = named ? path.resolve(process.env.INIT_CWD ?? '', named) : remote ? undefined : devVarsFile;
+  const keys = process.env.MASTER_KEYS !== undefined && !named ? parseMasterKeys(process.env.MASTER_KEYS) : file && readKeyFile(file)?.keys;
+  if (!keys) {
+    if (remote) return `Not checked: the deployment's MASTER_KEYS must hold ${list}, as they were then (--keys FILE checks it).\n`;
+    throw new Fault(
+      `MASTER_KEYS is missing: set it, or put back .dev.vars, with the keys that the backup was made with (${list}); nothing was touched`,
+    );
+  }
+  const wraps = db
+    .prepare('SELECT id AS owner, master_id, key_sealed FROM deployment_keys UNION ALL SELECT org_id, master_id, key_sealed FROM org_keys')
+    .all();
+  const closed = new Set(wraps.filter((wrapped) => !opens(keys, /** @type {any} */ (wrapped))).map(({ master_id }) => master_id));
+  if (closed.size)
+    throw new Fault(
+      `MASTER_KEYS does not open this backup: it lacks ${[...closed].join(', ')}, or holds another key of that name; add it behind the current one (it may be in RETIRED_MASTER_KEYS); nothing was touched`,
+    );
+  return '';
+}
+
+/** @param {DatabaseSync} db @param {boolean} replace */
+async function putLocal(db, replace) {
+  const dir = stateDir();
+  const taken = claimState(dir);
+  if (taken) throw new Fault(`${taken}; nothing was touched`);
+  await wrangler(['d1', 'migrations', 'apply', 'DB', '--local', '--persist-to', dir]);
+  const file = vaultFile(dir);
+  if (!file) throw new Fault(`No database could be made in ${dir}`);
+  const vault = new DatabaseSync(file, { timeout: 10_000 });
+  const bar = progress('restoring, bytes:');
+  try {
+    vault.exec('BEGIN IMMEDIATE');
+    const { orgs, org_keys } = countsOf(vault);
+    if ((orgs || org_keys) && !replace) throw new Fault(OCCUPIED);
+    for (const statement of clearing(vault)) vault.exec(statement);
+    let bytes = 0;
+    for (const statement of dump(db)) {
+      vault.exec(statement);
+      bytes += statement.length;
+      bar.at(bytes);
+    }
+    vault.exec('COMMIT');
+  } catch (error) {
+    if (vault.isTransaction) vault.exec('ROLLBACK');
+    throw error instanceof Fault ? error : new Fault(`The vault is as it was: the backup could not be put back (${error.message})`);
+  } finally {
+    bar.end();
+    vault.close();
+  }
+}
+
+/** One import: D1 goes back to where it was if it fails. @param {DatabaseSync} db @param {string} file @param {boolean} replace */
+async function putRemote(db, file, replace) {
+  await wrangler(['d1', 'migrations', 'apply', 'DB', '--remote']);
+  const [{ n }] = await remoteRows('select (select count(*) from orgs) + (select count(*) from org_keys) as n');
+  if (n && !replace) throw new Fault(OCCUPIED);
+  const fd = fs.openSync(file, 'wx', 0o600);
+  for (const statement of clearing(db)) fs.writeSync(fd, `${statement}\n`);
+  for (const statement of dump(db)) {
+    if (!isLegal(statement)) throw new Fault('A row of the backup is too long for D1: nothing was touched');
+    fs.writeSync(fd, `${statement}\n`);
+  }
+  fs.closeSync(fd);
+  await wrangler(['d1', 'execute', 'DB', '--remote', '--yes', '--file', file]);
+}
+
+/** Has the gate of each organisation accept what is in the database now. @param {string} url @param {string} reason */
+async function adopt(url, reason) {
+  if (!reason.trim()) throw new Fault('--reason is missing: say why; it is kept in the audit log of each organisation');
+  const call = bootstrapCaller(url);
+  /** @type {{ id: string }[]} */
+  const orgs = [];
+  for (let cursor = ''; ; ) {
+    const { status, json } = await call('GET', `/orgs?limit=100${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
+    if (status !== 200) throw new Fault(`The service refused (${status} ${json?.error?.code ?? ''}): ${json?.error?.message ?? ''}`);
+    orgs.push(...json.data);
+    if (!json.has_more) break;
+    cursor = json.next_cursor;
+  }
+  const bar = progress('adopting');
+  /** @type {Record<string, unknown>} */
+  const adopted = {};
+  const failed = [];
+  for (const [at, { id }] of orgs.entries()) {
+    bar.at(at, orgs.length);
+    const { status, json } = await call('POST', `/orgs/${id}/adopt`, { reason });
+    if (status === 200) adopted[id] = json;
+    else failed.push(`${id}: ${status} ${json?.error?.code ?? ''} ${json?.error?.message ?? ''}`);
+  }
+  bar.at(orgs.length, orgs.length);
+  bar.end();
+  if (failed.length)
+    throw new Fault(`${failed.length} of ${orgs.length} organisations were not adopted; run this again:\n${failed.join('\n')}`);
+  return { adopted, message: `${orgs.length} organisations have adopted the database. Look at the counts with --json.` };
+}

@@ -1,0 +1,108 @@
+// The vault that an operator's script works on: the local one, or with `--remote` the one of the deployment; and its service. Invariant:
+// no secret is ever on a command line, and the bootstrap token goes to no address in plaintext but this machine's.
+import { spawn } from 'node:child_process';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readDevVars } from './dev-vars.mjs';
+import { root, wranglerArgs, wranglerEnv } from './wrangler.mjs';
+
+export const devVarsFile = path.join(root, '.dev.vars');
+
+/** The shell's variable, else that of .dev.vars. @param {string} name */
+export const variable = (name) => process.env[name] ?? readDevVars(devVarsFile)?.vars[name];
+
+/** Where `npm start` keeps the local vault. */
+export const stateDir = () => path.resolve(root, variable('STATE_DIR') || path.join('.wrangler', 'state'));
+
+export const localUrl = () => `http://127.0.0.1:${variable('PORT') || 8787}`;
+
+/** A fault that is told in one line. */
+export class Fault extends Error {}
+
+/** Runs a script to its end; a fault is one line and exit code 1. @param {() => Promise<void>} main */
+export async function run(main) {
+  try {
+    await main();
+  } catch (error) {
+    const told = error instanceof Fault || error.code?.startsWith?.('ERR_PARSE_ARGS');
+    process.stderr.write(`${told ? error.message : error.stack}\n`);
+    process.exitCode = 1;
+  }
+}
+
+/**
+ * Runs wrangler and answers what it printed.
+ * @param {string[]} args
+ * @param {string} [input] what it reads
+ * @returns {Promise<string>}
+ */
+export async function wrangler(args, input = '') {
+  const child = spawn(process.execPath, wranglerArgs(args), { cwd: root, env: { ...process.env, ...wranglerEnv } });
+  let out = '';
+  let said = '';
+  child.stdout.on('data', (data) => (out += data));
+  child.stderr.on('data', (data) => (said += data));
+  child.stdin.on('error', () => {}).end(input);
+  const code = await new Promise((done) => child.once('close', done));
+  if (code !== 0)
+    throw new Fault(`wrangler ${args.slice(0, 3).join(' ')} failed; it said:\n${`${out}${said}`.trim().split('\n').slice(-15).join('\n')}`);
+  return out;
+}
+
+/** The rows that a query gives in the deployment's database. @param {string} sql @returns {Promise<Record<string, any>[]>} */
+export async function remoteRows(sql) {
+  const out = await wrangler(['d1', 'execute', 'DB', '--remote', '--json', '--yes', '--command', sql]);
+  return JSON.parse(out.slice(out.indexOf('[')))[0].results;
+}
+
+/**
+ * Calls on a running service with the bootstrap token. What may pass (no answer, 429, 503 but for a fault of its settings) is tried
+ * again for a minute.
+ * @param {string} url
+ */
+export function bootstrapCaller(url) {
+  const base = URL.parse(url);
+  const local = base && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(base.hostname);
+  if (!base || !(base.protocol === 'https:' || (base.protocol === 'http:' && local)))
+    throw new Fault('--url is not a URL that the bootstrap token may be sent to: give an https one, or one of this machine');
+  const token = variable('BOOTSTRAP_TOKEN');
+  if (!token) throw new Fault('BOOTSTRAP_TOKEN is missing: set it in the environment');
+  return async (/** @type {string} */ method, /** @type {string} */ at, /** @type {unknown} */ body = undefined) => {
+    for (const end = Date.now() + 60_000; ; await sleep(1000)) {
+      /** @type {string} */
+      let why;
+      try {
+        const answer = await fetch(new URL(`/api/v1${at}`, base), {
+          method,
+          redirect: 'error',
+          signal: AbortSignal.timeout(30_000),
+          headers: { Authorization: `Bearer ${token}`, ...(body !== undefined && { 'Content-Type': 'application/json' }) },
+          ...(body !== undefined && { body: JSON.stringify(body) }),
+        });
+        const text = await answer.text();
+        const json = /json/.test(answer.headers.get('content-type') ?? '') ? JSON.parse(text) : null;
+        const passing = (answer.status === 503 && json?.error?.code !== 'MISCONFIGURED') || answer.status === 429;
+        if (!passing) return { status: answer.status, json };
+        why = `it said ${answer.status} ${json?.error?.code ?? ''}`;
+      } catch (error) {
+        why = error.cause?.code ?? error.message;
+      }
+      if (Date.now() > end) throw new Fault(`The service at ${base.origin} does not answer (${why}): see to it, then run this again`);
+    }
+  };
+}
+
+/** One line on a terminal that says how far it is; nothing elsewhere. @param {string} what */
+export function progress(what) {
+  const shown = process.stderr.isTTY;
+  return {
+    /** @param {number} done @param {number} [total] unknown where absent */
+    at(done, total) {
+      if (!shown) return;
+      const share = total ? Math.floor((done / total) * 30) : 30;
+      const bar = total === undefined ? `${done}` : `[${'#'.repeat(share).padEnd(30)}] ${done} of ${total}`;
+      process.stderr.write(`\r${what} ${bar} `);
+    },
+    end: () => shown && process.stderr.write('\n'),
+  };
+}

@@ -1,0 +1,153 @@
+// A backup of a vault in use is one moment of it, comes back whole, and is refused where it is not whole, too new or sealed by other keys.
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { vaultFile } from '../../scripts/state.mjs';
+import { copyOfProject, runScript, startService } from './service.mjs';
+
+/** What a line-wise or quote-blind reader of SQL would trip over. */
+const AWKWARD = "it's;\r\n-- no comment;\n''\u2028\0𝄞;\n";
+
+/** @param {string} dir @param {string} script @param {string[]} args @param {Record<string, string>} [variables] */
+const run = (dir, script, args, variables = {}) => runScript(dir, [`scripts/${script}.mjs`, ...args], variables);
+
+/** The same backup with something changed, and a checksum that fits. */
+function altered(text, change) {
+  const body = change(text.slice(0, text.lastIndexOf('-- sha256 ')));
+  return `${body}-- sha256 ${createHash('sha256').update(body).digest('hex')}\n`;
+}
+
+it('a vault in use is backed up, and comes back', { timeout: 200_000 }, async () => {
+  const dir = copyOfProject();
+  let service = await startService(dir);
+  const bootstrap = service.variable('BOOTSTRAP_TOKEN');
+  const { json: founded } = await service.call('POST', '/orgs', bootstrap, {
+    name: "O'Hara;",
+    owner: { email: 'a@example.com', name: 'A' },
+  });
+  const key = founded.api_key.token;
+  const at = `/orgs/${founded.org.id}`;
+  const store = async (name, value) => {
+    const { status } = await service.call('POST', `${at}/secrets`, key, { name, type: 'generic', value, description: "it's; -- 𝄞" });
+    assert.equal(status, 201);
+  };
+  const read = async (name) => (await service.call('GET', `${at}/secrets/by-name/${name}`, key)).json;
+  const large = 'ü'.repeat(32_768);
+  await store('LARGE', large);
+  // A segment of the audit log that is longer than D1 takes in one statement.
+  const segment = Buffer.from(Array.from({ length: 750_000 }, (_, i) => (i * 2_654_435_761) >>> 24)).toString('base64');
+  const state = path.join(dir, '.wrangler', 'state');
+  const database = new DatabaseSync(/** @type {string} */ (vaultFile(state)), { timeout: 5000 });
+  database
+    .prepare("INSERT INTO audit_segments VALUES (?, 9000001, 9000002, 1, 1, ?, 'l', '[]', '[]', '[]', ?)")
+    .run(founded.org.id, AWKWARD, segment);
+  database.close();
+
+  let going = true;
+  let written = 0;
+  const busy = (async () => {
+    for (; going; written++) {
+      await store(`S${written}`, `value ${written}`);
+      await sleep(10); // well within the budget of the key
+    }
+  })();
+  await sleep(300);
+  const before = written;
+  const backedUp = await run(dir, 'backup', ['--output', 'b.sql']);
+  assert.equal(backedUp.status, 0, backedUp.said);
+  const during = written;
+  going = false;
+  await busy;
+  assert.ok(during > before, 'writes went on');
+  const file = path.join(dir, 'b.sql');
+  const text = fs.readFileSync(file, 'utf8');
+  const header = JSON.parse(text.split('\n')[1].slice(3));
+  assert.equal(fs.statSync(file).mode & 0o777, 0o600);
+  assert.equal(header.rows.secrets, header.rows.secret_versions, 'one moment: each secret with its version');
+  assert.ok(header.rows.secrets >= 1 && !text.includes(large.slice(0, 40)));
+  for (const statement of text.split(/;\n/)) assert.ok(Buffer.byteLength(statement) < 100_000);
+  assert.match((await run(dir, 'backup', ['--output', 'b.sql'])).said, /exists: name another/);
+  assert.match((await run(dir, 'restore', ['b.sql', '--replace'])).said, /in use by another npm start.*nothing was touched/);
+  await service.stop();
+
+  // Refused, with nothing touched.
+  const elsewhere = path.join(dir, 'elsewhere');
+  const refused = async (content, why, variables = {}) => {
+    fs.writeFileSync(path.join(dir, 'other.sql'), content);
+    const { status, said } = await run(dir, 'restore', ['other.sql'], { STATE_DIR: elsewhere, ...variables });
+    assert.equal(status, 1, said);
+    assert.match(said, why);
+    assert.ok(!fs.existsSync(elsewhere));
+  };
+  const flipped = Buffer.from(text);
+  flipped[flipped.length >> 1] ^= 1;
+  await refused(flipped, /checksum/);
+  await refused(text.slice(0, -200), /checksum/);
+  await refused(text.slice(0, text.lastIndexOf('-- sha256')), /checksum/);
+  await refused('', /checksum/);
+  await refused(
+    altered(text, (body) => body.replace('"0000_foundation.sql"', '"0000_foundation.sql","9999_later.sql"')),
+    /newer checkout/,
+  );
+  await refused(
+    altered(text, (body) => `${body}ATTACH 'x' AS y;\n`),
+    /holds what no backup holds/,
+  );
+  await refused(
+    altered(text, (body) => `${body}DELETE FROM "orgs";\n`),
+    /holds what no backup holds/,
+  );
+  await refused(text, /does not open this backup: it lacks k1, or holds another key of that name/, {
+    MASTER_KEYS: `k1:${Buffer.alloc(32).toString('base64')}`,
+  });
+
+  // Into an empty place, under the same keys.
+  const restored = await run(dir, 'restore', ['b.sql'], { STATE_DIR: elsewhere });
+  assert.equal(restored.status, 0, restored.said);
+  const rows = (from) => {
+    const db = new DatabaseSync(/** @type {string} */ (vaultFile(from)), { readOnly: true });
+    const all = ['orgs', 'secrets', 'secret_versions', 'audit_segments'].map((table) =>
+      db.prepare(`SELECT * FROM ${table} ORDER BY 1, 2, 3`).all(),
+    );
+    db.close();
+    return all;
+  };
+  assert.deepEqual([rows(elsewhere)[3][0].entries, rows(elsewhere)[3][0].prev_hash], [segment, AWKWARD]);
+  assert.match((await run(dir, 'restore', ['b.sql'], { STATE_DIR: elsewhere })).said, /not empty: give --replace/);
+  service = await startService(dir, { STATE_DIR: elsewhere });
+  assert.equal((await read('LARGE')).value, large);
+  assert.equal((await read('LARGE')).description, "it's; -- 𝄞");
+  for (let i = 0; i < header.rows.secrets - 1; i++) assert.equal((await read(`S${i}`)).value, `value ${i}`);
+  await store('AFTER', 'written to the restored vault');
+  assert.equal((await read('AFTER')).value, 'written to the restored vault');
+  const unreasoned = await run(dir, 'restore', ['--adopt', '--url', service.base]);
+  assert.match(unreasoned.said, /--reason is missing/);
+  const adopted = await run(dir, 'restore', ['--adopt', '--url', service.base, '--reason', 'a test']);
+  assert.match(adopted.said, /^1 organisations have adopted/);
+  await service.stop();
+
+  // In place of a younger one: all of it, or nothing.
+  const younger = rows(state);
+  const trap = new DatabaseSync(/** @type {string} */ (vaultFile(state)));
+  trap.exec("CREATE TRIGGER trap BEFORE INSERT ON secrets BEGIN SELECT raise(ABORT, 'no'); END");
+  const failed = await run(dir, 'restore', ['b.sql', '--replace']);
+  assert.equal(failed.status, 1);
+  assert.match(failed.said, /The vault is as it was/);
+  assert.deepEqual(rows(state), younger);
+  trap.exec('DROP TRIGGER trap');
+  trap.close();
+  const replaced = await run(dir, 'restore', ['b.sql', '--replace']);
+  assert.equal(replaced.status, 0, replaced.said);
+  assert.equal(rows(state)[1].length, header.rows.secrets);
+  assert.ok(younger[1].length >= header.rows.secrets);
+  service = await startService(dir);
+  const told = await run(dir, 'restore', ['--adopt', '--url', service.base, '--reason', 'went back']);
+  assert.match(told.said, /^1 organisations have adopted/);
+  assert.equal((await read('LARGE')).value, large);
+  await store('AFTER', 'written after it went back');
+  assert.equal((await read('AFTER')).value, 'written after it went back');
+});
