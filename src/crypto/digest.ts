@@ -1,10 +1,10 @@
 // Hashes and MACs. Synchronous (node:crypto), because the gate decides and writes within one turn: an await between would let
 // another call run in the middle of a decision.
-import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { utf8 } from './bytes';
 
 /** SHA-256 (FIPS 180-4) in lowercase hex. */
-export const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
+export const sha256 = (data: string | Uint8Array): string => hash('sha256', data, 'hex');
 
 /** HMAC-SHA256 (RFC 2104), 32 bytes. */
 export const hmac = (key: Uint8Array, data: Uint8Array): Uint8Array => new Uint8Array(createHmac('sha256', key).update(data).digest());

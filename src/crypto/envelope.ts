@@ -5,6 +5,7 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import { concat, fromBase64, randomBytes, toBase64, tuple } from './bytes';
 import { hkdf } from './digest';
+import { openRecent, type Recent } from './recent';
 
 const FORMAT = 1;
 const SALT = 24;
@@ -13,9 +14,27 @@ const TAG = 16;
 /** What a key is used for; part of key derivation and of the authenticated data. */
 export type Purpose = 'org key' | 'deployment key' | 'secret value' | 'kept answer' | 'one-time value';
 
-function derive(root: Uint8Array, salt: Uint8Array, purpose: Purpose) {
+interface DataKey {
+  key: Uint8Array;
+  iv: Uint8Array;
+}
+
+function derive(root: Uint8Array, salt: Uint8Array, purpose: Purpose): DataKey {
   const bytes = hkdf(root, salt, `svc/v1/seal/${purpose}`, 44);
   return { key: bytes.subarray(0, 32), iv: bytes.subarray(32) };
+}
+
+/** Keys of values that were opened lately, as long as their root is in memory: what is read often is derived once. */
+const derived = new WeakMap<Uint8Array, Recent<DataKey>>();
+
+function deriveOnce(root: Uint8Array, salt: Uint8Array, purpose: Purpose): DataKey {
+  if (purpose !== 'secret value') return derive(root, salt, purpose);
+  const known = derived.get(root) ?? openRecent<DataKey>(2000);
+  derived.set(root, known);
+  const name = toBase64(salt);
+  const key = known.get(name) ?? derive(root, salt, purpose);
+  known.set(name, key);
+  return key;
 }
 
 const authenticated = (purpose: Purpose, context: string[]) => tuple(Uint8Array.of(FORMAT), purpose, ...context);
@@ -33,7 +52,7 @@ export function seal(root: Uint8Array, purpose: Purpose, context: string[], plai
 export function open(root: Uint8Array, purpose: Purpose, context: string[], sealed: string): Uint8Array | null {
   const bytes = fromBase64(sealed);
   if (!bytes || bytes.length < 1 + SALT + TAG || bytes[0] !== FORMAT) return null;
-  const { key, iv } = derive(root, bytes.subarray(1, 1 + SALT), purpose);
+  const { key, iv } = deriveOnce(root, bytes.subarray(1, 1 + SALT), purpose);
   const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG });
   decipher.setAAD(authenticated(purpose, context));
   decipher.setAuthTag(bytes.subarray(bytes.length - TAG));

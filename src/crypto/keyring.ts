@@ -72,6 +72,7 @@ interface Held {
   orgs: Map<string, { keys: OrgKeys; until: number }>;
 }
 const isolate = new WeakMap<D1Database, Held>();
+const keyrings = new WeakMap<D1Database, { masters: MasterKey[]; keyring: Keyring }>();
 
 export interface Keyring {
   /** The deployment's keys; with `org`, that org's come along in the same query. */
@@ -84,6 +85,14 @@ export interface Keyring {
 
 /** The keys of this isolate, read from D1 when first needed. */
 export function keyringOf(db: D1Database, masters: MasterKey[]): Keyring {
+  const known = keyrings.get(db);
+  if (known?.masters === masters) return known.keyring;
+  const keyring = openKeyring(db, masters);
+  keyrings.set(db, { masters, keyring });
+  return keyring;
+}
+
+function openKeyring(db: D1Database, masters: MasterKey[]): Keyring {
   const held = isolate.get(db) ?? { deployment: null, orgs: new Map() };
   isolate.set(db, held);
   const orm = drizzle(db);

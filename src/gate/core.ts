@@ -1,12 +1,13 @@
 // What a gate is made of: its own SQLite, D1, and the parts that work on them. One object an org, in the memory of its Durable Object.
 // Invariant: the SQLite holds every deciding row of the org, always; D1 is the relational record of the same rows, written first.
+
+import { openRecent } from '../crypto/recent';
 import { type Budget, openBudget } from './budget';
 import { type Chain, openChain } from './chain';
 import { type Database, openDatabase } from './database';
 import { type Due, openDue } from './due';
 import { type Locks, openLocks } from './locks';
 import { type Marks, openMarks } from './marks';
-import { openRecent } from './recent';
 import { openReplays, type Replays } from './replay';
 import { openRows, type Rows } from './rows';
 import { openSeals, type Seals } from './seals';

@@ -4,9 +4,9 @@
 import { getTableColumns, getTableName } from 'drizzle-orm';
 import { tuple } from '../crypto/bytes';
 import { hmacHex } from '../crypto/digest';
+import { openRecent } from '../crypto/recent';
 import type { CredentialRow, EnvironmentRow, MemberRow, OrgRow, SecretRow } from '../db/schema';
 import * as schema from '../db/schema';
-import { openRecent } from './recent';
 
 export interface RowTypes {
   org: OrgRow;

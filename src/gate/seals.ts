@@ -1,7 +1,8 @@
 // Ciphertexts kept at hand. A version's ciphertext never changes under its number, so a kept one is never stale; whether it may be
 // given out is decided by the secret's row alone. Bounded: the least recently read go first.
+
+import { openRecent } from '../crypto/recent';
 import type { VersionRow } from '../db/schema';
-import { openRecent } from './recent';
 
 const MOST_BYTES = 256 * 1024 * 1024;
 /** A read moves a version to the front at most this often: a write a read would cost more than it tells. */

@@ -4,10 +4,10 @@ import { fromUtf8, tuple, utf8 } from '../../crypto/bytes';
 import { equal, hmacHex } from '../../crypto/digest';
 import { open, seal } from '../../crypto/envelope';
 import type { OrgKeys } from '../../crypto/keyring';
+import { openRecent } from '../../crypto/recent';
 import { newId } from '../../db/ids';
 import type { SecretRow, VersionRow } from '../../db/schema';
 import { ApiError, refuse } from '../../errors';
-import { openRecent } from '../../gate/recent';
 import { macOf } from '../../gate/rows';
 import type { Delivered, SealedValue } from './operations';
 
