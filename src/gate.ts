@@ -12,6 +12,7 @@ import { ApiError, refuse } from './errors';
 import { answer } from './gate/call';
 import { type Core, openCore } from './gate/core';
 import { load } from './gate/load';
+import { isNewer } from './gate/schema';
 import type { Ask, Operation, Reply } from './gate/types';
 import { work } from './gate/work';
 
@@ -24,6 +25,12 @@ const operations = {
 } as unknown as Record<string, Operation>;
 
 const DAY = 86_400_000;
+
+const newerStorage = () =>
+  refuse('UNAVAILABLE', {
+    message: 'A newer release has written what this organisation holds, and this one does not touch it: deploy the newer release again.',
+    retry_after: 60,
+  });
 
 /** Storage that resets the gate where a transaction fails: what is in memory would no longer be what is stored. */
 function resetting(ctx: DurableObjectState): DurableObjectStorage {
@@ -46,10 +53,15 @@ function resetting(ctx: DurableObjectState): DurableObjectStorage {
 }
 
 export class Gate extends DurableObject<Env> {
-  readonly core: Core;
+  readonly core!: Core;
+
+  /** Its storage was written by a newer release: it is not touched. */
+  private readonly isNewer: boolean;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
+    this.isNewer = isNewer(ctx.storage.sql);
+    if (this.isNewer) return;
     this.core = openCore(resetting(ctx), env.DB);
     if (this.org && this.core.marks.unsettled().length) this.core.due.at('settle', Date.now());
   }
@@ -60,6 +72,7 @@ export class Gate extends DurableObject<Env> {
 
   /** Answers one request; see `answer`. */
   async call(ask: Ask): Promise<Reply> {
+    if (this.isNewer) return { outcome: { ok: false, refusal: newerStorage() }, budget: null, credential: null, replay: null, d1_calls: 0 };
     if (this.org === null) await this.begin(ask);
     const reply = answer(this.core, operations, ask);
     // Seen through even if whoever asked goes away.
@@ -80,6 +93,8 @@ export class Gate extends DurableObject<Env> {
   }
 
   override async alarm(): Promise<void> {
+    // Tried again by the platform: the newer release may be back by then.
+    if (this.isNewer) throw new Error('storage of a newer release');
     if (this.org) await work(this.core, this.org);
   }
 

@@ -10,6 +10,7 @@ import { type Locks, openLocks } from './locks';
 import { type Marks, openMarks } from './marks';
 import { openReplays, type Replays } from './replay';
 import { openRows, type Rows } from './rows';
+import { upgrade } from './schema';
 import { openSeals, type Seals } from './seals';
 
 export interface Core {
@@ -55,6 +56,7 @@ function openMeta(sql: SqlStorage): Meta {
 export function openCore(storage: DurableObjectStorage, db: D1Database): Core {
   const { sql } = storage;
   const meta = openMeta(sql);
+  upgrade(storage, meta);
   const chain = openChain(sql, meta);
   return {
     storage,

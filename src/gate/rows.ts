@@ -35,6 +35,9 @@ const tables = {
   secret: schema.secrets,
 };
 
+/** Columns that the first release did not have. */
+const ADDED = new Set(['lost_versions']);
+
 export const DAY = 86_400_000;
 /** How long a deleted secret can be restored, and how long an ended credential is remembered as such. */
 export const RESTORABLE = 7 * DAY;
@@ -54,12 +57,12 @@ export function sweepAt<K extends RowKind>(kind: K, row: RowTypes[K]): number | 
 }
 
 /**
- * The MAC of a row: over its kind and every column but the MAC itself and ciphertext, which authenticates itself. A column that is null
- * is as one that does not exist: a row keeps its MAC when a later release adds one.
+ * The MAC of a row: over its kind and every column but the MAC itself and ciphertext, which authenticates itself. A column that a later
+ * release has added is as absent while it is null: rows of the release before keep their MACs.
  */
 export function macOf(key: Uint8Array, kind: RowKind | 'version', row: object): string {
   const columns = Object.entries(row)
-    .filter(([name, value]) => name !== 'mac' && value !== null && !name.endsWith('_sealed'))
+    .filter(([name, value]) => name !== 'mac' && !name.endsWith('_sealed') && !(value === null && ADDED.has(name)))
     .sort(([a], [b]) => (a < b ? -1 : 1));
   return hmacHex(key, tuple('svc/v1/row', kind, JSON.stringify(columns)));
 }

@@ -11,8 +11,9 @@ import type { Core } from './core';
 import type { Task } from './due';
 import { DAY, REMEMBERED } from './rows';
 
-/** Entries of a closed segment. */
+/** Entries of a closed segment, and how long they may be, packed: a row of D1 holds 2 MB. */
 export const SEGMENT = 1000;
+const MOST_PACKED = 700_000;
 const BATCH = 200;
 /** How long audit segments are kept. */
 export const RETENTION = 400 * DAY;
@@ -86,12 +87,19 @@ export async function work(core: Core, org: string, now = core.now()): Promise<v
   core.due.arm();
 }
 
+const pack = async (entries: Entry[]): Promise<string> => toBase64(await gzip(utf8(JSON.stringify(entries))));
+
 /** Moves closed segments to D1, oldest first. The last minute stays: the rate budgets are read from it. */
 async function moveSegments(core: Core, org: string, now: number): Promise<number | null> {
   const first = core.chain.oldest();
-  const entries = core.chain.from(first, SEGMENT);
+  let entries = core.chain.from(first, SEGMENT);
   if (entries.length < SEGMENT) return null;
-  const last = entries[SEGMENT - 1] as Entry;
+  let packed = await pack(entries);
+  while (packed.length > MOST_PACKED) {
+    entries = entries.slice(0, Math.ceil(entries.length / 2));
+    packed = await pack(entries);
+  }
+  const last = entries.at(-1) as Entry;
   const movable = Date.parse(last.time) + WINDOW + SLACK;
   if (movable > now) return movable;
   const distinct = (of: (entry: Entry) => string | null) => [...new Set(entries.flatMap((entry) => of(entry) ?? []))];
@@ -108,7 +116,7 @@ async function moveSegments(core: Core, org: string, now: number): Promise<numbe
       actors: distinct((entry) => entry.actor.id),
       actions: distinct((entry) => entry.action),
       resources: distinct((entry) => entry.resource),
-      entries: toBase64(await gzip(utf8(JSON.stringify(entries)))),
+      entries: packed,
     })
     .onConflictDoNothing()
     .toSQL();

@@ -136,14 +136,15 @@ describe.each(rows)('the MAC of a row of kind %s', (kind, row, table) => {
     }
   });
 
-  it('changes when a column is left out, or one is added, unless it is null: later releases add columns', () => {
-    for (const [column, value] of Object.entries(row)) {
+  it('changes when a column is left out, or one is added, but for those of later releases while they are null', () => {
+    for (const column of Object.keys(row)) {
       if (column === 'mac' || column.endsWith('_sealed')) continue;
       const rest = Object.fromEntries(Object.entries(row).filter(([name]) => name !== column));
-      expect([column, macOf(key, kind, rest) === mac]).toEqual([column, value === null]);
+      expect([column, macOf(key, kind, rest) === mac]).toEqual([column, false]);
     }
-    expect(macOf(key, kind, { ...row, more: null })).toBe(mac);
-    expect(macOf(key, kind, { ...row, more: 0 })).not.toBe(mac);
+    expect(macOf(key, kind, { ...row, more: null })).not.toBe(mac);
+    const { lost_versions: _, ...first } = row as { lost_versions?: unknown };
+    expect(macOf(key, kind, { ...first, lost_versions: null })).toBe(macOf(key, kind, first));
   });
 
   it('changes when any two columns trade their values', () => {
