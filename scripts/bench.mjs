@@ -40,10 +40,11 @@ let made = 0;
 const read = (secret) => ({ path: `/secrets/${secret.id}` });
 
 /**
- * What is measured. `org` makes the organisation that is asked, a fresh one where none is named; `wish` is the n-th request.
- * @type {Record<string, { org?: () => Promise<Org>, wish: (org: Org, n: number) => Wish }>}
+ * What is measured. `bare` is asked of the floor's own Worker; `org` makes the organisation that is asked, a fresh one where none is named; `wish` is the n-th request.
+ * @type {Record<string, { bare?: true, org?: () => Promise<Org>, wish: (org: Org, n: number) => Wish }>}
  */
 const subjects = {
+  'floor of a change': { bare: true, wish: () => ({ path: '/change' }) },
   'warm read': { wish: (org, n) => read(org.secrets[n % FEW]) },
   // A prime step, so that neighbours in time are none in the table.
   'warm read of 100,000': { org: once(() => large(MANY, true)), wish: (org, n) => read(org.secrets[(n * 7919) % MANY]) },
@@ -93,11 +94,15 @@ process.exit();
 /** One row: a warm-up, then rounds of a slice of the floor and one of the subject. */
 async function measure(name, count, floor) {
   const subject = subjects[name];
-  const org = await (subject.org?.() ?? newOrg(vault, { secrets: FEW, keys: KEYS }));
-  const [toFloor, toVault] = await Promise.all([vault.floorPort, vault.port].map((port) => parallel(count, () => connect(port), count)));
+  const { bare = false } = subject;
+  const org = bare ? null : await (subject.org?.() ?? newOrg(vault, { secrets: FEW, keys: KEYS }));
+  const [toFloor, toVault] = await Promise.all(
+    [vault.floorPort, bare ? vault.floorPort : vault.port].map((port) => parallel(count, () => connect(port), count)),
+  );
   let n = 0;
   const next = () => {
     const { method = 'GET', path, body, expect = 200 } = subject.wish(org, n);
+    if (bare) return { request: requestOf(method, path), expect };
     const token = org.tokens[n++ % org.tokens.length];
     // Junk: a genuine token whose tag is wrong, the one kind of junk that takes a MAC to tell.
     const bearer = expect === 401 ? `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}` : token;
@@ -122,10 +127,11 @@ async function measure(name, count, floor) {
     taken.rps.push(mine.rps);
     taken.ratios.push(mine.rps / least.rps);
     taken.latencies.push(...mine.latencies);
-    const { gate, d1 } = await logged(mine.latencies.length);
+    const calls = mine.latencies.length;
+    const { gate, d1 } = bare ? { gate: calls, d1: calls } : await logged(calls);
     taken.gate += gate;
     taken.d1 += d1;
-    taken.requests += mine.latencies.length;
+    taken.requests += calls;
   }
   for (const connection of [...toFloor, ...toVault]) connection.close();
   const row = {

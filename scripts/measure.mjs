@@ -17,7 +17,10 @@ import { root, wranglerArgs, wranglerEnv } from './wrangler.mjs';
 const require = createRequire(path.join(root, 'package.json'));
 const VAULT = 'vault';
 
-/** What a Worker can do at least: one call of a Durable Object, which inserts one row. */
+/**
+ * What a Worker can do at least: one call of a Durable Object, which inserts one row; and for a change the same with one D1 batch of three
+ * rows before it, for that is how many a change of the vault writes there.
+ */
 const FLOOR = `
 import { DurableObject, WorkerEntrypoint } from 'cloudflare:workers';
 export class Floor extends DurableObject {
@@ -29,10 +32,19 @@ export class Floor extends DurableObject {
     this.ctx.storage.sql.exec('insert into entries (at, body) values (?, ?)', Date.now(), body);
     return { ok: true };
   }
+  async change(body) {
+    const put = (table) => this.env.DB.prepare('insert into ' + table + ' (at, body) values (?, ?)').bind(Date.now(), body);
+    this.ready ??= this.env.DB.batch(['a', 'b', 'c'].map((table) => this.env.DB.prepare('create table if not exists ' + table + ' (id integer primary key, at integer not null, body text not null)')));
+    await this.ready;
+    await this.env.DB.batch(['a', 'b', 'c'].map(put));
+    return this.insert(body);
+  }
 }
 export default class extends WorkerEntrypoint {
   async fetch(request) {
-    return Response.json(await this.env.FLOOR.getByName('floor').insert(new URL(request.url).pathname));
+    const { pathname } = new URL(request.url);
+    const floor = this.env.FLOOR.getByName('floor');
+    return Response.json(await (pathname === '/change' ? floor.change(pathname) : floor.insert(pathname)));
   }
 }`;
 
@@ -75,6 +87,7 @@ export async function startVault({ inspector = false } = {}) {
           modules: true,
           script: FLOOR,
           durableObjects: { FLOOR: { className: 'Floor', useSQLite: true } },
+          d1Databases: { DB: 'floor' },
         },
       ],
     }),

@@ -36,6 +36,23 @@ const found: Record<string, Plan> = {
     rpcs: [],
     delays: [0],
   },
+  'a change whose reply was lost is not denied to its caller, who has been revoked meanwhile': {
+    phases: [
+      {
+        ops: [
+          { ...op, kind: 'delete' },
+          { ...op, kind: 'patch' },
+          { ...op, kind: 'create', who: 1 },
+          { ...op, kind: 'revoke' },
+        ],
+        after: 'nothing',
+        pass: 0,
+      },
+    ],
+    fates: [],
+    rpcs: [null, null, null, { fate: 'after', retryable: true }],
+    delays: [1],
+  },
 };
 
 it.each(Object.keys(found))('holds where %s', async (what) => {

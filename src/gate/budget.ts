@@ -16,8 +16,8 @@ export interface Allowance {
 }
 
 export interface Budget {
-  /** Takes one from each allowance, or from none if one of them is spent. The state is that of the tighter. */
-  take(allowances: Allowance[], now: number): { ok: boolean; state: BudgetState; retry_after: number };
+  /** Takes one from each allowance, or from none if one of them is spent. The state is that of the tighter. `no`: for show alone. */
+  take(allowances: Allowance[], now: number, no?: 'no'): { ok: boolean; state: BudgetState; retry_after: number };
   /** Counts a request that was over the limit; `draft` is kept of the first one in its minute. */
   refuse(id: string, draft: Draft, status: number, now: number): void;
   /** Appends the entries of minutes that are over, and answers when the next one will be, or null. */
@@ -65,7 +65,7 @@ export function openBudget(sql: SqlStorage, chain: Chain): Budget {
   };
 
   return {
-    take(allowances, at) {
+    take(allowances, at, no) {
       sweep(at);
       const states = allowances.map(({ id, limit }) => {
         const times = timesOf(id);
@@ -74,7 +74,7 @@ export function openBudget(sql: SqlStorage, chain: Chain): Budget {
       });
       const spent = states.filter(({ times, limit }) => times.length >= limit);
       const ok = spent.length === 0;
-      if (ok) {
+      if (ok && !no) {
         for (const { times } of states) times.push(at);
         for (const { id } of allowances) noteUse(id, at);
       }

@@ -73,6 +73,12 @@ export async function answer(shared: Core, operations: Record<string, Operation>
   };
   const draft = (): Draft => draftOf(ask, caller, call.subject);
 
+  // What this very request has done stands, whatever has ended since: its caller is told so, and pays once.
+  const done = ask.repeated ? replayOf(core.replays, ask, caller.root, core.now()) : null;
+  if (done && 'same' in done && done.same) {
+    const state = who.allowances.length ? core.budget.take(who.allowances, core.now(), 'no').state : null;
+    return reply(done.outcome, state, caller.id || null);
+  }
   const early = who.refusal ?? (ask.path_org !== null && ask.path_org !== ask.org ? refuse('NOT_FOUND') : null);
   let budget: BudgetState | null = null;
   if (who.allowances.length && !ask.again) {
@@ -111,7 +117,8 @@ export async function answer(shared: Core, operations: Record<string, Operation>
     const finding = ask.finding;
     if (finding && catalogue[finding.code].status !== 400) return close(refused(finding));
 
-    if (changes || ask.idempotency) {
+    // A request without a key finds an answer of its own alone, and only if it has been here before.
+    if (ask.idempotency || (changes && (ask.repeated || ask.again))) {
       const kept = replayOf(core.replays, ask, caller.root, core.now());
       if (kept && 'code' in kept) return close(refused(kept));
       if (kept) {

@@ -36,18 +36,19 @@ export interface Meta {
 
 function openMeta(sql: SqlStorage): Meta {
   sql.exec('create table if not exists meta (key text primary key, value text not null) without rowid');
-  const recent = openRecent<string>(1000);
+  const recent = openRecent<{ value: string | null }>(1000);
   return {
     get(key) {
       const known = recent.get(key);
-      if (known !== undefined) return known;
-      const found = sql.exec<{ value: string }>('select value from meta where key = ?', key).toArray()[0]?.value;
-      if (found !== undefined) recent.set(key, found);
-      return found ?? null;
+      if (known) return known.value;
+      const value = sql.exec<{ value: string }>('select value from meta where key = ?', key).toArray()[0]?.value ?? null;
+      recent.set(key, { value });
+      return value;
     },
     set(key, value) {
       recent.delete(key);
       sql.exec('insert or replace into meta values (?, ?)', key, value);
+      recent.set(key, { value });
     },
   };
 }

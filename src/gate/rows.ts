@@ -116,8 +116,7 @@ export function openRows(sql: SqlStorage): Rows {
     .exec<{ n: number }>("select coalesce(sum(body ->> 'sealed_size'), 0) n from rows where kind = 'secret' and body is not null")
     .one().n;
 
-  // Rows as they were last read, parsed, and the ids behind keys. A write forgets what it touches, and a transaction that fails resets
-  // the gate, so that what is remembered here is always what is stored. Nobody changes a row in place.
+  // Rows as they were last read, parsed, and the ids behind keys. A transaction that fails resets the gate, so that what is remembered here is always what is stored. Nobody changes a row in place.
   const parsed = openRecent<{ id: string }>(RECENT);
   const ids = openRecent<string>(RECENT);
   const forget = (kind: RowKind, id: string, row: object | null) => {
@@ -187,6 +186,7 @@ export function openRows(sql: SqlStorage): Rows {
         JSON.stringify(row),
         sweepAt(kind, row),
       );
+      parsed.set(`${kind} ${row.id}`, row);
     },
     bury(kind, id) {
       drop(kind, id);

@@ -50,9 +50,15 @@ export function openSeals(sql: SqlStorage, mostBytes = MOST_BYTES): Seals {
     },
     keep(version, now) {
       const body = JSON.stringify(version);
-      remove('secret = ? and version = ?', version.secret_id, version.version);
-      sql.exec('insert into seals values (?, ?, ?, ?, ?)', version.secret_id, version.version, body, body.length, now);
-      bytes += body.length;
+      const { rowsWritten } = sql.exec(
+        'insert or ignore into seals values (?, ?, ?, ?, ?)',
+        version.secret_id,
+        version.version,
+        body,
+        body.length,
+        now,
+      );
+      if (rowsWritten) bytes += body.length;
       while (bytes > mostBytes) remove('(secret, version) in (select secret, version from seals order by read_at limit 16)');
     },
     clear: () => remove('1'),

@@ -54,6 +54,8 @@ export interface Ask {
   one_time: string | null;
   /** `again`: the second half of a request that the gate answered with `more`. */
   again: boolean;
+  /** The reply to this very request was lost once: it may have been done. */
+  repeated: boolean;
   keys: LentKeys | null;
   /** What the Worker found altered in what the gate gave it for this very request. Such a call only reports it. */
   alarm?: Alarm;

@@ -143,6 +143,7 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
         : null,
     one_time: sealOnce(bearer as string, owner, prepared.once),
     again: false,
+    repeated: false,
     keys: keys && { row: keys.row, answer: keys.answer },
     request: facts,
   };

@@ -346,10 +346,6 @@ async function check({ o, attempts, rootId, tokens }: Running): Promise<void> {
   const places = new Map<string, number>();
   for (const entry of entries) {
     if (entry.reason === null || entry.status === 429 || entry.status === 401 || entry.status === 503) continue;
-    const attempt = attempts.find(({ id }) => id === entry.reason);
-    // A read, or a replay, whose reply was lost on its way from the gate is decided once more; an effect never is.
-    const effect = attempt && attempt.key === null && CHANGES.has(attempt.op.do) && entry.status < 400;
-    if (effect && places.has(entry.reason)) fail('two entries', attempt);
     places.set(entry.reason, entry.sequence);
   }
 
@@ -357,6 +353,7 @@ async function check({ o, attempts, rootId, tokens }: Running): Promise<void> {
   const key = { kind: 'api_key', parent: null, expires: null, revoked: null, successor: false } as const;
   const first = (tokens[0] as { id: string }).id;
   const states: State[] = [{ secrets: {}, credentials: { [rootId]: key, [first]: key }, kept: {} }];
+  const effects = new Set<string>();
   const byId = new Map(attempts.map((attempt) => [attempt.id, attempt]));
   const asked = ({ op, as, now, key: under }: Attempt, made: string | null = null) => ({
     op: 'id' in op ? { ...op, id: op.id ?? made } : op,
@@ -377,6 +374,9 @@ async function check({ o, attempts, rootId, tokens }: Running): Promise<void> {
       fail(`entry ${entry.sequence} says ${entry.status}, the model ${JSON.stringify(expected)}`, attempt);
     if (attempt.answer && attempt.answer.status !== 429 && !fits(expected, attempt.answer))
       fail(`the model says ${JSON.stringify(expected)}`, attempt);
+    // What lost its reply on the way from the gate is decided once more; it never takes effect once more.
+    if (effects.has(attempt.id) && JSON.stringify(after) !== JSON.stringify(before)) fail('two effects', attempt);
+    effects.add(attempt.id);
     states.push(after);
   }
 

@@ -231,9 +231,10 @@ function revoke(kind: CredentialRow['kind'], isOwn: (row: CredentialRow, caller:
     },
     change: {
       locks: (call) => [target(call as never)],
-      /** A session token that is over has left the gate, but is no unknown one. */
+      /** Whether it is known: a session token that is over has left the gate, or leaves it any moment, but is no unknown one. */
       async before(call) {
-        if (call.core.rows.get('credential', target(call as never))) return false;
+        const here = call.core.rows.get('credential', target(call as never));
+        if (here) return here.kind === kind;
         const [found] = await call.core.database.all<Record<string, unknown>>({
           sql: 'select * from credentials where org_id = ? and id = ? and kind = ?',
           params: [call.ask.org, target(call as never), kind],
@@ -241,9 +242,9 @@ function revoke(kind: CredentialRow['kind'], isOwn: (row: CredentialRow, caller:
         const row = found && fromD1<CredentialRow>(credentials, found);
         return row !== undefined && row.mac === macOf(rowKey(call as never), 'credential', row);
       },
-      plan(call, now, ended): Plan | Refusal {
+      plan(call, now, known): Plan | Refusal {
         const row = find(call as never, kind);
-        if (!row && !ended) return refuse('NOT_FOUND');
+        if (!row && !known) return refuse('NOT_FOUND');
         if (!row || row.revoked_at !== null) return { status: 204, data: null };
         return { status: 204, data: null, puts: [revision(call as never, 'credential', row, { revoked_at: now })] };
       },
