@@ -5,7 +5,7 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import { concat, fromBase64, randomBytes, toBase64, tuple } from './bytes';
 import { hkdf } from './digest';
-import { openRecent, type Recent } from './recent';
+import { openRecent } from './recent';
 
 const FORMAT = 1;
 const SALT = 24;
@@ -24,16 +24,17 @@ function derive(root: Uint8Array, salt: Uint8Array, purpose: Purpose): DataKey {
   return { key: bytes.subarray(0, 32), iv: bytes.subarray(32) };
 }
 
-/** Keys of values that were opened lately, as long as their root is in memory: what is read often is derived once. */
-const derived = new WeakMap<Uint8Array, Recent<DataKey>>();
+/** Data keys of values that were opened lately: what is read often is derived once. */
+const derived = openRecent<DataKey & { root: Uint8Array }>(4000);
 
 function deriveOnce(root: Uint8Array, salt: Uint8Array, purpose: Purpose): DataKey {
   if (purpose !== 'secret value') return derive(root, salt, purpose);
-  const known = derived.get(root) ?? openRecent<DataKey>(2000);
-  derived.set(root, known);
   const name = toBase64(salt);
-  const key = known.get(name) ?? derive(root, salt, purpose);
-  known.set(name, key);
+  const known = derived.get(name);
+  // Another root's key is not this one's, even under a salt that somebody copied.
+  if (known?.root === root) return known;
+  const key = { root, ...derive(root, salt, purpose) };
+  derived.set(name, key);
   return key;
 }
 

@@ -101,8 +101,8 @@ export interface Rows {
   sealedBytes(): number;
 }
 
-/** Rows that stay parsed in memory: at about 1 kB each. */
-const RECENT = 10_000;
+/** Rows that stay parsed in memory, at 1 to 3 kB each: a gate shares 128 MB with others. */
+const RECENT = 4000;
 
 export function openRows(sql: SqlStorage): Rows {
   sql.exec(`create table if not exists rows (kind text not null, id text not null, revision integer not null, space text, key text, body text, sweep_at integer,

@@ -9,7 +9,7 @@ const MOST_BYTES = 256 * 1024 * 1024;
 const FRESH = 3_600_000;
 
 /** How many stay parsed in memory, and how long they may be, in characters. */
-const PARSED = 10_000;
+const PARSED = 4000;
 const SMALL = 2048;
 
 type Gone = { secret: string; version: number; bytes: number };
