@@ -174,7 +174,14 @@ describe('an org that is deleted', () => {
     expect((await o.del('', { confirm: 'wrong' })).json.error.code).toBe('VALIDATION_FAILED');
     expect((await o.del('', { confirm: name })).status).toBe(204);
     expect((await o.get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
+    // What remains for now is ciphertext without a key, and the entry that says who ended it.
     expect(await db.prepare('select count(*) n from org_keys where org_id = ?').bind(o.id).first('n')).toBe(0);
+    expect(await db.prepare('select count(*) n from secret_versions where org_id = ?').bind(o.id).first('n')).toBe(1);
+    const last = await inGate(
+      o,
+      ({ core }) => core.chain.newest({ action: 'org.delete', outcome: 'success' }, Number.MAX_SAFE_INTEGER, 1)[0],
+    );
+    expect(last).toMatchObject({ status: 204, actor: { id: o.keyId } });
     for (let i = 0; i < 3; i++) await later(o, 60_000 * (i + 1));
     expect(await db.prepare('select count(*) n from secrets where org_id = ?').bind(o.id).first('n')).toBe(0);
     const list = (await send('GET', '/api/v1/orgs?limit=100', { token: BOOTSTRAP })).json.data as { id: string }[];

@@ -26,5 +26,7 @@ it('take a newcomer from a fresh copy to a secret read back, and through the res
   assert.match(stdout, /^304$/m, 'the ETag');
   assert.match(stdout, /DATABASE_URL has \d+ characters/, 'the environment of a process');
   assert.match(stdout, /^204\n401$/m, 'the revocation');
-  assert.match(parts.at(-2), /"ok":true/, 'the audit chain');
+  assert.match(parts.at(-4), /"ok":true/, 'the audit chain');
+  assert.match(parts.at(-3), /"reason":"the last key was lost with a laptop"/, 'the recovery');
+  assert.match(parts.at(-2), /^204\n401$/m, 'the end');
 });
