@@ -6,8 +6,9 @@ import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newToken } from '../src/auth/token';
-import { toBase64, utf8 } from '../src/crypto/bytes';
-import { gzip } from '../src/crypto/gzip';
+import { fromBase64, fromUtf8, toBase64, utf8 } from '../src/crypto/bytes';
+import { gunzip, gzip } from '../src/crypto/gzip';
+import type { SecretRow, VersionRow } from '../src/db/schema';
 import type { Gate } from '../src/gate';
 import { type Entry, hashOf } from '../src/gate/chain';
 import { work } from '../src/gate/work';
@@ -406,6 +407,23 @@ describe('a value that D1 was made to hold wrongly', () => {
   });
 });
 
+describe('a value whose row or version was altered in the storage of its gate', () => {
+  it.each(['row', 'version'] as const)('is not opened by the Worker: its %s', async (which) => {
+    const w = await world();
+    await inGate(w.o, ({ core }) => {
+      const row = core.rows.get('secret', w.a.id) as SecretRow;
+      const version = core.seals.get(w.a.id, row.version, 0) as VersionRow;
+      if (which === 'row') core.rows.put('secret', { ...row, name: 'ELSE' });
+      else {
+        core.seals.drop(w.a.id);
+        core.seals.keep({ ...version, created_by: 'key_else' }, 0);
+      }
+    });
+    expect((await w.o.get(`/secrets/${w.a.id}`)).json.error.code).toBe('INTERNAL');
+    expect(events()).toEqual(['value_does_not_open']);
+  });
+});
+
 describe('a change that meets an altered D1', () => {
   const patch = (w: World) => w.o.patch(`/secrets/${w.a.id}`, { value: 'never' });
   const cases: Record<string, { attempt: (w: World) => unknown; change: (w: World) => Promise<Answer>; names: (w: World) => string }> = {
@@ -439,6 +457,11 @@ describe('a change that meets an altered D1', () => {
     },
     'a raised fence': {
       attempt: (w) => run('update fences set epoch = epoch + 5 where org_id = ?', w.o.id),
+      change: patch,
+      names: (w) => w.a.id,
+    },
+    'a fence raised by one': {
+      attempt: (w) => run('update fences set epoch = epoch + 1 where org_id = ?', w.o.id),
       change: patch,
       names: (w) => w.a.id,
     },
@@ -599,6 +622,17 @@ describe('a gate that has lost its storage, and loads from D1', () => {
     },
   );
 
+  it('refuses a child whose parent D1 does not hold', async () => {
+    const w = await world();
+    const parent = await newKey(w.o);
+    const child = await newSession(parent.o);
+    await w.o.del(`/api-keys/${parent.id}`);
+    await run('delete from credentials where id = ?', parent.id);
+    await lose(w.o);
+    expect((await child.o.get(`/secrets/${w.a.id}`)).json.error.code).toBe('TOKEN_REVOKED');
+    expect((await w.session.o.get('/secrets')).status).toBe(200);
+  });
+
   it('believes an older row with its own MAC: its audit log begins with an alarm that says that it loaded', async () => {
     const w = await world();
     await moveOn(w);
@@ -639,6 +673,12 @@ describe('audit segments', () => {
     expect((await check()).ok).toBe(true);
 
     const last = segments[1] as Row;
+    const retold = fromUtf8(await gunzip(fromBase64(last.entries as string) as Uint8Array))?.replace(
+      '"status":200',
+      '"status":204',
+    ) as string;
+    await put('audit_segments', { ...last, entries: toBase64(await gzip(utf8(retold))) });
+    expect(await check()).toMatchObject({ ok: false, broken: { sequence: 1001 } });
     const rewritten = await inGate(w.o, (gate) => gate.core.chain.from(1, 1));
     const entries: Entry[] = [];
     let prev = last.prev_hash as string;

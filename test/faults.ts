@@ -13,6 +13,8 @@ export interface Faults {
   /** Longest delay of a D1 call, in milliseconds; or how long the n-th one takes. */
   delay: number | ((n: number) => number);
   fail: ((kind: Kind, n: number) => Fate | null) | null;
+  /** Whether the reply of the n-th D1 call, which has taken effect, is still on its way. */
+  held: ((n: number) => boolean) | null;
   /** How calls from the Worker to the gate fail; `retryable` as the platform marks those that may be repeated. */
   rpc: ((n: number) => { fate: 'before' | 'after'; retryable: boolean } | null) | null;
   /** How statements on the gate's own storage fail: the gate is then reset. */
@@ -37,6 +39,7 @@ export interface Faults {
 const none = () => ({
   delay: 0,
   fail: null,
+  held: null,
   rpc: null,
   storage: null,
   d1: 0,
@@ -52,6 +55,25 @@ export const faults: Faults = { ...none(), isolate: 0, variables: {} };
 
 export function reset() {
   Object.assign(faults, none());
+}
+
+/** Holds back the reply of the next D1 call until `release`; `held` is answered once it has taken effect. */
+export function holdNext() {
+  let [is, isReleased] = [false, false];
+  faults.d1 = 0;
+  faults.held = (n) => {
+    if (n === 1) is = true;
+    return n === 1 && !isReleased;
+  };
+  const release = () => {
+    isReleased = true;
+  };
+  return { held: () => until(() => is), release };
+}
+
+/** Waits until something holds, looking `most` times. */
+export async function until(holds: () => boolean | Promise<boolean>, most = Number.POSITIVE_INFINITY) {
+  for (let i = 0; i < most && !(await holds()); i++) await new Promise((done) => setTimeout(done, 5));
 }
 
 const LOST = 'Network connection lost.';
@@ -76,6 +98,7 @@ function throughFaults(abort: () => Promise<void>): Through {
     if (fate?.endsWith('late')) faults.orphans.push(orphan);
     if (fate?.endsWith('before') || fate?.endsWith('late')) throw await lost();
     const result = await run();
+    while (faults.held?.(n)) await new Promise((done) => setTimeout(done, 1));
     if (delay) await pause();
     if (fate) throw await lost();
     return result;

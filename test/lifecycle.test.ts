@@ -4,6 +4,8 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
 import type { Gate } from '../src/gate';
 import { work } from '../src/gate/work';
+import { faults } from './faults';
+import { problemOf } from './model/whole';
 import { BOOTSTRAP, type Caller, db, newKey, newOrg, newSecret, newSession, send, useWorld } from './world';
 
 useWorld();
@@ -83,6 +85,23 @@ describe('the audit log', () => {
     expect((await o.get('/audit-log/verify')).json).toMatchObject({ ok: false, broken: { sequence: 1 } });
   });
 
+  it('keeps what D1 does not take', async () => {
+    const o = await newOrg();
+    await inGate(o, ({ core }) => {
+      const draft = { action: 'org.read', resource: o.id, environment: null, version: null, reason: null, ip: '', user_agent: null };
+      const actor = { kind: 'api_key', id: o.keyId, parent_id: null, name: null };
+      core.storage.transactionSync(() => {
+        for (let i = 0; i < 1100; i++) core.chain.append({ ...draft, actor, request_id: `req_${i}` }, 200, Date.now());
+      });
+      core.due.at('segments', Date.now());
+    });
+    faults.fail = (kind) => (kind === 'batch' ? 'before' : null);
+    await later(o, 600_000);
+    faults.fail = null;
+    const { json } = await o.get('/audit-log/verify');
+    expect(json).toMatchObject({ ok: true, checked_from: 1 });
+  });
+
   it('counts what was over the limit in one entry a credential and minute', async () => {
     const o = await newOrg();
     const key = await newKey(o);
@@ -97,6 +116,49 @@ describe('the audit log', () => {
 });
 
 describe('what has ended', () => {
+  it('ends by time, though nothing has cleared it away', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { ttlSeconds: 60 });
+    const token = await newSession(o, { ttlSeconds: 60 });
+    expect((await token.o.get(`/secrets/${id}`)).status).toBe(200);
+    faults.clock = Date.now() + 61_000;
+    expect((await token.o.get(`/secrets/${id}`)).json.error.code).toBe('TOKEN_EXPIRED');
+    expect((await o.get(`/secrets/${id}`)).json.error.code).toBe('SECRET_EXPIRED');
+    expect((await o.get('/environments/production/values')).json.values).toEqual({});
+  });
+
+  it('takes what it made with it: what a session token made dies with it', async () => {
+    const o = await newOrg();
+    const token = await newSession(o);
+    const made = await newKey(token.o);
+    expect((await made.o.get('/secrets')).status).toBe(200);
+    await o.del(`/access-tokens/${token.id}`);
+    expect((await made.o.get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
+  });
+
+  it('a deleted secret is purged from D1, though D1 is away when its time comes', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o);
+    await o.del(`/secrets/${id}`);
+    faults.fail = (kind) => (kind === 'batch' ? 'before' : null);
+    await later(o, 7 * DAY + 1000);
+    faults.fail = null;
+    await later(o, 7 * DAY + 60_000);
+    expect(await problemOf(o)).toBe(null);
+  });
+
+  it('a deleted secret can be restored until seven days are over, whenever it is cleared away', async () => {
+    const o = await newOrg();
+    const { id, value } = await newSecret(o);
+    await o.del(`/secrets/${id}`);
+    faults.clock = Date.now() + 7 * DAY + 1000;
+    expect((await o.post(`/secrets/${id}/restore`)).json.error.code).toBe('NOT_FOUND');
+    faults.clock = null;
+    await later(o, 7 * DAY - 60_000);
+    expect((await o.post(`/secrets/${id}/restore`)).status).toBe(200);
+    expect((await o.get(`/secrets/${id}`)).json.value).toBe(value);
+  });
+
   it('is cleared away in time: a deleted secret after seven days, a session token when it is over, an ended key after ninety days', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
@@ -125,6 +187,9 @@ describe('a kept answer', () => {
     const theirs = await child.o.post('/api-keys', body, { 'Idempotency-Key': 'quoted' });
     expect([theirs.status, theirs.json.id, theirs.json.token]).toEqual([201, first.json.id, null]);
     const weak = await newSession(o, { scopes: ['tokens:write'] });
+    const stranger = await newKey(o);
+    const apart = await stranger.o.post('/api-keys', body, { 'Idempotency-Key': 'quoted' });
+    expect([apart.status, apart.json.id === first.json.id]).toEqual([201, false]);
     expect((await weak.o.post('/api-keys', body, { 'Idempotency-Key': 'quoted' })).json.error.code).toBe('SCOPE_EXCEEDS_PARENT');
     expect((await o.post('/api-keys', { ...body, name: 'other' }, { 'Idempotency-Key': 'quoted' })).json.error.code).toBe(
       'IDEMPOTENCY_KEY_REUSED',
@@ -163,6 +228,47 @@ describe('a gate that has lost its storage', () => {
     expect((await o.get(`/secrets/${id}`)).json.value).toBe(value);
     expect((await dead.o.get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
     expect((await o.patch(`/secrets/${id}`, { value: 'two' })).json.version).toBe(2);
+  });
+
+  it('takes up nothing of its earlier life that lands later', async () => {
+    const o = await newOrg();
+    const { id, value } = await newSecret(o);
+    let batches = 0;
+    faults.fail = (kind) => (kind === 'batch' && ++batches === 1 ? 'late' : 'before');
+    expect((await o.patch(`/secrets/${id}`, { value: 'two' })).status).toBe(503);
+    faults.fail = null;
+    await inGate(o, (_gate, state) => state.storage.deleteAll());
+    await evictDurableObject(gateOf(o));
+    expect((await o.get(`/secrets/${id}`)).json.value).toBe(value);
+    for (const land of faults.orphans) await land().catch(() => {});
+    expect(await problemOf(o)).toBe(null);
+    expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ version: 1, value });
+  });
+
+  it('and that D1 has lost too is not begun empty: it is served again as soon as D1 has it', async () => {
+    const o = await newOrg();
+    const { id, value } = await newSecret(o);
+    const epoch = await db.prepare('select epoch from fences where org_id = ?').bind(o.id).first('epoch');
+    await db.prepare('delete from fences where org_id = ?').bind(o.id).run();
+    await inGate(o, (_gate, state) => state.storage.deleteAll());
+    await evictDurableObject(gateOf(o));
+    expect((await o.get(`/secrets/${id}`)).status).toBe(503);
+    await db.prepare('insert into fences values (?, ?)').bind(o.id, epoch).run();
+    expect((await o.get(`/secrets/${id}`)).json.value).toBe(value);
+  });
+});
+
+describe('a change', () => {
+  it('that is in doubt for more than a day, for D1 takes batches but answers no query, is settled by its marker', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o);
+    let batches = 0;
+    faults.fail = (kind) => (kind === 'read' ? 'before' : ++batches === 1 ? 'after' : null);
+    expect((await o.patch(`/secrets/${id}`, { value: 'two' })).status).toBe(503);
+    await later(o, 2 * DAY);
+    faults.fail = null;
+    expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ version: 2, value: 'two' });
+    expect(await problemOf(o)).toBe(null);
   });
 });
 

@@ -1,6 +1,10 @@
 // All values of an environment at once: pages from the gate, bounds, and one moment for all that is answered.
+
+import { runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
-import { faults } from './faults';
+import type { Gate } from '../src/gate';
+import { faults, holdNext } from './faults';
 import { type Caller, newOrg, useWorld } from './world';
 
 useWorld();
@@ -59,5 +63,16 @@ describe('all values of an environment', () => {
     }
     await writing;
     expect(read).toBeGreaterThan(0);
+
+    // The second page waits for D1 while the first one's moment passes.
+    const stub = (env as unknown as { GATE: DurableObjectNamespace }).GATE.getByName(o.id);
+    await runInDurableObject(stub, (gate) => (gate as unknown as Gate).core.seals.drop(last));
+    const { held, release } = holdNext();
+    const all = o.get(VALUES);
+    await held();
+    for (const id of [first, last]) expect((await o.patch(`/secrets/${id}`, { value: '9' })).status).toBe(200);
+    release();
+    const { A, Z } = (await all).json.values;
+    expect([A, Z]).toEqual(['9', '9']);
   });
 });

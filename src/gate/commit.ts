@@ -134,7 +134,10 @@ async function write(core: Core, org: string, mark: Mark, plan: Plan): Promise<'
     const taken = end.why.includes('secrets.name') || end.why.includes('secrets_live_name');
     if (taken && core.marks.unsettled().length) return refuse('SECRET_NAME_TAKEN');
     // The marker's guard failed. A commit in doubt may have raised the epoch meanwhile: then this one goes again.
-    if (epochOf(core) === epoch && !(await caughtUp(core, org, epoch))) {
+    const raised = epochOf(core) !== epoch || (await caughtUp(core, org, epoch));
+    // D1 that does not answer is no D1 that was altered.
+    if (raised === null) return 'never';
+    if (!raised && epochOf(core) === epoch) {
       raise(core, org, { event: 'database_diverged', resource: mark.draft.resource ?? org }, mark.draft, { why: end.why });
       return refuse('UNAVAILABLE', {
         message: 'The database does not stand as this organisation left it. Whoever runs the deployment finds more in its log.',
@@ -233,11 +236,12 @@ async function settled(core: Core, org: string, ids: string[]): Promise<Set<stri
   });
 }
 
-/** Whether the fence stands where this gate itself was raising it from `epoch`, also if the reply to the raise was lost. */
-async function caughtUp(core: Core, org: string, epoch: number): Promise<boolean> {
+/** Whether the fence stands where this gate itself was raising it from `epoch`, also if the reply to the raise was lost. Null if D1 does not answer. */
+async function caughtUp(core: Core, org: string, epoch: number): Promise<boolean | null> {
   const fence = await core.database
     .all<{ epoch: number }>({ sql: 'select epoch from fences where org_id = ?', params: [org] })
-    .catch(() => []);
+    .catch(() => null);
+  if (fence === null) return null;
   const current = fence[0]?.epoch;
   if (current === undefined || current !== epoch + 1 || core.meta.get('raising') !== String(current)) return false;
   core.meta.set('epoch', String(current));

@@ -28,6 +28,8 @@ export interface State {
 export interface Answer {
   status: number;
   code?: string;
+  /** Another code that is as right. */
+  or?: string;
   version?: number;
   value?: string | null;
   values?: Record<string, string | null>;
@@ -71,7 +73,10 @@ export function ended(state: State, id: string, now: number): Answer | null {
   for (let at: string | null = id; at !== null; ) {
     const link: Credential | undefined = state.credentials[at];
     if (!link) return refused(401, 'TOKEN_REVOKED');
-    if (link.revoked !== null && link.revoked <= now) return refused(401, 'TOKEN_REVOKED');
+    const { expires, revoked } = link;
+    // What was over by time, and has perhaps been cleared away, when it was revoked may be called either.
+    const late = revoked !== null && expires !== null && expires <= revoked;
+    if (revoked !== null && revoked <= now) return { ...refused(401, 'TOKEN_REVOKED'), ...(late && { or: 'TOKEN_EXPIRED' }) };
     if (link.expires !== null && link.expires <= now) return refused(401, 'TOKEN_EXPIRED');
     at = link.parent;
   }

@@ -1,0 +1,62 @@
+// Many random histories of test/model.test.ts, in batches with seeds of their own; ends at the first that does not hold.
+//   npm run test:long -- [--histories 10000] [--batch 500] [--seed NUMBER]
+import { createHash, randomInt } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { runTests } from './vitest.mjs';
+import { root } from './wrangler.mjs';
+
+const { values: options } = parseArgs({
+  options: {
+    histories: { type: 'string', default: '10000' },
+    batch: { type: 'string', default: '500' },
+    seed: { type: 'string', default: String(randomInt(2 ** 31)) },
+  },
+});
+const [histories, batch, seed] = [number('histories', 1), number('batch', 1), number('seed', 0)];
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130));
+
+say(
+  `${histories} histories from seed ${seed}, ${batch} at a time; again with: npm run test:long -- --histories ${histories} --batch ${batch} --seed ${seed}`,
+);
+const started = Date.now();
+for (let done = 0; done < histories; ) {
+  const count = Math.min(batch, histories - done);
+  const env = { HISTORIES: String(count), SEED: String(seedOf(seed, done / batch)) };
+  const { failed, why } = await runTests(root, { files: ['test/model.test.ts'], named: 'random histories', env });
+  if (why) {
+    process.stdout.write(`${why}\n\n`);
+    const again = `HISTORIES=${env.HISTORIES} SEED=${env.SEED} npx vitest run test/model.test.ts -t 'random histories'`;
+    process.stdout.write(`${failed ? 'A history does not hold' : 'The batch did not run'}. Once more: ${again}\n`);
+    process.exit(1);
+  }
+  done += count;
+  const rate = done / ((Date.now() - started) / 1000);
+  say(
+    `${String(done).padStart(6)} of ${histories} hold, ${rate.toFixed(1)} a second, ${duration((histories - done) / rate)} left (seed ${env.SEED})`,
+  );
+}
+process.stdout.write(`${histories} random histories hold.\n`);
+
+/** The seed of the n-th batch: 32 bits. @param {number} master @param {number} n */
+function seedOf(master, n) {
+  return createHash('sha256').update(`${master}/${n}`).digest().readInt32BE();
+}
+
+/** @param {'histories' | 'batch' | 'seed'} name @param {number} least */
+function number(name, least) {
+  const value = Number(options[name]);
+  if (Number.isSafeInteger(value) && value >= least) return value;
+  say(`--${name} must be a whole number from ${least} on.`);
+  process.exit(2);
+}
+
+/** @param {number} seconds */
+function duration(seconds) {
+  const minutes = Math.ceil(seconds / 60);
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** @param {string} text */
+function say(text) {
+  process.stderr.write(`${text}\n`);
+}
