@@ -121,8 +121,8 @@ export const mutants = [
   {
     name: 'a row is changed from whatever revision it is at',
     file: commit,
-    from: ', eq(table.revision, from)',
-    to: '',
+    from: 'updateOf(table, row, { ...tenant, id: row.id, revision: from })',
+    to: 'updateOf(table, row, { ...tenant, id: row.id })',
     notice: 'attacker: is refused with an alarm',
   },
   {

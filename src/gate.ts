@@ -75,8 +75,8 @@ export class Gate extends DurableObject<Env> {
     if (this.isNewer) return { outcome: { ok: false, refusal: newerStorage() }, budget: null, credential: null, replay: null, d1_calls: 0 };
     if (this.org === null) await this.begin(ask);
     const reply = answer(this.core, operations, ask);
-    // Seen through even if whoever asked goes away.
-    this.ctx.waitUntil(reply);
+    // A change is seen through even if whoever asked goes away.
+    if (operations[ask.operation]?.change) this.ctx.waitUntil(reply);
     return reply;
   }
 

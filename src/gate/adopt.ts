@@ -2,11 +2,10 @@
 // ended, is as the gate knows: no credential, address limit or environment changes, and what was deleted or destroyed since stays so.
 // Invariants: no number of a version is given twice; each page is written to D1, in one batch, before it counts here; cut off
 // anywhere, it is repeated whole, and no change is let in before it is done.
-import { getTableColumns } from 'drizzle-orm';
 import { type SecretRow, secrets, type VersionRow } from '../db/schema';
+import { type Statement, upsertOf } from '../db/statements';
 import { ApiError, refuse } from '../errors';
 import type { Core } from './core';
-import type { Statement } from './database';
 import { fromD1, macOf, places, type RowKind, tableName } from './rows';
 
 /** What came of it, in secrets. */
@@ -88,31 +87,13 @@ async function governing(core: Core, org: string): Promise<Statement[]> {
     const over = kind === 'credential' ? ` and not (kind = 'session' and expires_at <= ${core.now()})` : '';
     return [
       { sql: `delete from ${tableName(kind)} where ${owner} = ?${over}`, params: [org] },
-      ...slices(rows).map((slice) => upsert(kind, slice)),
+      ...slices(rows).map((slice) => upsertOf(places[kind].table, slice)),
     ];
   });
 }
 
 const slices = <T>(list: T[]): T[][] =>
   Array.from({ length: Math.ceil(list.length / PAGE) }, (_, i) => list.slice(i * PAGE, (i + 1) * PAGE));
-
-/** One statement for many rows. */
-function upsert(kind: RowKind, rows: object[]): Statement {
-  const columns = getTableColumns(places[kind].table) as Record<string, { mapToDriverValue(value: unknown): unknown }>;
-  const stored = rows.map((row) =>
-    Object.fromEntries(
-      Object.entries(columns).map(([name, column]) => {
-        const value = (row as Record<string, unknown>)[name] ?? null;
-        return [name, value === null ? null : column.mapToDriverValue(value)];
-      }),
-    ),
-  );
-  const names = Object.keys(columns);
-  return {
-    sql: `insert or replace into ${tableName(kind)} (${names.join(', ')}) select ${names.map((name) => `value ->> '${name}'`).join(', ')} from json_each(?)`,
-    params: [JSON.stringify(stored)],
-  };
-}
 
 /** A version that puts back the value of an earlier one. */
 interface Again {
@@ -157,7 +138,7 @@ async function takeSecrets(core: Core, org: string, key: Uint8Array, by: string,
       }
     }
     if (puts.length || removed.length)
-      await write([...removal(org, removed), ...(puts.length ? [upsert('secret', puts), copies(org, again)] : [])]);
+      await write([...removal(org, removed), ...(puts.length ? [upsertOf(secrets, puts), copies(org, again)] : [])]);
     core.storage.transactionSync(() => {
       for (const row of [...puts, ...same]) {
         core.rows.put('secret', row);

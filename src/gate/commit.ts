@@ -2,14 +2,13 @@
 // one batch, and only then applied here, with its audit entry and its kept answer, in one turn.
 // Invariants: D1 holds a commit's marker if and only if it holds its rows; a batch carries the gate's epoch and fails once another
 // epoch has begun; each row is changed from exactly the revision that the plan saw.
-import { and, eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { secretVersions, type VersionRow } from '../db/schema';
+import { insertOf, type Statement, updateOf } from '../db/statements';
 import { ApiError, type Refusal, refuse } from '../errors';
 import { raise } from './alarm';
 import type { Draft } from './chain';
 import type { Core } from './core';
-import type { Statement } from './database';
 import type { Mark } from './marks';
 import { keepOf } from './replay';
 import { macOf, places, type RowKind, type RowTypes, sweepAt, tableName } from './rows';
@@ -158,7 +157,7 @@ function batchOf(org: string, mark: Mark, plan: Plan, epoch: number): Statement[
   return [
     ...(plan.also ?? []),
     ...puts.map(statementOf),
-    ...(plan.versions ?? []).map((version) => sqlite.insert(secretVersions).values(version).toSQL()),
+    ...(plan.versions ?? []).map((version) => insertOf(secretVersions, version)),
     ...(plan.trimmed ?? []).map(({ secret, version }) => ({
       sql: 'delete from secret_versions where org_id = ? and secret_id = ? and version <= ?',
       params: [org, secret, version],
@@ -171,18 +170,10 @@ function batchOf(org: string, mark: Mark, plan: Plan, epoch: number): Statement[
 }
 
 function statementOf({ kind, row, from }: Put): Statement {
-  const table = places[kind].table as typeof places.secret.table;
-  if (from === 0)
-    return sqlite
-      .insert(table)
-      .values(row as never)
-      .toSQL();
-  const tenant = kind === 'org' ? [] : [eq(table.org_id, (row as { org_id: string }).org_id)];
-  return sqlite
-    .update(table)
-    .set(row as never)
-    .where(and(...tenant, eq(table.id, row.id), eq(table.revision, from)))
-    .toSQL();
+  const { table } = places[kind];
+  if (from === 0) return insertOf(table, row);
+  const tenant = kind === 'org' ? {} : { org_id: (row as { org_id: string }).org_id };
+  return updateOf(table, row, { ...tenant, id: row.id, revision: from });
 }
 
 /** Makes a mark's commit part of what the gate holds, or writes down that it never was. Runs inside one transaction. */

@@ -3,11 +3,12 @@
 import { isUnbounded } from '../../auth/authorize';
 import type { WrappedKey } from '../../crypto/keyring';
 import { type EnvironmentRow, fences, type MemberRow, type OrgRow, orgKeys } from '../../db/schema';
+import { insertOf } from '../../db/statements';
 import { invalid, type Refusal, refuse } from '../../errors';
 import { adopt } from '../../gate/adopt';
 import { environmentOf, slugOf } from '../../gate/call';
 import { genesis } from '../../gate/chain';
-import { insertion, revision, rowKey, sqlite } from '../../gate/commit';
+import { insertion, revision, rowKey } from '../../gate/commit';
 import type { Call, Operation, Outcome } from '../../gate/types';
 import { firstKey, keyOut, type TokenInput } from '../credentials/operations';
 import { environmentOut, memberOut, orgOut } from './wire';
@@ -55,13 +56,7 @@ const found: Operation<FoundInput> = {
           api_key: keyOut(core, key.row as never),
         },
         puts: [put, ...environments, owner, key],
-        also: [
-          sqlite.insert(fences).values({ org_id: org, epoch: 1 }).toSQL(),
-          sqlite
-            .insert(orgKeys)
-            .values({ org_id: org, ...input.wrapped, created_at: now })
-            .toSQL(),
-        ],
+        also: [insertOf(fences, { org_id: org, epoch: 1 }), insertOf(orgKeys, { org_id: org, ...input.wrapped, created_at: now })],
         resource: org,
       };
     },

@@ -1,0 +1,63 @@
+// Statements for whole rows of our tables. Their SQL is spelled once a table, for building it anew for every change costs more than
+// all else that the gate computes then.
+import { getTableColumns, getTableName, type Table } from 'drizzle-orm';
+
+/** A statement and its parameters, in order. */
+export interface Statement {
+  sql: string;
+  params: unknown[];
+}
+
+interface Spelled {
+  columns: [string, { mapToDriverValue(value: unknown): unknown }][];
+  insert: string;
+  update: string;
+  upsert: string;
+}
+
+const spelled = new WeakMap<Table, Spelled>();
+
+function spell(table: Table): Spelled {
+  const known = spelled.get(table);
+  if (known) return known;
+  const name = getTableName(table);
+  const columns = Object.entries(getTableColumns(table)) as Spelled['columns'];
+  const names = columns.map(([column]) => column);
+  const made = {
+    columns,
+    insert: `insert into ${name} (${names}) values (${names.map(() => '?')})`,
+    update: `update ${name} set ${names.map((column) => `${column} = ?`)}`,
+    upsert: `insert or replace into ${name} (${names}) select ${names.map((column) => `value ->> '${column}'`)} from json_each(?)`,
+  };
+  spelled.set(table, made);
+  return made;
+}
+
+/** The values of a row as D1 takes them. A column that the row does not name is null. */
+const valuesOf = ({ columns }: Spelled, row: object): unknown[] =>
+  columns.map(([name, column]) => {
+    const value = (row as Record<string, unknown>)[name];
+    return value === null || value === undefined ? null : column.mapToDriverValue(value);
+  });
+
+export function insertOf(table: Table, row: object): Statement {
+  const spelling = spell(table);
+  return { sql: spelling.insert, params: valuesOf(spelling, row) };
+}
+
+/** Changes every column of the rows for which these columns have these values. */
+export function updateOf(table: Table, row: object, where: Record<string, unknown>): Statement {
+  const spelling = spell(table);
+  const conditions = Object.keys(where).map((column) => `${column} = ?`);
+  return { sql: `${spelling.update} where ${conditions.join(' and ')}`, params: [...valuesOf(spelling, row), ...Object.values(where)] };
+}
+
+/** Many rows in one statement, each in place of the one with its key. */
+export function upsertOf(table: Table, rows: object[]): Statement {
+  const spelling = spell(table);
+  const stored = rows.map((row) => {
+    const values = valuesOf(spelling, row);
+    return Object.fromEntries(spelling.columns.map(([name], at) => [name, values[at]]));
+  });
+  return { sql: spelling.upsert, params: [JSON.stringify(stored)] };
+}
