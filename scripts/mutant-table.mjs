@@ -114,8 +114,8 @@ export const mutants = [
   {
     name: 'another row under the planned revision passes for the planned one',
     file: commit,
-    from: '(select mac from ${tableName(kind)} where id = ?) = ?`,\n    params: [row.id, row.mac],',
-    to: '(select revision from ${tableName(kind)} where id = ?) = ?`,\n    params: [row.id, row.revision],',
+    from: "(select mac from ${tableName(kind)} where ${tenant.length ? 'org_id = ? and ' : ''}id = ?) = ?`,\n      params: [...tenant, row.id, row.mac],",
+    to: "(select revision from ${tableName(kind)} where ${tenant.length ? 'org_id = ? and ' : ''}id = ?) = ?`,\n      params: [...tenant, row.id, row.revision],",
     notice: 'attacker: a row raised to the revision that comes next',
   },
   {

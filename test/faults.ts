@@ -26,6 +26,8 @@ export interface Faults {
   orphans: (() => Promise<unknown>)[];
   /** Everything that was put on the queue. */
   queued: unknown[];
+  /** Every statement that was put to D1, with the parameters of one time. */
+  asked: Map<string, unknown[]>;
   /** What time it is for gates, if not the real one. */
   clock: number | null;
   /** Another number is another isolate: one that holds no keys yet. */
@@ -47,6 +49,7 @@ const none = () => ({
   statements: 0,
   orphans: [],
   queued: [],
+  asked: new Map<string, unknown[]>(),
   clock: null,
   before: null,
 });
@@ -118,7 +121,11 @@ function statement(real: D1PreparedStatement, through: Through, sql: string, par
       if (name === 'built') return { real: target, sql, params } satisfies Built;
       const value = Reflect.get(target, name);
       if (typeof value !== 'function') return value;
-      if (name === 'bind') return (...given: unknown[]) => statement(target.bind(...given), through, sql, given);
+      if (name === 'bind')
+        return (...given: unknown[]) => {
+          faults.asked.set(sql, given);
+          return statement(target.bind(...given), through, sql, given);
+        };
       if (READS.has(name as string))
         return (...args: unknown[]) =>
           through(

@@ -149,11 +149,14 @@ async function write(core: Core, org: string, mark: Mark, plan: Plan): Promise<'
 
 function batchOf(org: string, mark: Mark, plan: Plan, epoch: number): Statement[] {
   const puts = plan.puts ?? [];
-  const guards = puts.map(({ kind, row }) => ({
-    // The MAC, not the revision alone: another row under the planned revision is not this commit's.
-    sql: `(select mac from ${tableName(kind)} where id = ?) = ?`,
-    params: [row.id, row.mac],
-  }));
+  const guards = puts.map(({ kind, row }) => {
+    const tenant = kind === 'org' ? [] : [org];
+    return {
+      // The MAC, not the revision alone: another row under the planned revision is not this commit's.
+      sql: `(select mac from ${tableName(kind)} where ${tenant.length ? 'org_id = ? and ' : ''}id = ?) = ?`,
+      params: [...tenant, row.id, row.mac],
+    };
+  });
   return [
     ...(plan.also ?? []),
     ...puts.map(statementOf),
