@@ -209,5 +209,8 @@ async function adopt(url, reason) {
   bar.end();
   if (failed.length)
     throw new Fault(`${failed.length} of ${orgs.length} organisations were not adopted; run this again:\n${failed.join('\n')}`);
-  return { adopted, message: `${orgs.length} organisations have adopted the database. Look at the counts with --json.` };
+  return {
+    adopted,
+    message: `${orgs.length} ${orgs.length === 1 ? 'organisation has' : 'organisations have'} adopted the database. Look at the counts with --json.`,
+  };
 }

@@ -127,7 +127,7 @@ it('a vault in use is backed up, and comes back', { timeout: 200_000 }, async ()
   const unreasoned = await run(dir, 'restore', ['--adopt', '--url', service.base]);
   assert.match(unreasoned.said, /--reason is missing/);
   const adopted = await run(dir, 'restore', ['--adopt', '--url', service.base, '--reason', 'a test']);
-  assert.match(adopted.said, /^1 organisations have adopted/);
+  assert.match(adopted.said, /^1 organisation has adopted/);
   await service.stop();
 
   // In place of a younger one: all of it, or nothing.
@@ -146,7 +146,7 @@ it('a vault in use is backed up, and comes back', { timeout: 200_000 }, async ()
   assert.ok(younger[1].length >= header.rows.secrets);
   service = await startService(dir);
   const told = await run(dir, 'restore', ['--adopt', '--url', service.base, '--reason', 'went back']);
-  assert.match(told.said, /^1 organisations have adopted/);
+  assert.match(told.said, /^1 organisation has adopted/);
   assert.equal((await read('LARGE')).value, large);
   await store('AFTER', 'written after it went back');
   assert.equal((await read('AFTER')).value, 'written after it went back');

@@ -3,14 +3,17 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
+import { knownMigrations } from '../../scripts/state.mjs';
 import { deployment } from './deploying.mjs';
 import { seal } from './envelope.mjs';
+import { project } from './service.mjs';
 
+/** What a first deployment changes, in order: each migration is a query. */
 const FRESH = [
   'POST /d1/database',
   'POST /queues',
   'POST /queues',
-  'POST /d1/database/ID/query',
+  ...knownMigrations(path.join(project, 'migrations')).map(() => 'POST /d1/database/ID/query'),
   'PATCH /workers/scripts/secrets-vault-service/secrets-bulk',
   'PUT /workers/scripts/secrets-vault-service',
   'PATCH /workers/scripts/secrets-vault-service/secrets-bulk',
