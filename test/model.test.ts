@@ -65,6 +65,24 @@ const found: Record<string, Plan> = {
     rpcs: [null, null, null, { fate: 'after', retryable: true }],
     delays: [1],
   },
+  'an expired secret is rolled back while it is revived': {
+    phases: [
+      { ops: [{ ...op, kind: 'create', pick: 10 }], after: 'nothing', pass: 0 },
+      { ops: [{ ...op, kind: 'rotate' }], after: 'nothing', pass: 691_200 },
+      {
+        ops: [
+          { ...op, kind: 'patch', pick: 6 },
+          { ...op, kind: 'rollback' },
+          { ...op, kind: 'patch' },
+        ],
+        after: 'nothing',
+        pass: 61,
+      },
+    ],
+    fates: [],
+    rpcs: [],
+    delays: [12],
+  },
   'a session token that is over is revoked, after it was cleared away': revokedLate('work'),
   'a session token that is over is revoked, before it was cleared away': revokedLate('nothing'),
 };

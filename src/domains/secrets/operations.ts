@@ -13,7 +13,7 @@ import { environmentOf, slugOf } from '../../gate/call';
 import { environmentRevision, insertion, type Plan, revision, rowKey, sqlite } from '../../gate/commit';
 import type { Core } from '../../gate/core';
 import { fromD1, macOf, RESTORABLE } from '../../gate/rows';
-import type { Call, Operation, Outcome } from '../../gate/types';
+import { type Call, isRefusal, type Operation, type Outcome } from '../../gate/types';
 import { etagOf, namesTag, secretOut, statusOf, versionOut } from './wire';
 
 const MOST_SECRETS = 100_000;
@@ -540,22 +540,26 @@ interface RollbackInput {
   version: number;
 }
 
+/** Refuses unless a secret is readable and has that version. */
+const standing = (row: SecretRow | null, version: number, now: number): Refusal | null =>
+  readable(row, now) ??
+  (row && hasVersion(row, version) ? null : refuse('NOT_FOUND', { message: `This secret has no version ${version}.` }));
+
 const rollback: Operation<RollbackInput> = {
   change: {
     locks: (call) => [target(call as never)],
-    async before(call) {
+    /** The version, or why there is none now: what stands once it is locked may be another, but that is as true an answer. */
+    async before(call): Promise<VersionRow | Refusal> {
       const row = call.core.rows.get('secret', target(call as never));
-      if (!row || readable(row, call.core.now()) || !hasVersion(row, call.input.version)) return null;
-      return versionOf(call as never, row.id, call.input.version);
+      return standing(row, call.input.version, call.core.now()) ?? versionOf(call as never, (row as SecretRow).id, call.input.version);
     },
     plan(call, now, fetched) {
       const row = call.core.rows.get('secret', target(call as never));
-      const refusal = readable(row, now);
+      if (row && row.deleted_at === null) describe(call as never, row);
+      const old = fetched as VersionRow | Refusal;
+      if (isRefusal(old)) return old;
+      const refusal = standing(row, old.version, now);
       if (refusal || !row) return refusal ?? refuse('NOT_FOUND');
-      describe(call as never, row);
-      const old = fetched as VersionRow | null;
-      if (!old || !hasVersion(row, old.version))
-        return refuse('NOT_FOUND', { message: `This secret has no version ${call.input.version}.` });
       const conflict = stale(row, call.input.if_match);
       if (conflict) return conflict;
       // The ciphertext is bound to its own random id, not to a number: it serves again as it is.
