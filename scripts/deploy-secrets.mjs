@@ -1,7 +1,7 @@
 // The secrets of the deployment: set once, from .production.vars. Invariants: one that is set is never overwritten; no new keys are made for a
 // database that holds a vault; and what is made is kept before it is set, so that no key is ever in Cloudflare alone.
 import { createDevVars, freshSecrets, readDevVars } from './dev-vars.mjs';
-import { checkWraps, masterKeys } from './keys.mjs';
+import { checkWraps, parseMasterKeys } from './master-keys.mjs';
 import { VARS_NOTE, varsFile } from './production.mjs';
 import { AGAIN, commands, secretNames, Trouble, wrangler } from './remote.mjs';
 import { readSettings } from './settings.mjs';
@@ -59,9 +59,9 @@ async function secretsToSet(missing, state) {
   const { problem } = readSettings({}, { ...freshSecrets({}), ...values });
   if (problem) throw new Trouble(`.production.vars is not usable: ${problem}`);
   if (values.MASTER_KEYS && state.wraps.length > 0) {
-    const masters = masterKeys(values.MASTER_KEYS);
+    const masters = parseMasterKeys(values.MASTER_KEYS) ?? [];
     const { missing: absent, closed } = await checkWraps(masters, state.wraps);
-    const others = [...absent, ...state.orgs.map(({ master_id: id }) => id).filter((id) => !masters.has(id))];
+    const others = [...absent, ...state.orgs.map(({ master_id: id }) => id).filter((id) => !masters.some((master) => master.id === id))];
     if (others.length + closed.length > 0)
       throw new Trouble(
         'MASTER_KEYS in .production.vars does not open the vault in the database: put there the keys that it was made with; nothing was set.',

@@ -6,8 +6,8 @@ import { parseArgs } from 'node:util';
 import { lackingBindings, neededBindings } from './bindings.mjs';
 import { freshSecrets, readDevVars } from './dev-vars.mjs';
 import { service } from './doctor-service.mjs';
-import { checkWraps, masterKeys } from './keys.mjs';
 import { harmless } from './log.mjs';
+import { checkWraps, parseMasterKeys } from './master-keys.mjs';
 import { partsOf, productionConfig, readToml, varsFile, writeConfig } from './production.mjs';
 import { account, databaseState, deployedBindings, findDatabase, secretNames, Trouble } from './remote.mjs';
 import { readSettings } from './settings.mjs';
@@ -198,21 +198,21 @@ async function keys(text, wraps, source) {
   if (wraps.length === 0) return found('keys', 'ok', 'nothing is wrapped yet');
   if (!text)
     return found('keys', 'fail', `${source}: not usable, so nothing can be opened; the vault needs the keys named ${idsOf(wraps)}.`);
-  const masters = masterKeys(text);
-  const missing = [...new Set(wraps.map(({ master_id: id }) => id))].filter((id) => !masters.has(id));
+  const masters = parseMasterKeys(text) ?? [];
+  const whole = /** @type {import('./master-keys.mjs').Wrap[]} */ (wraps.filter(({ key_sealed: sealed }) => sealed));
+  const { closed } = await checkWraps(masters, whole);
+  const missing = [...new Set(wraps.map(({ master_id: id }) => id))].filter((id) => !masters.some((master) => master.id === id));
   if (missing.length > 0)
     return found(
       'keys',
       'fail',
       `${source}: lacks ${missing.join(', ')}, by which keys of this vault are wrapped; add it behind the current one.`,
     );
-  const whole = /** @type {import('./keys.mjs').Wrap[]} */ (wraps.filter(({ key_sealed: sealed }) => sealed));
-  const { closed } = await checkWraps(masters, whole);
   if (closed.length > 0)
     return found(
       'keys',
       'fail',
-      `${closed.length} of ${whole.length} wrapped keys do not open, the first of ${closed[0]}: another key bears the same id, or the row was altered; put back the right MASTER_KEYS, or the row from a backup.`,
+      `${closed.length} of ${whole.length} wrapped keys do not open, the first of ${closed[0]?.owner}: another key bears the same id, or the row was altered; put back the right MASTER_KEYS, or the row from a backup.`,
     );
   found(
     'keys',

@@ -1,10 +1,14 @@
 // MASTER_KEYS for those who operate a vault: the list in its file, and whether a wrapped key opens with it. Invariant: the file is
 // replaced whole, readable by its owner alone, and no key in it is ever dropped: one that is taken out of use stays as a retired one.
-import { createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
 import { parseEnv } from 'node:util';
+import { root } from './wrangler.mjs';
 
 /** @typedef {{ id: string, spelled: string, key: Buffer }} MasterKey */
+/** @typedef {{ owner: string, master_id: string, key_sealed: string }} Wrap `owner` is `deployment`, or an organisation's id */
 
 /** @param {string} text @returns {MasterKey[] | undefined} undefined where it is malformed */
 export function parseMasterKeys(text) {
@@ -63,36 +67,34 @@ export function writeKeyFile(file, keys, retired) {
   }
 }
 
-/** What src/crypto/envelope.ts authenticates. @param {(string | Buffer)[]} parts */
-const tuple = (...parts) =>
-  Buffer.concat(
-    parts.flatMap((part) => {
-      const bytes = Buffer.from(part);
-      const length = Buffer.alloc(4);
-      length.writeUInt32BE(bytes.length);
-      return [length, bytes];
-    }),
-  );
+/** `open` of src/crypto/envelope.ts, which is written for a bundler. */
+async function envelope() {
+  // esbuild comes with wrangler, whose own version is the one that bundles the Worker.
+  const { buildSync } = createRequire(createRequire(path.join(root, 'package.json')).resolve('wrangler'))('esbuild');
+  const built = buildSync({
+    entryPoints: [path.join(root, 'src', 'crypto', 'envelope.ts')],
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    write: false,
+    logLevel: 'silent',
+  });
+  return import(`data:text/javascript;base64,${Buffer.from(built.outputFiles[0].contents).toString('base64')}`);
+}
 
 /**
- * Whether a wrapped key opens; by src/crypto/envelope.ts: format byte, 24 bytes of salt, ciphertext, 16 bytes of tag.
- * @param {MasterKey[]} keys
- * @param {{ owner: string, master_id: string, key_sealed: string }} wrapped
+ * Opens each wrap with the master keys at hand, by the very code that the Worker runs. An opened key is thrown away at once.
+ * @param {MasterKey[]} masters
+ * @param {Wrap[]} wraps
+ * @returns {Promise<{ missing: string[], closed: Wrap[] }>} ids of master keys that are not at hand, and wraps that theirs does not open
  */
-export function opens(keys, { owner, master_id, key_sealed }) {
-  const master = keys.find(({ id }) => id === master_id);
-  const bytes = Buffer.from(key_sealed, 'base64');
-  if (!master || bytes.length < 41) return false;
-  const purpose = owner === 'deployment' ? 'deployment key' : 'org key';
-  const derived = Buffer.from(hkdfSync('sha256', master.key, bytes.subarray(1, 25), `svc/v1/seal/${purpose}`, 44));
-  const decipher = createDecipheriv('aes-256-gcm', derived.subarray(0, 32), derived.subarray(32), { authTagLength: 16 });
-  decipher.setAAD(tuple(bytes.subarray(0, 1), purpose, owner, master_id));
-  decipher.setAuthTag(bytes.subarray(-16));
-  decipher.update(bytes.subarray(25, -16));
-  try {
-    decipher.final();
-    return true;
-  } catch {
-    return false;
-  }
+export async function checkWraps(masters, wraps) {
+  const { open } = await envelope();
+  const byId = new Map(masters.map(({ id, key }) => [id, new Uint8Array(key)]));
+  const opens = ({ owner, master_id: id, key_sealed: sealed }) =>
+    open(byId.get(id), owner === 'deployment' ? 'deployment key' : 'org key', [owner, id], sealed)?.length === 32;
+  return {
+    missing: [...new Set(wraps.map(({ master_id: id }) => id))].filter((id) => !byId.has(id)),
+    closed: wraps.filter((wrap) => byId.has(wrap.master_id) && !opens(wrap)),
+  };
 }

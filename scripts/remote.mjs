@@ -128,7 +128,7 @@ export const WRAPS =
 
 /**
  * What the database says of its migrations and keys.
- * @returns {Promise<{ applied: Set<string>, wraps: import('./keys.mjs').Wrap[], orgs: { master_id: string, n: number }[] }>}
+ * @returns {Promise<{ applied: Set<string>, wraps: import('./master-keys.mjs').Wrap[], orgs: { master_id: string, n: number }[] }>}
  *   `wraps`: the deployment's key; `orgs`: how many of the organisations' each master key wraps
  */
 export async function databaseState() {

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
 import { clearing, countsOf, dump, isLegal, statementsOf } from './dump.mjs';
-import { opens, parseMasterKeys, readKeyFile } from './master-keys.mjs';
+import { checkWraps, parseMasterKeys, readKeyFile } from './master-keys.mjs';
 import { claimState, knownMigrations, vaultFile } from './state.mjs';
 import { bootstrapCaller, devVarsFile, Fault, localUrl, progress, remoteRows, run, stateDir, wrangler } from './vault.mjs';
 import { root } from './wrangler.mjs';
@@ -48,7 +48,7 @@ async function restore(positionals, how) {
   try {
     const db = await rebuilt(file, header, known, path.join(scratch, 'vault.sqlite'));
     const rows = Object.values(countsOf(db)).reduce((sum, n) => sum + n, 0);
-    const warning = checkKeys(db, header, how);
+    const warning = await checkKeys(db, header, how);
     if (how.remote) await putRemote(db, path.join(scratch, 'restore.sql'), how.replace);
     else await putLocal(db, how.replace);
     db.close();
@@ -115,7 +115,7 @@ async function rebuilt(file, header, known, at) {
 }
 
 /** Refuses keys that do not open what comes back. @param {DatabaseSync} db @param {{ master_keys: string[] }} header @param {{ remote: boolean, keys: string | undefined }} how */
-function checkKeys(db, header, { remote, keys: named }) {
+async function checkKeys(db, header, { remote, keys: named }) {
   const list = header.master_keys.join(', ');
   const file = named ? path.resolve(process.env.INIT_CWD ?? '', named) : remote ? undefined : devVarsFile;
   const keys = process.env.MASTER_KEYS !== undefined && !named ? parseMasterKeys(process.env.MASTER_KEYS) : file && readKeyFile(file)?.keys;
@@ -128,10 +128,11 @@ function checkKeys(db, header, { remote, keys: named }) {
   const wraps = db
     .prepare('SELECT id AS owner, master_id, key_sealed FROM deployment_keys UNION ALL SELECT org_id, master_id, key_sealed FROM org_keys')
     .all();
-  const closed = new Set(wraps.filter((wrapped) => !opens(keys, /** @type {any} */ (wrapped))).map(({ master_id }) => master_id));
-  if (closed.size)
+  const { missing, closed } = await checkWraps(keys, /** @type {any} */ (wraps));
+  const lacking = new Set([...missing, ...closed.map(({ master_id }) => master_id)]);
+  if (lacking.size)
     throw new Fault(
-      `MASTER_KEYS does not open this backup: it lacks ${[...closed].join(', ')}, or holds another key of that name; add it behind the current one (it may be in RETIRED_MASTER_KEYS); nothing was touched`,
+      `MASTER_KEYS does not open this backup: it lacks ${[...lacking].join(', ')}, or holds another key of that name; add it behind the current one (it may be in RETIRED_MASTER_KEYS); nothing was touched`,
     );
   return '';
 }

@@ -60,7 +60,7 @@ export function inspectState(dir) {
 /**
  * The wrapped keys of the vault in it.
  * @param {string} dir
- * @returns {import('./keys.mjs').Wrap[]}
+ * @returns {import('./master-keys.mjs').Wrap[]}
  */
 export function wrapsIn(dir) {
   const wraps = [];

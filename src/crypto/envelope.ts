@@ -45,8 +45,8 @@ export function seal(root: Uint8Array, purpose: Purpose, context: string[], plai
   const { key, iv } = derive(root, salt, purpose);
   const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: TAG });
   cipher.setAAD(authenticated(purpose, context));
-  const body = concat(new Uint8Array(cipher.update(Buffer.from(plaintext))), new Uint8Array(cipher.final()));
-  return toBase64(concat(Uint8Array.of(FORMAT), salt, body, new Uint8Array(cipher.getAuthTag())));
+  const body = concat(cipher.update(plaintext), cipher.final());
+  return toBase64(concat(Uint8Array.of(FORMAT), salt, body, cipher.getAuthTag()));
 }
 
 /** Opens what `seal` gave; null if a single bit of it, the key, the purpose or the context is another. */
@@ -58,8 +58,8 @@ export function open(root: Uint8Array, purpose: Purpose, context: string[], seal
   decipher.setAAD(authenticated(purpose, context));
   decipher.setAuthTag(bytes.subarray(bytes.length - TAG));
   try {
-    const body = new Uint8Array(decipher.update(Buffer.from(bytes.subarray(1 + SALT, bytes.length - TAG))));
-    return concat(body, new Uint8Array(decipher.final()));
+    const body = decipher.update(bytes.subarray(1 + SALT, bytes.length - TAG));
+    return concat(body, decipher.final());
   } catch {
     return null;
   }

@@ -11,9 +11,10 @@ export function newId(prefix: Prefix, now = Date.now()): string {
   const time = Math.max(now, last.time);
   const random = time === last.time ? increment(last.random) : randomBytes(10);
   last = { time, random };
-  const stamp = new Uint8Array(8);
-  new DataView(stamp.buffer).setBigUint64(0, BigInt(time));
-  return `${prefix}_${toBase62(concat(stamp.subarray(2), random))}`;
+  const stamp = new DataView(new ArrayBuffer(6));
+  stamp.setUint16(0, Math.floor(time / 2 ** 32));
+  stamp.setUint32(2, time % 2 ** 32);
+  return `${prefix}_${toBase62(concat(new Uint8Array(stamp.buffer), random))}`;
 }
 
 /** The 16 bytes of an id, or null if the text is no id of that type. */
