@@ -7,8 +7,9 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
 import { countsOf, dump, migrationsOf, statementsOf } from './dump.mjs';
+import { Fault } from './fault.mjs';
 import { vaultFile } from './state.mjs';
-import { Fault, progress, run, stateDir, wrangler } from './vault.mjs';
+import { progress, run, stateDir, wrangler } from './vault.mjs';
 
 const WRAPS = 'SELECT master_id FROM deployment_keys UNION SELECT master_id FROM org_keys ORDER BY 1';
 

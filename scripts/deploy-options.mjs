@@ -1,7 +1,8 @@
 // What `npm run deploy` was asked for, and what it would do. Nothing is called here.
 import { parseArgs } from 'node:util';
+import { Fault } from './fault.mjs';
 import { CONFIG } from './production.mjs';
-import { APPLIED, commands, TABLES, Trouble, typed, WRAPS } from './remote.mjs';
+import { APPLIED, commands, TABLES, typed, WRAPS } from './remote.mjs';
 import { isLoopback } from './settings.mjs';
 
 export const PLACES = {
@@ -37,12 +38,12 @@ export function readOptions() {
       },
     }).values;
   } catch (error) {
-    throw new Trouble(`${error.message}\n\n${USAGE}`);
+    throw new Fault(`${error.message}\n\n${USAGE}`);
   }
   const { location, wait = '180' } = given;
   if (location !== undefined && !LOCATIONS.includes(location))
-    throw new Trouble(`--location is not a place: give one of ${LOCATIONS.join(', ')}.`);
-  if (!/^\d{1,4}$/.test(wait)) throw new Trouble('--wait is not a number of seconds: give 0 to 9999.');
+    throw new Fault(`--location is not a place: give one of ${LOCATIONS.join(', ')}.`);
+  if (!/^\d{1,4}$/.test(wait)) throw new Fault('--wait is not a number of seconds: give 0 to 9999.');
   const publicUrl = given['public-url'];
   return {
     location,
@@ -59,7 +60,7 @@ function origin(text) {
   const url = /^https?:\/\/[^\s\\?#]+$/i.test(text) ? URL.parse(text) : null;
   const plain = url && !url.username && !url.password && url.pathname === '/';
   if (!plain || (url.protocol === 'http:' && !isLoopback(url.hostname)))
-    throw new Trouble('--public-url is not an https origin: give scheme and host alone, such as https://vault.example.com.');
+    throw new Fault('--public-url is not an https origin: give scheme and host alone, such as https://vault.example.com.');
   return url.origin;
 }
 

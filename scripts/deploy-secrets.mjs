@@ -1,9 +1,11 @@
 // The secrets of the deployment: set once, from .production.vars. Invariants: one that is set is never overwritten; no new keys are made for a
 // database that holds a vault; and what is made is kept before it is set, so that no key is ever in Cloudflare alone.
+
 import { createDevVars, freshSecrets, readDevVars } from './dev-vars.mjs';
+import { Fault } from './fault.mjs';
 import { checkWraps, parseMasterKeys } from './master-keys.mjs';
 import { VARS_NOTE, varsFile } from './production.mjs';
-import { AGAIN, commands, secretNames, Trouble, wrangler } from './remote.mjs';
+import { AGAIN, commands, secretNames, wrangler } from './remote.mjs';
 import { readSettings } from './settings.mjs';
 
 const SECRETS = ['MASTER_KEYS', 'BOOTSTRAP_TOKEN'];
@@ -38,11 +40,11 @@ async function secretsToSet(missing, state) {
   let kept = readKept();
   if (!kept) {
     if (missing.includes('MASTER_KEYS') && state.wraps.length > 0)
-      throw new Trouble(
+      throw new Fault(
         'The database holds a vault, and MASTER_KEYS is not set: put .production.vars back, or make it with the MASTER_KEYS that the vault was made with; new ones could not open it.',
       );
     if (process.env.CI)
-      throw new Trouble(
+      throw new Fault(
         'The secrets of the vault have to be made, and this machine of a CI would lose them: run npm run deploy once on your own machine, or put .production.vars here first.',
       );
     const all = freshSecrets({});
@@ -51,19 +53,19 @@ async function secretsToSet(missing, state) {
   }
   const lacking = missing.filter((name) => !kept?.vars[name]);
   if (!kept || lacking.length > 0)
-    throw new Trouble(
+    throw new Fault(
       `.production.vars does not hold ${lacking.join(' and ')}, which is not set: add it there, or move the file away, ${AGAIN}`,
     );
   const values = Object.fromEntries(missing.map((name) => [name, kept.vars[name]]));
   // The Worker would refuse to start with a malformed one: the same checks, before it is set. What is not to be set is not checked.
   const { problem } = readSettings({}, { ...freshSecrets({}), ...values });
-  if (problem) throw new Trouble(`.production.vars is not usable: ${problem}`);
+  if (problem) throw new Fault(`.production.vars is not usable: ${problem}`);
   if (values.MASTER_KEYS && state.wraps.length > 0) {
     const masters = parseMasterKeys(values.MASTER_KEYS) ?? [];
     const { missing: absent, closed } = await checkWraps(masters, state.wraps);
     const others = [...absent, ...state.orgs.map(({ master_id: id }) => id).filter((id) => !masters.some((master) => master.id === id))];
     if (others.length + closed.length > 0)
-      throw new Trouble(
+      throw new Fault(
         'MASTER_KEYS in .production.vars does not open the vault in the database: put there the keys that it was made with; nothing was set.',
       );
   }
@@ -75,7 +77,7 @@ function readKept() {
   try {
     kept = readDevVars(varsFile);
   } catch {
-    throw new Trouble('.production.vars cannot be read: make it a file that its owner may read, or move it away.');
+    throw new Fault('.production.vars cannot be read: make it a file that its owner may read, or move it away.');
   }
   if (kept?.exposed) process.stderr.write('.production.vars can be read by others on this machine: run chmod 600 .production.vars\n');
   return kept;

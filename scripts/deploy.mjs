@@ -7,16 +7,17 @@ import readline from 'node:readline/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LOCATIONS, PLACES, printPlan, readOptions, USAGE } from './deploy-options.mjs';
 import { setSecrets } from './deploy-secrets.mjs';
+import { Fault } from './fault.mjs';
 import { harmless } from './log.mjs';
 import { CONFIG, partsOf, productionConfig, readToml, varsFile, writeConfig } from './production.mjs';
-import { AGAIN, account, commands, databaseState, deployedBindings, findDatabase, queueExists, Trouble, wrangler } from './remote.mjs';
+import { AGAIN, account, commands, databaseState, deployedBindings, findDatabase, queueExists, wrangler } from './remote.mjs';
 import { knownMigrations } from './state.mjs';
 import { root } from './wrangler.mjs';
 
 try {
   await main();
 } catch (error) {
-  if (!(error instanceof Trouble)) throw error;
+  if (!(error instanceof Fault)) throw error;
   process.stderr.write(`${error.message}\n`);
   process.exitCode = 1;
 }
@@ -32,7 +33,7 @@ async function main() {
   process.env.CLOUDFLARE_ACCOUNT_ID = accountId; // so that wrangler never chooses another
   say('account', `${name} (${accountId})${email ? `, as ${email}` : ''}`);
   if (process.stdin.isTTY && !options.yes && !/^y(es)?$/i.test(await ask('Deploy to this account? [y/N] '))) {
-    throw new Trouble('Nothing was changed. Set CLOUDFLARE_ACCOUNT_ID to choose another account.');
+    throw new Fault('Nothing was changed. Set CLOUDFLARE_ACCOUNT_ID to choose another account.');
   }
 
   const databaseId = await database(parts.database, options.location);
@@ -72,12 +73,12 @@ async function database(name, location) {
     place = (await ask('place [auto]: ')) || 'auto';
   }
   if (!place || !LOCATIONS.includes(place))
-    throw new Trouble(
+    throw new Fault(
       `The database has to be made, and cannot be moved later: give --location with one of ${LOCATIONS.join(', ')} (auto: near this machine).`,
     );
   await wrangler(commands.createDatabase(name, place), `The database ${name} could not be made: do what is said below, ${AGAIN}`);
   const created = await findDatabase(name);
-  if (!created) throw new Trouble(`The database ${name} was made and is not listed yet: wait a minute, ${AGAIN}`);
+  if (!created) throw new Fault(`The database ${name} was made and is not listed yet: wait a minute, ${AGAIN}`);
   say('database', `${name} made (${place})`);
   return created;
 }
@@ -95,7 +96,7 @@ async function migrate() {
   const before = await databaseState();
   const unknown = [...before.applied].find((name) => !known.includes(name));
   if (unknown)
-    throw new Trouble(`The database was migrated by a newer checkout (${harmless(unknown)}): update this one, and deploy from there.`);
+    throw new Fault(`The database was migrated by a newer checkout (${harmless(unknown)}): update this one, and deploy from there.`);
   const missing = known.filter((name) => !before.applied.has(name));
   if (missing.length > 0)
     await wrangler(
@@ -129,7 +130,7 @@ async function deploy(toml, databaseId, publicUrl) {
     return publicUrl;
   }
   if (!address)
-    throw new Trouble(
+    throw new Fault(
       `The vault is deployed and has no workers.dev address: give it one in the dashboard and run again, or give --public-url.`,
     );
   await once(address);
@@ -158,7 +159,7 @@ async function untilWell(url, seconds, worker) {
       return say('health', 'database, gate and queue work');
     }
     if (body?.error?.code === 'MISCONFIGURED')
-      throw new Trouble(`The vault runs and is misconfigured: ${harmless(String(body.error.message))}`);
+      throw new Fault(`The vault runs and is misconfigured: ${harmless(String(body.error.message))}`);
     const failing = Object.entries(body?.checks ?? {}).filter(([, verdict]) => verdict !== 'ok');
     last =
       failing.length > 0
@@ -168,7 +169,7 @@ async function untilWell(url, seconds, worker) {
           : 'no answer';
   }
   if (dots) process.stdout.write('\n');
-  throw new Trouble(
+  throw new Fault(
     `The vault is deployed, and ${url}/healthz is not well after ${seconds} s (${last}). Where the address is your own, look that it leads to the Worker ${worker} (dashboard: Workers, ${worker}, Domains); a new workers.dev name can take minutes. npm run doctor -- --remote --url ${url} tells more.`,
   );
 }

@@ -6,10 +6,11 @@ import { parseArgs } from 'node:util';
 import { lackingBindings, neededBindings } from './bindings.mjs';
 import { freshSecrets, readDevVars } from './dev-vars.mjs';
 import { service } from './doctor-service.mjs';
+import { Fault } from './fault.mjs';
 import { harmless } from './log.mjs';
 import { checkWraps, parseMasterKeys } from './master-keys.mjs';
-import { partsOf, productionConfig, readToml, varsFile, writeConfig } from './production.mjs';
-import { account, databaseState, deployedBindings, findDatabase, secretNames, Trouble } from './remote.mjs';
+import { partsOf, readToml, varsFile } from './production.mjs';
+import { databaseState, deployedBindings, reachDatabase, secretNames } from './remote.mjs';
 import { readSettings } from './settings.mjs';
 import { inspectState, knownMigrations, wrapsIn } from './state.mjs';
 import { root } from './wrangler.mjs';
@@ -103,7 +104,7 @@ function stateOf(dir) {
 
 async function remote() {
   const toml = readToml();
-  const { worker, database } = partsOf(toml);
+  const { worker } = partsOf(toml);
   let url = options.url;
   let deployed;
   /** One check that asks the account; what it could not find out is its finding. */
@@ -112,26 +113,19 @@ async function remote() {
       await look();
       return true;
     } catch (error) {
-      if (!(error instanceof Trouble)) throw error;
+      if (!(error instanceof Fault)) throw error;
       found(check, 'fail', error.message);
       return false;
     }
   };
   const reached = await tried('account', async () => {
-    const { id, name } = await account();
-    process.env.CLOUDFLARE_ACCOUNT_ID = id;
-    const databaseId = await findDatabase(database);
-    if (!databaseId)
-      throw new Trouble(
-        `The account ${name} has no database ${database}: run npm run deploy, or set CLOUDFLARE_ACCOUNT_ID to the account that has it.`,
-      );
-    writeConfig(productionConfig(toml, databaseId, ''));
+    const { id, name } = await reachDatabase();
     found('account', 'ok', `${name} (${id})`);
   });
   if (reached) {
     await tried('variables', async () => {
       const set = await secretNames(worker);
-      if (!set) throw new Trouble(`There is no Worker ${worker}: run npm run deploy.`);
+      if (!set) throw new Fault(`There is no Worker ${worker}: run npm run deploy.`);
       deployed = await deployedBindings();
       const unset = ['MASTER_KEYS', 'BOOTSTRAP_TOKEN'].filter((name) => !set.has(name));
       const publicUrl = deployed.find(({ name }) => name === 'PUBLIC_URL')?.text;

@@ -5,9 +5,10 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { Fault } from './fault.mjs';
 import { newMasterKey, parseMasterKeys, readKeyFile, spellMasterKeys, writeKeyFile } from './master-keys.mjs';
 import { vaultFile } from './state.mjs';
-import { bootstrapCaller, devVarsFile, Fault, localUrl, progress, remoteRows, run, stateDir, wrangler } from './vault.mjs';
+import { bootstrapCaller, devVarsFile, localUrl, progress, remoteRows, run, stateDir, wrangler } from './vault.mjs';
 
 const USAGE = 'Use: npm run keys:rotate -- [add | rewrap | remove] [--remote --keys FILE --url URL] [--settle SECONDS] [--json]';
 const COUNT =

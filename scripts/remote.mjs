@@ -1,10 +1,9 @@
 // What a Cloudflare account holds of the vault, asked through wrangler alone. Invariant: nothing here changes anything; what could not be
-// found out is a `Trouble` whose message says what to do next.
+// found out is a `Fault` whose message says what to do next.
+import { Fault } from './fault.mjs';
 import { harmless } from './log.mjs';
-import { CONFIG } from './production.mjs';
+import { CONFIG, partsOf, productionConfig, readToml, writeConfig } from './production.mjs';
 import { runWrangler } from './wrangler.mjs';
-
-export class Trouble extends Error {}
 
 /** What every failed step of a deployment ends with. */
 export const AGAIN = 'then run npm run deploy again: it goes on from here.';
@@ -57,7 +56,7 @@ export async function wrangler(args, failure, options) {
   // Whoever refused may have repeated what was sent.
   const sent = options?.input ? Object.values(JSON.parse(options.input)) : [];
   const said = sent.reduce((text, secret) => text.replaceAll(secret, '(hidden)'), done.said);
-  throw new Trouble(`${failure} wrangler said:\n${lastWords(said)}`);
+  throw new Fault(`${failure} wrangler said:\n${lastWords(said)}`);
 }
 
 /** What wrangler printed as JSON, behind whatever it printed before. @param {string} out */
@@ -66,7 +65,7 @@ function json(out) {
   try {
     return JSON.parse(out.slice(start));
   } catch {
-    throw new Trouble('wrangler answered something else than JSON: run npm ci, so that it is the version that this checkout was made for.');
+    throw new Fault('wrangler answered something else than JSON: run npm ci, so that it is the version that this checkout was made for.');
   }
 }
 
@@ -79,14 +78,14 @@ export async function account(env = process.env) {
     const how = env.CLOUDFLARE_API_TOKEN
       ? `CLOUDFLARE_API_TOKEN is set and was not accepted: make a token with the permissions ${PERMISSIONS}, and set it.`
       : `wrangler is not signed in: run npx wrangler login, or set CLOUDFLARE_API_TOKEN to a token with the permissions ${PERMISSIONS}.`;
-    throw new Trouble(`${how} wrangler said:\n${lastWords(done.said)}`);
+    throw new Fault(`${how} wrangler said:\n${lastWords(done.said)}`);
   }
   const { accounts, email } = json(done.out);
   const chosen = env.CLOUDFLARE_ACCOUNT_ID;
   const list = accounts.map(({ id, name }) => `  ${id} ${harmless(name)}`).join('\n');
   if (chosen) return { id: chosen, name: accounts.find(({ id }) => id === chosen)?.name ?? 'account', email };
   if (accounts.length === 1) return { ...accounts[0], email };
-  throw new Trouble(
+  throw new Fault(
     accounts.length === 0
       ? 'This sign-in reaches no account: set CLOUDFLARE_ACCOUNT_ID to the one that is meant.'
       : `This sign-in reaches several accounts: set CLOUDFLARE_ACCOUNT_ID to one of them.\n${list}`,
@@ -102,12 +101,30 @@ export async function findDatabase(name) {
   return json(out).find((database) => database.name === name)?.uuid;
 }
 
+/**
+ * Finds the deployment's database and writes the configuration that names it, for every command that works on it.
+ * @returns {Promise<{ id: string, name: string }>} the account
+ */
+export async function reachDatabase() {
+  const toml = readToml();
+  const { database } = partsOf(toml);
+  const { id, name } = await account();
+  process.env.CLOUDFLARE_ACCOUNT_ID = id;
+  const databaseId = await findDatabase(database);
+  if (!databaseId)
+    throw new Fault(
+      `The account ${name} has no database ${database}: run npm run deploy, or set CLOUDFLARE_ACCOUNT_ID to the account that has it.`,
+    );
+  writeConfig(productionConfig(toml, databaseId, ''));
+  return { id, name };
+}
+
 /** @param {string} name */
 export async function queueExists(name) {
   const done = await runWrangler(commands.queue(name));
   if (done.code === 0) return true;
   if (done.said.includes(`Queue "${name}" does not exist`)) return false;
-  throw new Trouble(
+  throw new Fault(
     `The queue ${name} could not be looked up: look that the account may use Queues, then run this again. wrangler said:\n${lastWords(done.said)}`,
   );
 }
@@ -148,7 +165,7 @@ export async function secretNames(worker) {
   const done = await runWrangler(commands.secrets());
   if (done.code === 0) return new Set(json(done.out).map(({ name }) => name));
   if (done.said.includes(`Worker "${worker}" not found`)) return undefined;
-  throw new Trouble(
+  throw new Fault(
     `The secrets could not be listed: look that you may edit Workers in this account, then run this again. wrangler said:\n${lastWords(done.said)}`,
   );
 }

@@ -8,9 +8,10 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
 import { clearing, countsOf, dump, isLegal, statementsOf } from './dump.mjs';
+import { Fault } from './fault.mjs';
 import { checkWraps, parseMasterKeys, readKeyFile } from './master-keys.mjs';
 import { claimState, knownMigrations, vaultFile } from './state.mjs';
-import { bootstrapCaller, devVarsFile, Fault, localUrl, progress, remoteRows, run, stateDir, wrangler } from './vault.mjs';
+import { bootstrapCaller, devVarsFile, localUrl, progress, remoteRows, run, stateDir, wrangler } from './vault.mjs';
 import { root } from './wrangler.mjs';
 
 const folder = path.join(root, 'migrations');

@@ -1,10 +1,12 @@
 // The vault that an operator's script works on: the local one, or with `--remote` the one of the deployment; and its service. Invariant:
 // no secret is ever on a command line, and the bootstrap token goes to no address in plaintext but this machine's.
-import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readDevVars } from './dev-vars.mjs';
-import { root, wranglerArgs, wranglerEnv } from './wrangler.mjs';
+import { Fault } from './fault.mjs';
+import { CONFIG } from './production.mjs';
+import { lastWords, reachDatabase } from './remote.mjs';
+import { root, runWrangler } from './wrangler.mjs';
 
 export const devVarsFile = path.join(root, '.dev.vars');
 
@@ -15,9 +17,6 @@ export const variable = (name) => process.env[name] ?? readDevVars(devVarsFile)?
 export const stateDir = () => path.resolve(root, variable('STATE_DIR') || path.join('.wrangler', 'state'));
 
 export const localUrl = () => `http://127.0.0.1:${variable('PORT') || 8787}`;
-
-/** A fault that is told in one line. */
-export class Fault extends Error {}
 
 /** Runs a script to its end; a fault is one line and exit code 1. @param {() => Promise<void>} main */
 export async function run(main) {
@@ -30,22 +29,26 @@ export async function run(main) {
   }
 }
 
+/** @type {Promise<unknown> | undefined} */
+let reached;
+
 /**
- * Runs wrangler and answers what it printed.
+ * Runs wrangler on the local vault, or with `--remote` and for secrets on the deployment, and answers what it printed.
  * @param {string[]} args
  * @param {string} [input] what it reads
  * @returns {Promise<string>}
  */
 export async function wrangler(args, input = '') {
-  const child = spawn(process.execPath, wranglerArgs(args), { cwd: root, env: { ...process.env, ...wranglerEnv } });
-  let out = '';
-  let said = '';
-  child.stdout.on('data', (data) => (out += data));
-  child.stderr.on('data', (data) => (said += data));
-  child.stdin.on('error', () => {}).end(input);
-  const code = await new Promise((done) => child.once('close', done));
+  const local = args.includes('--local');
+  if (!local) {
+    reached ??= reachDatabase();
+    await reached;
+  }
+  const { code, out, said } = await runWrangler(local ? args : [...args, '--config', CONFIG], { input });
   if (code !== 0)
-    throw new Fault(`wrangler ${args.slice(0, 3).join(' ')} failed; it said:\n${`${out}${said}`.trim().split('\n').slice(-15).join('\n')}`);
+    throw new Fault(
+      `wrangler ${args.slice(0, 3).join(' ')} failed; it said:\n${lastWords(input ? said.replaceAll(input, '(hidden)') : said)}`,
+    );
   return out;
 }
 

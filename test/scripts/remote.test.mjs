@@ -12,6 +12,7 @@ import { wranglerEnv } from '../../scripts/wrangler.mjs';
 import { copyOfProject, runScript, startService } from './service.mjs';
 
 const ACCOUNT = '0123456789abcdef0123456789abcdef';
+const DATABASE = '5f6e7d8c-0000-4000-8000-000000000001';
 
 /** https://developers.cloudflare.com/api/resources/d1/ and the secrets of a script. @param {string} dir @param {string} state */
 async function cloudflare(dir, state) {
@@ -29,6 +30,12 @@ async function cloudflare(dir, state) {
     return results;
   };
   const answer = async (method, at, body) => {
+    if (at.endsWith('/user')) return { id: '7c5dae5552338874e5053f2534d2767a', email: 'you@example.com' };
+    if (at.endsWith('/accounts')) return [{ id: ACCOUNT, name: 'Acme', type: 'standard' }];
+    if (at.endsWith('/memberships')) return [{ id: 'm', status: 'accepted', account: { id: ACCOUNT, name: 'Acme' }, roles: [] }];
+    if (at.endsWith('/tokens/verify')) return { id: 't', status: 'active' };
+    if (method === 'GET' && at.endsWith('/d1/database')) return [{ uuid: DATABASE, name: 'secrets-vault', version: 'production' }];
+    if (at.includes('/d1/database/')) assert.ok(at.includes(`/d1/database/${DATABASE}/`), 'the database of the account');
     if (at.endsWith('/secrets')) {
       secrets.push(body.text);
       return { name: body.name, type: 'secret_text' };
