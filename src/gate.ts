@@ -12,6 +12,7 @@ import { ApiError, refuse } from './errors';
 import { answer } from './gate/call';
 import { type Core, openCore } from './gate/core';
 import { load } from './gate/load';
+import { DAY } from './gate/rows';
 import { isNewer } from './gate/schema';
 import type { Ask, Operation, Reply } from './gate/types';
 import { work } from './gate/work';
@@ -23,8 +24,6 @@ const operations = {
   ...auditOperations,
   ...deploymentOperations,
 } as unknown as Record<string, Operation>;
-
-const DAY = 86_400_000;
 
 const newerStorage = () =>
   refuse('UNAVAILABLE', {

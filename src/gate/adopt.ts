@@ -6,7 +6,7 @@ import { type SecretRow, secrets, type VersionRow } from '../db/schema';
 import { type Statement, upsertOf } from '../db/statements';
 import { ApiError, refuse } from '../errors';
 import type { Core } from './core';
-import { fromD1, macOf, places, type RowKind, tableName } from './rows';
+import { macOf, places, type RowKind, readable, tableName } from './rows';
 
 /** What came of it, in secrets. */
 export interface Adopted {
@@ -115,7 +115,7 @@ async function takeSecrets(core: Core, org: string, key: Uint8Array, by: string,
     const same: SecretRow[] = [];
     for (const raw of page) {
       const id = String(raw.id);
-      const stored = readable(raw);
+      const stored = readable('secret', raw);
       const here = core.rows.get('secret', id);
       if (!stored || stored.mac !== macOf(key, 'secret', stored)) {
         found.refused++;
@@ -163,14 +163,6 @@ async function takeSecrets(core: Core, org: string, key: Uint8Array, by: string,
     after = (page.at(-1) as SecretRow).id;
   }
   return found;
-}
-
-function readable(raw: Record<string, unknown>): SecretRow | null {
-  try {
-    return fromD1<SecretRow>(secrets, raw);
-  } catch {
-    return null;
-  }
 }
 
 /** The row that puts a secret back to what the backup says: a further version, where there have been later ones since. */

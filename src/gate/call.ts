@@ -325,7 +325,6 @@ function counted(database: Core['database'], trace: { calls: number }): Core['da
   };
   return {
     all: (statement) => count(database.all(statement)),
-    allOf: (statements) => count(database.allOf(statements)),
     write: (statements) => count(database.write(statements)),
   };
 }

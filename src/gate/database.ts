@@ -8,8 +8,6 @@ export type BatchEnd = { end: 'done' } | { end: 'refused'; why: string } | { end
 export interface Database {
   /** One query; throws UNAVAILABLE if D1 does not answer. */
   all<T>(statement: Statement): Promise<T[]>;
-  /** Several queries in one trip. */
-  allOf(statements: Statement[]): Promise<unknown[][]>;
   /** One transaction. */
   write(statements: Statement[]): Promise<BatchEnd>;
 }
@@ -31,7 +29,6 @@ export function openDatabase(db: D1Database): Database {
   };
   return {
     all: async <T>(statement: Statement) => (await patiently(bind(statement).all<T>()).catch(unavailable)).results,
-    allOf: async (statements) => (await patiently(db.batch(statements.map(bind))).catch(unavailable)).map((part) => part.results),
     async write(statements) {
       try {
         await patiently(db.batch(statements.map(bind)));

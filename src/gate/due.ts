@@ -12,7 +12,6 @@ export interface Due {
   done(task: Task, next: number | null): void;
   /** Sets the alarm to the earliest. */
   arm(): void;
-  clear(): void;
 }
 
 export function openDue(storage: DurableObjectStorage): Due {
@@ -55,10 +54,6 @@ export function openDue(storage: DurableObjectStorage): Due {
     arm() {
       armed = null;
       arm();
-    },
-    clear() {
-      times.clear();
-      sql.exec('delete from due');
     },
   };
 }

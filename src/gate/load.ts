@@ -7,7 +7,7 @@ import { raise } from './alarm';
 import { genesis } from './chain';
 import { sqlite } from './commit';
 import type { Core } from './core';
-import { fromD1, macOf, places, type RowKind, type RowTypes } from './rows';
+import { macOf, places, type RowKind, readable } from './rows';
 import type { RequestFacts } from './types';
 
 const PAGE = 2000;
@@ -36,7 +36,7 @@ export async function load(core: Core, org: string, key: Uint8Array, by: Request
           .limit(PAGE)
           .toSQL(),
       );
-      const rows = page.map((raw) => readable<RowTypes[typeof kind]>(kind, raw));
+      const rows = page.map((raw) => readable(kind, raw));
       core.storage.transactionSync(() => {
         for (const row of rows) {
           if (row && row.mac === macOf(key, kind, row)) core.rows.put(kind, row as never);
@@ -56,13 +56,4 @@ export async function load(core: Core, org: string, key: Uint8Array, by: Request
   const met = { request_id: by.id, ip: by.ip, user_agent: by.user_agent };
   raise(core, org, { event: 'gate_loaded_from_database', resource: org }, met, { refused });
   return true;
-}
-
-/** A row, or null where a column does not even parse. */
-function readable<T>(kind: RowKind, raw: Record<string, unknown>): T | null {
-  try {
-    return fromD1<T>(places[kind].table, raw);
-  } catch {
-    return null;
-  }
 }

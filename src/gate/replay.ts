@@ -4,9 +4,9 @@
 import { fromUtf8, utf8 } from '../crypto/bytes';
 import { open, seal } from '../crypto/envelope';
 import { ApiError, type Refusal, refuse } from '../errors';
+import { DAY } from './rows';
 import type { Ask, Outcome } from './types';
 
-export const DAY = 86_400_000;
 const LOST_REPLY = 300_000;
 
 /** A kept answer on its way into the table; sealed before anything is written, so that it can lie in a mark. */

@@ -75,6 +75,15 @@ export function fromD1<T>(table: (typeof tables)[RowKind] | typeof schema.secret
   return row as T;
 }
 
+/** The same for a row that somebody may have altered: null where a column does not even parse. */
+export function readable<K extends RowKind>(kind: K, raw: Record<string, unknown>): RowTypes[K] | null {
+  try {
+    return fromD1<RowTypes[K]>(places[kind].table, raw);
+  } catch {
+    return null;
+  }
+}
+
 export interface Rows {
   get<K extends RowKind>(kind: K, id: string): RowTypes[K] | null;
   /** By unique key: an environment's slug, a token's hash, a secret's name in its environment. */
