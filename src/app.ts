@@ -24,6 +24,14 @@ const routed = (path: string) => API + path.replace('{name}', ':name{.+}').repla
 
 export const app = new OpenAPIHono<App>({ strict: true });
 
+/** Where a request came in, in Cloudflare's words; null where there is no Cloudflare. */
+function placeOf({ cf }: Request): string | null {
+  if (!cf) return null;
+  const { city, country, colo } = cf as Partial<IncomingRequestCfProperties>;
+  const town = [city, country].filter(Boolean).join(', ');
+  return [town, colo && `(${colo})`].filter(Boolean).join(' ') || null;
+}
+
 app.use(async (c, next) => {
   const started = Date.now();
   const url = new URL(c.req.url);
@@ -92,6 +100,7 @@ for (const [path, allowed] of methods) {
         ip: c.req.header('cf-connecting-ip') ?? 'unknown',
         user_agent: c.req.header('user-agent')?.slice(0, 256) ?? null,
         reason: reasonOf(c.req.raw),
+        place: placeOf(c.req.raw),
       },
       params: c.req.param() as Record<string, string>,
       defer: (work) => c.executionCtx.waitUntil(work),

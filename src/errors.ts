@@ -54,6 +54,13 @@ export const catalogue = {
     cause: 'The credential lacks the scope that the message names, or is limited to other environments or names than the one asked for.',
     remedy: 'Use a credential that holds the scope and reaches the environment and name. GET /api/v1/whoami shows what this one holds.',
   },
+  SECRET_ACCESS_DENIED: {
+    status: 403,
+    message: 'This agent may not read this secret.',
+    cause: 'The agent credential lacks the scope secrets:read, or the secret lies outside the environments or names that it was given.',
+    remedy:
+      'Grant it with PATCH /orgs/:org_id/agent-credentials/:id, whose scopes must include secrets:read and whose environments and secrets must reach the secret, or use another credential. GET /api/v1/whoami shows what the agent holds.',
+  },
   SCOPE_EXCEEDS_PARENT: {
     status: 403,
     message: 'A credential cannot create or change another to hold more than it holds itself.',
@@ -89,6 +96,43 @@ export const catalogue = {
     message: 'This secret has expired.',
     cause: 'The lifetime given with ttlSeconds is over, so its value is no longer given out.',
     remedy: 'Give it a new lifetime with PATCH { "ttlSeconds": … }, and a new value if the old one no longer serves, or delete it.',
+  },
+  SECRET_REVOKED: {
+    status: 410,
+    message: 'This secret has been revoked.',
+    cause: 'Whoever provides it has revoked it: none of the versions that it had until then can be read or brought back.',
+    remedy: 'Have its provider issue it anew (POST /provider/issue), or delete it.',
+  },
+  ENROLMENT_GONE: {
+    status: 410,
+    message: 'This enrolment is over.',
+    cause:
+      'An enrolment URL serves once and for 24 hours, and a newer one takes its place. This one is spent, lapsed, replaced or never was.',
+    remedy: 'Ask an owner for a new one (POST /orgs/:org_id/members/:id/enrolments).',
+  },
+  EMAIL_TAKEN: {
+    status: 409,
+    message: 'A member with that email already exists.',
+    cause: 'An email stands once in an organisation, whatever its capitals.',
+    remedy: 'Change the existing member with PATCH, or use another address.',
+  },
+  LAST_OWNER: {
+    status: 409,
+    message: 'This is the last owner.',
+    cause: 'An organisation always has an owner: the last one can be neither removed nor given another role.',
+    remedy: 'Make another member an owner first.',
+  },
+  LAST_PASSKEY: {
+    status: 409,
+    message: 'This is the last passkey of the member.',
+    cause: 'Without a passkey the member could not sign in any more.',
+    remedy: 'Add another passkey first, or remove the member.',
+  },
+  ORIGIN_NOT_ALLOWED: {
+    status: 403,
+    message: 'Sign-in works from the pages of this deployment alone.',
+    cause: 'The Origin header is missing or is not the PUBLIC_URL of this deployment.',
+    remedy: 'Open the deployment at its PUBLIC_URL. Programs use an API key, and no cookie.',
   },
   SECRET_NAME_TAKEN: {
     status: 409,
@@ -205,10 +249,14 @@ export interface Detail {
 /** Why a request was refused. `message` replaces the catalogue's where there is more to say; `retry_after` is in whole seconds. */
 export interface Refusal {
   code: Code;
+  /** Where it is not the code's usual one. */
+  status?: number;
   message?: string;
   details?: Detail[];
   retry_after?: number;
 }
+
+export const statusOf = ({ code, status }: Refusal): number => status ?? catalogue[code].status;
 
 /** Builds a refusal; the catalogue's words are used unless others are given. */
 export const refuse = (code: Code, more: Omit<Refusal, 'code'> = {}): Refusal => ({ code, ...more });

@@ -165,7 +165,7 @@ describe('a request', () => {
     if (first) await held();
     const answer = ask(key.o, id);
     await held();
-    await until(() => inCore(o, ({ budget }) => budget.lastUsed(key.id) !== null));
+    await until(() => inCore(o, ({ uses }) => uses.of(key.id) !== null));
     expect((await o.del(`/api-keys/${key.id}`)).status).toBe(204);
     release();
     expect((await answer).json.error?.code).toBe('TOKEN_REVOKED');

@@ -1,20 +1,28 @@
 // Every action that a route may name, and what it needs. Deny by default: what is not in this table cannot be done, and a route
 // cannot be declared without an action of it.
 
-import type { Scope } from './scopes';
+import type { ProviderScope, Scope } from './scopes';
 import type { Kind } from './token';
 
 interface Need {
   /** Any one of these; none means that every live credential may. */
-  scopes: Scope[];
+  scopes: (Scope | ProviderScope | '*')[];
   /** The kinds of credential that may, where not the usual ones. `system` is the bootstrap token. */
-  kinds?: (Kind | 'system')[];
+  kinds?: (Kind | 'member' | 'system')[];
+  /** Values leave by it. */
+  reveals?: true;
+  /** For owners alone. */
+  owner?: true;
 }
 
+const usual: NonNullable<Need['kinds']> = ['api_key', 'session', 'agent', 'member'];
+const emergency: NonNullable<Need['kinds']> = ['api_key', 'session', 'agent', 'member', 'break_glass'];
 const bootstrap: Need = { scopes: [], kinds: ['system'] };
+/** Answered without a gate, or with one that is asked for a member who has just proved who they are. */
+const open: Need = { scopes: [], kinds: ['member'] };
 
 export const actions = {
-  'caller.read': { scopes: [] },
+  'caller.read': { scopes: [], kinds: ['api_key', 'session', 'agent', 'member', 'provider', 'break_glass'] },
   'org.create': bootstrap,
   'org.list': bootstrap,
   'org.recover': bootstrap,
@@ -37,21 +45,70 @@ export const actions = {
   'access_token.create': { scopes: [], kinds: ['api_key'] },
   'access_token.list': { scopes: ['tokens:read'] },
   'access_token.revoke': { scopes: ['tokens:write'] },
-  'secret.create': { scopes: ['secrets:write'] },
-  'secret.list': { scopes: ['secrets:list', 'secrets:read'] },
-  'secret.read': { scopes: ['secrets:read'] },
-  'secret.read_all': { scopes: ['secrets:read'] },
-  'secret.versions': { scopes: ['secrets:list', 'secrets:read'] },
-  'secret.update': { scopes: ['secrets:write'] },
-  'secret.rotate': { scopes: ['secrets:rotate'] },
-  'secret.rollback': { scopes: ['secrets:write'] },
-  'secret.delete': { scopes: ['secrets:delete'] },
-  'secret.restore': { scopes: ['secrets:delete'] },
-  'audit.read': { scopes: ['audit:read'] },
-  'audit.verify': { scopes: ['audit:read'] },
+  'agent.list': { scopes: ['tokens:read'] },
+  'agent.read': { scopes: ['tokens:read'] },
+  'agent.create': { scopes: ['tokens:write'] },
+  'agent.update': { scopes: ['tokens:write'] },
+  'agent.revoke': { scopes: ['tokens:write'] },
+  'provider_token.list': { scopes: ['tokens:read'] },
+  'provider_token.create': { scopes: ['tokens:write'] },
+  'provider_token.revoke': { scopes: ['tokens:write'] },
+  'break_glass.list': { scopes: ['tokens:read'] },
+  'break_glass.create': { scopes: ['*'], kinds: ['api_key', 'member'] },
+  'break_glass.revoke': { scopes: ['tokens:write'] },
+  'credential.contain': { scopes: ['tokens:write'] },
+  'credential.graph': { scopes: ['tokens:read'] },
+  'org.panic': { scopes: [], kinds: ['api_key', 'member'], owner: true },
+  'provider.issue': { scopes: ['issue'], kinds: ['provider'] },
+  'provider.rotate': { scopes: ['rotate'], kinds: ['provider'] },
+  'provider.revoke': { scopes: ['revoke'], kinds: ['provider'] },
+  'role.list': { scopes: [] },
+  'member.list': { scopes: ['members:read'] },
+  'member.read': { scopes: ['members:read'] },
+  'member.create': { scopes: ['members:write'] },
+  'member.update': { scopes: ['members:write'] },
+  'member.delete': { scopes: ['members:write'] },
+  'member.access': { scopes: ['members:read'] },
+  'member.enrol': { scopes: [], kinds: ['api_key', 'member'], owner: true },
+  'passkey.list': { scopes: ['members:read'] },
+  'passkey.create': { scopes: [], kinds: ['member'] },
+  'passkey.update': { scopes: ['members:write'] },
+  'passkey.delete': { scopes: ['members:write'] },
+  'team.list': { scopes: ['teams:read'] },
+  'team.read': { scopes: ['teams:read'] },
+  'team.create': { scopes: ['teams:write'] },
+  'team.update': { scopes: ['teams:write'] },
+  'team.delete': { scopes: ['teams:write'] },
+  'team_member.list': { scopes: ['teams:read'] },
+  'team_member.add': { scopes: ['teams:write'] },
+  'team_member.remove': { scopes: ['teams:write'] },
+  'grant.list': { scopes: ['members:read'] },
+  'grant.create': { scopes: ['members:write'] },
+  'grant.delete': { scopes: ['members:write'] },
+  'auth.enrol': open,
+  'auth.login': open,
+  'auth.refresh': open,
+  'auth.logout': open,
+  'auth.session_list': { scopes: [], kinds: ['member'] },
+  'auth.session_end': { scopes: [], kinds: ['member'] },
+  'secret.create': { scopes: ['secrets:write'], kinds: emergency },
+  'secret.list': { scopes: ['secrets:list', 'secrets:read'], kinds: emergency },
+  'secret.read': { scopes: ['secrets:read'], kinds: emergency, reveals: true },
+  'secret.read_all': { scopes: ['secrets:read'], kinds: emergency, reveals: true },
+  'secret.versions': { scopes: ['secrets:list', 'secrets:read'], kinds: emergency },
+  'secret.update': { scopes: ['secrets:write'], kinds: emergency },
+  'secret.rotate': { scopes: ['secrets:rotate'], kinds: emergency },
+  'secret.rollback': { scopes: ['secrets:write'], kinds: emergency },
+  'secret.delete': { scopes: ['secrets:delete'], kinds: emergency },
+  'secret.restore': { scopes: ['secrets:delete'], kinds: emergency },
+  'audit.read': { scopes: ['audit:read'], kinds: emergency },
+  'audit.verify': { scopes: ['audit:read'], kinds: emergency },
 } as const satisfies Record<string, Need>;
 
 export type Action = keyof typeof actions;
 
 /** What an action needs, with every field present. */
-export const needOf = (action: Action): Required<Need> => ({ kinds: ['api_key', 'session'], ...(actions[action] as Need) });
+export const needOf = (action: Action): Need & { kinds: NonNullable<Need['kinds']> } => ({
+  ...(actions[action] as Need),
+  kinds: (actions[action] as Need).kinds ?? usual,
+});

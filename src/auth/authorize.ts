@@ -1,25 +1,45 @@
-// The decision: may this caller do that, here, from there, now? Pure: data and `now` in, a refusal or null out.
+// The decision: may this caller do that, here, from there, now? Pure: data and `now` in, a refusal or null out. The same functions
+// decide in the gate and explain to people why something is allowed.
 import { type Refusal, refuse } from '../errors';
 import { type Action, needOf } from './actions';
 import { isWithin, rangesContain } from './addresses';
 import { contains, matches } from './globs';
-import { covers, exceeding } from './scopes';
+import { covers } from './scopes';
 import type { Kind } from './token';
 
-/** Who asks, with all that bounds them. Null means unbounded; times are milliseconds. */
-export interface Caller {
-  kind: Kind | 'system';
-  id: string;
-  name: string | null;
-  parent_id: string | null;
-  /** Whose idempotency keys it shares: the API key at the top, for a session token. */
-  root: string;
+/** Scopes, and where and until when they hold. Null means unbounded; times are milliseconds. */
+export interface Holding {
   scopes: readonly string[];
   environments: readonly string[] | null;
   secrets: readonly string[] | null;
+  expires_at: number | null;
+  /** The grant that gives it, where it is not what the credential or the role gives. */
+  grant?: { id: string; grantee: { type: 'member' | 'team'; id: string } };
+}
+
+/** Who asks, with all that bounds them. */
+export interface Caller {
+  kind: Kind | 'member' | 'system';
+  id: string;
+  name: string | null;
+  parent_id: string | null;
+  /** The credential that admits it: its own id, or a member's browser session. */
+  credential: string;
+  /** Whose idempotency keys it shares: the API key at the top, for a session token; the member, for a browser session. */
+  root: string;
+  /** What it holds, all together: one for a credential; for a member the role first, and one for each grant. */
+  holdings: readonly [Holding, ...Holding[]];
   /** Every link of the lineage that is limited by address. */
   addresses: readonly (readonly string[])[];
+  /** Where the org lets its members act from; null: anywhere. It does not bind what they make. */
+  member_addresses: readonly string[] | null;
   expires_at: number | null;
+  /** What it makes ends with it: a session token, an agent, and whatever they made. */
+  isDependent: boolean;
+  /** A member who is an owner, or an API key that holds everything without limits. */
+  isOwner: boolean;
+  /** Requests a minute. */
+  rate_limit: number;
 }
 
 /** What ends a credential: its own end, or that of one it descends from. */
@@ -40,10 +60,15 @@ export function ended(lineage: readonly Lifetime[], now: number): Refusal | null
 /** 403 if the caller may not do the action at all: by address, kind or scope. `exempt`: needs no scope, for it concerns the caller alone. */
 export function mayAct(caller: Caller, action: Action, ip: string, exempt = false): Refusal | null {
   const need = needOf(action);
-  if (!caller.addresses.every((ranges) => isWithin(ip, ranges))) return refuse('ADDRESS_NOT_ALLOWED');
+  const ranges = caller.member_addresses ? [...caller.addresses, caller.member_addresses] : caller.addresses;
+  if (!ranges.every((allowed) => isWithin(ip, allowed))) return refuse('ADDRESS_NOT_ALLOWED');
   if (!need.kinds.includes(caller.kind))
     return refuse('CREDENTIAL_KIND_NOT_ALLOWED', { message: `This needs ${need.kinds.map((kind) => kinds[kind]).join(' or ')}.` });
-  if (exempt || need.scopes.length === 0 || need.scopes.some((scope) => covers(caller.scopes, scope))) return null;
+  if (exempt) return null;
+  if (need.owner && !caller.isOwner)
+    return refuse('INSUFFICIENT_SCOPE', { message: 'This needs an owner, or an API key that holds the scope * without limits.' });
+  if (need.scopes.length === 0 || caller.holdings.some((holding) => gives(holding, need.scopes))) return null;
+  if (caller.kind === 'agent' && need.reveals) return denied('It does not hold the scope secrets:read');
   return refuse('INSUFFICIENT_SCOPE', {
     message: `This needs the scope ${need.scopes.join(' or ')}, which this credential does not hold.`,
   });
@@ -55,46 +80,109 @@ const kinds: Record<Caller['kind'], string> = {
   agent: 'an agent credential',
   provider: 'a provider token',
   break_glass: 'a break-glass token',
+  member: "a member's browser session",
   system: 'the bootstrap token',
 };
 
-/** 403 if the environment lies outside the caller's. `shown` is how the refusal names it. */
-export const mayEnter = (caller: Caller, environment: string, shown: string): Refusal | null =>
-  caller.environments === null || caller.environments.includes(environment)
-    ? null
-    : refuse('INSUFFICIENT_SCOPE', { message: `This credential does not reach the environment ${shown}.` });
+const denied = (why: string) =>
+  refuse('SECRET_ACCESS_DENIED', {
+    message: `${why}: whoever holds tokens:write can grant it with PATCH /orgs/:org_id/agent-credentials/:id.`,
+  });
 
-/** 403 if the name lies outside the caller's patterns. */
-export const mayName = (caller: Caller, name: string): Refusal | null =>
-  reachesName(caller, name) ? null : refuse('INSUFFICIENT_SCOPE', { message: `This credential does not reach the name ${name}.` });
+const gives = ({ scopes }: Holding, wanted: readonly string[]) => wanted.some((scope) => covers(scopes, scope));
+const enters = ({ environments }: Holding, environment: string) => environments === null || environments.includes(environment);
+const names = ({ secrets }: Holding, name: string) => secrets === null || secrets.some((pattern) => matches(pattern, name));
 
-export const reachesName = (caller: Caller, name: string): boolean =>
-  caller.secrets === null || caller.secrets.some((pattern) => matches(pattern, name));
+/** What a request is aimed at: an environment and, where it is about a secret, its name. `shown` is how a refusal names the environment. */
+export interface Target {
+  environment: string;
+  shown: string;
+  name?: string;
+}
+
+/** 403 if what the caller holds for an action does not reach its target. What is outside and what does not exist look alike. */
+export function mayReach(caller: Caller, action: Action, target: Target): Refusal | null {
+  const { scopes, reveals } = needOf(action);
+  const here = caller.holdings.filter((holding) => scopes.length === 0 || gives(holding, scopes));
+  const there = here.filter((holding) => enters(holding, target.environment));
+  const isEnvironment = there.length === 0;
+  if (!isEnvironment && (target.name === undefined || there.some((holding) => names(holding, target.name as string)))) return null;
+  const place = isEnvironment ? `the environment ${target.shown}` : `the name ${target.name}`;
+  if (caller.kind === 'agent' && reveals) return denied(`It does not reach ${place}`);
+  return refuse('INSUFFICIENT_SCOPE', { message: `This credential does not reach ${place}.` });
+}
+
+/** Whether the caller holds any of these scopes for a name in an environment. */
+export const reaches = (caller: Caller, scopes: readonly string[], environment: string, name: string): boolean =>
+  caller.holdings.some((holding) => gives(holding, scopes) && enters(holding, environment) && names(holding, name));
+
+/** Whether the caller holds any of these scopes in an environment, for whatever names. */
+export const reachesEnvironment = (caller: Caller, scopes: readonly string[], environment: string): boolean =>
+  caller.holdings.some((holding) => gives(holding, scopes) && enters(holding, environment));
+
+/** Whether the caller holds any of these scopes for the org as a whole: in all environments, for all names. */
+export const reachesAll = (caller: Caller, scopes: readonly string[]): boolean =>
+  caller.holdings.some((holding) => gives(holding, scopes) && holding.environments === null && holding.secrets === null);
+
+/** The patterns of names to which a caller is limited in an environment, or null if some holding reaches all of them. */
+export function namesHeld(caller: Caller, scopes: readonly string[], environment: string): readonly string[] | null {
+  const here = caller.holdings.filter((holding) => gives(holding, scopes) && enters(holding, environment));
+  return here.some(({ secrets }) => secrets === null) ? null : [...new Set(here.flatMap(({ secrets }) => secrets ?? []))];
+}
 
 /** What a credential would hold. */
-export interface Holding {
-  scopes: readonly string[];
-  environments: readonly string[] | null;
-  secrets: readonly string[] | null;
+export interface Wanted extends Holding {
   allowed_addresses: readonly string[] | null;
-  expires_at: number | null;
 }
 
 /** 403 if a credential would hold more than the caller does, in any respect; the message names the first. */
-export function withinHolding(caller: Caller, wanted: Holding): Refusal | null {
+export function withinHolding(caller: Caller, wanted: Wanted): Refusal | null {
   const exceeds = (what: string) => refuse('SCOPE_EXCEEDS_PARENT', { message: `The calling credential does not hold ${what} itself.` });
-  const scope = exceeding(caller.scopes, wanted.scopes);
-  if (scope !== null) return exceeds(`the scope ${scope}`);
-  if (caller.environments && !wanted.environments?.every((id) => caller.environments?.includes(id)))
-    return exceeds('all of these environments');
-  if (caller.secrets && !wanted.secrets?.every((inner) => caller.secrets?.some((outer) => contains(outer, inner))))
-    return exceeds('all of these names');
+  for (const scope of wanted.scopes) {
+    // Each scope has to come from one holding, with all that the new one would reach.
+    let held = caller.holdings.filter(({ scopes }) => covers(scopes, scope));
+    if (held.length === 0) return exceeds(`the scope ${scope}`);
+    held = held.filter(({ environments }) => environments === null || wanted.environments?.every((id) => environments.includes(id)));
+    if (held.length === 0) return exceeds('all of these environments');
+    held = held.filter(
+      ({ secrets }) => secrets === null || wanted.secrets?.every((inner) => secrets.some((outer) => contains(outer, inner))),
+    );
+    if (held.length === 0) return exceeds('all of these names');
+    if (!held.some(({ expires_at }) => lasts(expires_at, wanted.expires_at))) return exceeds('so long a lifetime');
+  }
   if (!caller.addresses.every((ranges) => wanted.allowed_addresses && rangesContain(ranges, wanted.allowed_addresses)))
     return exceeds('all of these addresses');
-  if (caller.expires_at !== null && (wanted.expires_at === null || wanted.expires_at > caller.expires_at))
-    return exceeds('so long a lifetime');
-  return null;
+  return lasts(caller.expires_at, wanted.expires_at) ? null : exceeds('so long a lifetime');
 }
 
-/** Whether nothing bounds the caller in environments or names: it may act on the org as a whole. */
-export const isUnbounded = (caller: Caller): boolean => caller.environments === null && caller.secrets === null;
+const lasts = (outer: number | null, inner: number | null) => outer === null || (inner !== null && inner <= outer);
+
+/** Whether nothing that a credential would hold goes beyond what it holds already, so that anyone who may change it may do this. */
+export const isNarrower = (before: Wanted, after: Wanted): boolean =>
+  withinHolding({ ...nobody, holdings: [before], addresses: before.allowed_addresses ? [before.allowed_addresses] : [] }, after) === null &&
+  lasts(before.expires_at, after.expires_at);
+
+/** Nothing bounds the caller in environments, names, time or address, and nothing that it makes ends with it. */
+export const standsAlone = (caller: Caller): boolean =>
+  !caller.isDependent &&
+  caller.expires_at === null &&
+  caller.addresses.length === 0 &&
+  caller.holdings[0].environments === null &&
+  caller.holdings[0].secrets === null;
+
+/** A caller that may do nothing. */
+export const nobody: Caller = {
+  kind: 'system',
+  id: '',
+  name: null,
+  parent_id: null,
+  credential: '',
+  root: '',
+  holdings: [{ scopes: [], environments: null, secrets: null, expires_at: null }],
+  addresses: [],
+  member_addresses: null,
+  expires_at: null,
+  isDependent: false,
+  isOwner: false,
+  rate_limit: 0,
+};

@@ -1,4 +1,5 @@
-// Scopes: `resource:action`, `resource:*` and `*`. Pure: what exists, what covers what.
+// Scopes: `resource:action`, `resource:*` and `*`. Pure: what exists, what covers what, what each role holds.
+import type { Role } from '../db/schema';
 
 const actions = {
   org: ['read', 'write'],
@@ -20,6 +21,13 @@ const actions = {
 type Actions = typeof actions;
 export type Scope = { [R in keyof Actions]: `${R}:${Actions[R][number]}` }[keyof Actions];
 
+/** What a provider token may do, and what its maker has to hold for it. */
+export const providerScopes = { issue: 'secrets:write', rotate: 'secrets:rotate', revoke: 'secrets:delete' } as const satisfies Record<
+  string,
+  Scope
+>;
+export type ProviderScope = keyof typeof providerScopes;
+
 /** Every scope that a credential may be given, wildcards included. */
 export const allScopes: readonly string[] = [
   '*',
@@ -30,6 +38,14 @@ export const allScopes: readonly string[] = [
 export const covers = (held: readonly string[], wanted: string): boolean =>
   held.includes('*') || held.includes(wanted) || (!wanted.endsWith(':*') && held.includes(`${wanted.split(':')[0]}:*`));
 
-/** The first of `wanted` that `held` does not give, or null if it gives them all. */
-export const exceeding = (held: readonly string[], wanted: readonly string[]): string | null =>
-  wanted.find((scope) => !covers(held, scope)) ?? null;
+/** What each role holds. */
+export const roleScopes = {
+  owner: ['*'],
+  admin: ['*'],
+  developer: [
+    ...['secrets:*', 'tokens:read', 'tokens:write', 'environments:read', 'org:read', 'webhooks:*', 'integrations:*', 'scans:*'],
+    ...['approvals:read', 'devices:read'],
+  ],
+  viewer: ['secrets:list', 'environments:read', 'org:read'],
+  auditor: ['audit:read', 'compliance:read', 'members:read', 'org:read'],
+} as const satisfies Record<Role, readonly string[]>;

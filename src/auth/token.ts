@@ -16,14 +16,20 @@ export const prefixes = {
 
 export type Kind = keyof typeof prefixes;
 
+/** Tokens that admit to one page and no call: they are no credentials, and made alike. */
+export const pagePrefixes = { enrolment: 'svcenrol_' } as const;
+export type PageKind = keyof typeof pagePrefixes;
+
+const allPrefixes: Record<Kind | PageKind, string> = { ...prefixes, ...pagePrefixes };
+
 const FORMAT = 1;
 const LENGTH = 1 + 16 + 24 + 8;
 
 /** A token as the gate knows it. */
 export interface TokenRef {
-  kind: Kind;
+  kind: Kind | 'browser';
   org: string;
-  /** SHA-256 of the canonical token, hex. */
+  /** SHA-256 of the canonical token, hex; the id of a browser session. */
   hash: string;
 }
 
@@ -37,26 +43,32 @@ export interface NewToken {
 const tagOf = (key: Uint8Array, prefix: string, body: Uint8Array) => hmac(key, concat(utf8(prefix), body)).subarray(0, 8);
 
 /** Makes a token of that kind for an org. `key` is the deployment's token-tag key; `random` is given by known-answer tests alone. */
-export function newToken(kind: Kind, org: string, key: Uint8Array, random = randomBytes(24)): NewToken {
+export function newToken(kind: Kind | PageKind, org: string, key: Uint8Array, random = randomBytes(24)): NewToken {
   const bytes = idBytes('org', org);
   if (!bytes) throw new Error('an org id is expected');
-  const prefix = prefixes[kind];
+  const prefix = allPrefixes[kind];
   const body = concat(Uint8Array.of(FORMAT), bytes, random);
   const token = prefix + toBase62(concat(body, tagOf(key, prefix, body)));
   return { token, hash: sha256(token), hint: `${prefix}…${token.slice(-4)}` };
 }
 
 /** A token as it is spelled, not yet known to be genuine. */
-export interface ReadToken extends TokenRef {
+export interface ReadToken<K = Kind> extends Omit<TokenRef, 'kind'> {
+  kind: K;
   /** Whether this deployment made it. `key` is the token-tag key. */
   isGenuine(key: Uint8Array): boolean;
 }
 
-/** Reads the canonical spelling of a token; null for any other text. Does no I/O. */
-export function readToken(text: string): ReadToken | null {
+/** Reads the canonical spelling of a credential's token; null for any other text. Does no I/O. */
+export const readToken = (text: string): ReadToken | null =>
   // An agent's token is also accepted under the prefix that the overview of the spec shows.
-  const token = text.startsWith('svc_agent_') ? prefixes.agent + text.slice('svc_agent_'.length) : text;
-  for (const [kind, prefix] of Object.entries(prefixes) as [Kind, string][]) {
+  readAny(prefixes, text.startsWith('svc_agent_') ? prefixes.agent + text.slice('svc_agent_'.length) : text);
+
+/** The same for a token of a page. */
+export const readPageToken = (text: string): ReadToken<PageKind> | null => readAny(pagePrefixes, text);
+
+function readAny<K extends string>(known: Record<K, string>, token: string): ReadToken<K> | null {
+  for (const [kind, prefix] of Object.entries(known) as [K, string][]) {
     if (!token.startsWith(prefix)) continue;
     const bytes = fromBase62(token.slice(prefix.length), LENGTH);
     if (!bytes || bytes[0] !== FORMAT) return null;

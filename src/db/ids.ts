@@ -2,7 +2,10 @@
 // can guess one.
 import { concat, fromBase62, randomBytes, toBase62 } from '../crypto/bytes';
 
-export type Prefix = 'org' | 'env' | 'mem' | 'key' | 'tok' | 'sec' | 'ver' | 'aud' | 'req';
+export type Prefix =
+  | ('org' | 'env' | 'mem' | 'team' | 'grt' | 'psk')
+  | ('key' | 'tok' | 'agt' | 'prv' | 'bgt' | 'ses')
+  | ('sec' | 'ver' | 'aud' | 'evt' | 'req' | 'jwk');
 
 let last: { time: number; random: Uint8Array } = { time: 0, random: new Uint8Array(10) };
 

@@ -16,6 +16,14 @@ export const deploymentKeys = sqliteTable('deployment_keys', {
   created_at: integer().notNull(),
 });
 
+/** Keys that sign browser sessions (ES256). The private half is sealed under a key of the deployment's. */
+export const signingKeys = sqliteTable('signing_keys', {
+  id: text().primaryKey(),
+  public_jwk: text().notNull(),
+  key_sealed: text().notNull(),
+  created_at: integer().notNull(),
+});
+
 /** One key an org, wrapped by a master key. Without it nothing of the org can be read: destroying it is what ends an org. */
 export const orgKeys = sqliteTable('org_keys', {
   org_id: text().primaryKey(),
@@ -33,6 +41,13 @@ export const orgs = sqliteTable('orgs', {
   created_at: integer().notNull(),
   updated_at: integer().notNull(),
   deleted_at: integer(),
+  /** Where members may sign in and act from; null: anywhere. */
+  member_addresses: strings(),
+  /** Counts panics: credentials of an earlier generation have ended, but for the one that is spared. API keys have a count of their own. */
+  generation: integer(),
+  keys_generation: integer(),
+  spared: text(),
+  panicked_at: integer(),
   ...decided(),
 });
 
@@ -48,19 +63,90 @@ export const members = sqliteTable(
     ...tenant(),
     email: text().notNull(),
     name: text().notNull(),
-    role: text().$type<'owner'>().notNull(),
+    role: text().$type<Role>().notNull(),
+    created_at: integer().notNull(),
+    invited_by: text(),
+    enrolled_at: integer(),
+    /** The one enrolment that waits, by the hash of its token. */
+    enrolment_hash: text(),
+    enrolment_made_at: integer(),
+    enrolment_ends_at: integer(),
+    ...decided(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.org_id, t.id] }),
+    uniqueIndex('members_email').on(t.org_id, t.email),
+    index('members_enrolment').on(t.org_id, t.enrolment_hash),
+  ],
+);
+
+export const roles = ['owner', 'admin', 'developer', 'viewer', 'auditor'] as const;
+export type Role = (typeof roles)[number];
+
+/** What a member signs in with (WebAuthn): the public half. `credential_id` and `public_key` are base64url. */
+export const passkeys = sqliteTable(
+  'passkeys',
+  {
+    ...tenant(),
+    member_id: text().notNull(),
+    name: text().notNull(),
+    credential_id: text().notNull(),
+    public_key: text().notNull(),
+    counter: integer().notNull(),
+    transports: strings().notNull(),
+    backed_up: integer().notNull(),
     created_at: integer().notNull(),
     ...decided(),
   },
-  (t) => [primaryKey({ columns: [t.org_id, t.id] }), uniqueIndex('members_email').on(t.org_id, t.email)],
+  (t) => [primaryKey({ columns: [t.org_id, t.id] }), index('passkeys_member').on(t.org_id, t.member_id, t.credential_id)],
 );
 
-/** API keys and session tokens. `environments` and `secrets` are null where unbounded; what has `dies_with` ends with that credential. */
+export const teams = sqliteTable('teams', { ...tenant(), name: text().notNull(), created_at: integer().notNull(), ...decided() }, (t) => [
+  primaryKey({ columns: [t.org_id, t.id] }),
+]);
+
+/** Who is in which team; the id is `TEAM.MEMBER`. */
+export const teamMembers = sqliteTable(
+  'team_members',
+  {
+    ...tenant(),
+    team_id: text().notNull(),
+    member_id: text().notNull(),
+    added_by: text().notNull(),
+    created_at: integer().notNull(),
+    ...decided(),
+  },
+  (t) => [primaryKey({ columns: [t.org_id, t.id] })],
+);
+
+/** What a member or a team may do beyond roles. What has `dies_with` ends with that credential. */
+export const grants = sqliteTable(
+  'grants',
+  {
+    ...tenant(),
+    grantee_type: text().$type<'member' | 'team'>().notNull(),
+    grantee_id: text().notNull(),
+    permission: text().$type<'read' | 'write'>().notNull(),
+    environments: strings(),
+    secrets: strings(),
+    created_by: text().notNull(),
+    dies_with: text(),
+    created_at: integer().notNull(),
+    expires_at: integer(),
+    ...decided(),
+  },
+  (t) => [primaryKey({ columns: [t.org_id, t.id] })],
+);
+
+/**
+ * Everything that admits a request: API keys, session tokens, agents, provider and break-glass tokens, browser sessions. `environments`
+ * and `secrets` are null where unbounded; what has `dies_with` ends with that credential.
+ */
 export const credentials = sqliteTable(
   'credentials',
   {
     ...tenant(),
-    kind: text().$type<'api_key' | 'session'>().notNull(),
+    kind: text().$type<CredentialKind>().notNull(),
     name: text(),
     token_hash: text().notNull(),
     hint: text().notNull(),
@@ -75,6 +161,14 @@ export const credentials = sqliteTable(
     created_at: integer().notNull(),
     expires_at: integer(),
     revoked_at: integer(),
+    /** The org's generation when it was made; null is the first. */
+    generation: integer(),
+    /** Of a break-glass token: why it was issued. */
+    reason: text(),
+    /** Of a browser session: whose, by which passkey, and the refresh cookies that are good. */
+    member_id: text(),
+    passkey_id: text(),
+    refresh: text({ mode: 'json' }).$type<Refresh>(),
     ...decided(),
   },
   (t) => [
@@ -83,6 +177,15 @@ export const credentials = sqliteTable(
     index('credentials_end').on(t.org_id, t.expires_at, t.revoked_at),
   ],
 );
+
+export type CredentialKind = 'api_key' | 'session' | 'agent' | 'provider' | 'break_glass' | 'browser';
+
+/** Numbers of the cookies that may be used, those that were used and when, for as long as a lost reply is forgiven, and the last given. */
+export interface Refresh {
+  live: number[];
+  used: [number, number][];
+  last: number;
+}
 
 /** Where a secret stands. `version` is the current one's number, `seal_id` the random id that its ciphertext is bound to. */
 export const secrets = sqliteTable(
@@ -112,6 +215,9 @@ export const secrets = sqliteTable(
     updated_at: integer().notNull(),
     expires_at: integer(),
     deleted_at: integer(),
+    /** Since when the secret is revoked, and up to which version it ever was: those stay unreadable. */
+    revoked_at: integer(),
+    revoked_through: integer(),
     ...decided(),
   },
   (t) => [
@@ -186,6 +292,10 @@ export const commits = sqliteTable(
 export type OrgRow = typeof orgs.$inferSelect;
 export type EnvironmentRow = typeof environments.$inferSelect;
 export type MemberRow = typeof members.$inferSelect;
+export type PasskeyRow = typeof passkeys.$inferSelect;
+export type TeamRow = typeof teams.$inferSelect;
+export type TeamMemberRow = typeof teamMembers.$inferSelect;
+export type GrantRow = typeof grants.$inferSelect;
 export type CredentialRow = typeof credentials.$inferSelect;
 export type SecretRow = typeof secrets.$inferSelect;
 export type VersionRow = typeof secretVersions.$inferSelect;

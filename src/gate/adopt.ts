@@ -24,7 +24,7 @@ export interface Adopted {
 
 const PAGE = 200;
 /** Kinds of rows in which the gate's word counts. */
-const GOVERNING = ['org', 'environment', 'member', 'credential'] as const satisfies RowKind[];
+const GOVERNING = ['org', 'environment', 'member', 'passkey', 'team', 'team_member', 'grant', 'credential'] as const satisfies RowKind[];
 
 /** Adopts D1 as it stands. `by` makes the versions that put values back; throws UNAVAILABLE where D1 does not answer: then it is repeated. */
 export async function adopt(core: Core, org: string, key: Uint8Array, request: string, by: string): Promise<Adopted> {
@@ -73,7 +73,7 @@ function writer(core: Core, org: string, request: string, epoch: number): Write 
   };
 }
 
-/** Makes D1 say what the gate says of who may do what. Session tokens that are over, which the gate has forgotten, stay remembered. */
+/** Makes D1 say what the gate says of who may do what. Session tokens and browser sessions that are over, which the gate has forgotten, stay remembered. */
 async function governing(core: Core, org: string): Promise<Statement[]> {
   return GOVERNING.flatMap((kind) => {
     const rows: object[] = [];
@@ -84,7 +84,7 @@ async function governing(core: Core, org: string): Promise<Statement[]> {
       after = (page.at(-1) as { id: string }).id;
     }
     const owner = kind === 'org' ? 'id' : 'org_id';
-    const over = kind === 'credential' ? ` and not (kind = 'session' and expires_at <= ${core.now()})` : '';
+    const over = kind === 'credential' ? ` and not (kind in ('session', 'browser') and expires_at <= ${core.now()})` : '';
     return [
       { sql: `delete from ${tableName(kind)} where ${owner} = ?${over}`, params: [org] },
       ...slices(rows).map((slice) => upsertOf(places[kind].table, slice)),

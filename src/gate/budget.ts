@@ -7,8 +7,6 @@ import type { BudgetState } from './types';
 export const WINDOW = 60_000;
 /** What may lie between two clocks that ought to tell the same time. */
 export const SLACK = 5000;
-/** A credential's last use is written down this often at most; while a gate runs it knows better. */
-const NOTED = 900_000;
 
 export interface Allowance {
   id: string;
@@ -22,20 +20,17 @@ export interface Budget {
   refuse(id: string, draft: Draft, status: number, now: number): void;
   /** Appends the entries of minutes that are over, and answers when the next one will be, or null. */
   flush(now: number): number | null;
-  /** When a credential was last used, as far as is known. */
-  lastUsed(id: string): number | null;
 }
 
-export function openBudget(sql: SqlStorage, chain: Chain): Budget {
+/** `linksOf` says whose budgets a request of an actor took from. */
+export function openBudget(sql: SqlStorage, chain: Chain, linksOf: (actor: string, parent: string | null) => string[]): Budget {
   sql.exec(
     'create table if not exists refused (credential text not null, minute integer not null, count integer not null, status integer not null, draft text not null, primary key (credential, minute)) without rowid',
   );
-  sql.exec('create table if not exists used (credential text primary key, at integer not null) without rowid');
   const log = new Map<string, number[]>();
-  const written = new Map<string, number>();
 
   const now = Date.now();
-  for (const { actor, parent, at } of chain.since(now - WINDOW)) for (const id of [actor, parent]) if (id) timesOf(id).unshift(at);
+  for (const { actor, parent, at } of chain.since(now - WINDOW)) for (const id of linksOf(actor, parent)) timesOf(id).unshift(at);
 
   function timesOf(id: string): number[] {
     const times = log.get(id) ?? [];
@@ -57,12 +52,6 @@ export function openBudget(sql: SqlStorage, chain: Chain): Budget {
       if (times.length === 0) log.delete(id);
     }
   };
-  const noteUse = (id: string, at: number) => {
-    if (at - (written.get(id) ?? 0) < NOTED) return;
-    if (written.size > 20_000) written.clear();
-    written.set(id, at);
-    sql.exec('insert or replace into used values (?, ?)', id, at);
-  };
 
   return {
     take(allowances, at, no) {
@@ -74,10 +63,7 @@ export function openBudget(sql: SqlStorage, chain: Chain): Budget {
       });
       const spent = states.filter(({ times, limit }) => times.length >= limit);
       const ok = spent.length === 0;
-      if (ok && !no) {
-        for (const { times } of states) times.push(at);
-        for (const { id } of allowances) noteUse(id, at);
-      }
+      if (ok && !no) for (const { times } of states) times.push(at);
       const shown = states.map(({ times, limit }) => ({
         limit,
         remaining: Math.max(0, limit - times.length),
@@ -107,11 +93,6 @@ export function openBudget(sql: SqlStorage, chain: Chain): Budget {
       sql.exec('delete from refused where minute < ?', minute);
       const next = sql.exec<{ n: number | null }>('select min(minute) n from refused').one().n;
       return next === null ? null : (next + 1) * WINDOW;
-    },
-    lastUsed(id) {
-      const kept = sql.exec<{ at: number }>('select at from used where credential = ?', id).toArray()[0]?.at ?? null;
-      const recent = log.get(id)?.at(-1) ?? null;
-      return kept === null ? recent : Math.max(kept, recent ?? 0);
     },
   };
 }

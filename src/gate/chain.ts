@@ -20,6 +20,10 @@ export interface Draft {
   environment: string | null;
   version: number | null;
   prefix?: string;
+  /** Of a bulk read by a caller who is limited to some names: their patterns. */
+  patterns?: readonly string[];
+  /** Of a change that sets the lifetime of a secret: until when it holds, or null. */
+  expires_at?: string | null;
   reason: string | null;
   request_id: string;
   ip: string;
@@ -34,6 +38,7 @@ export interface Entry extends Draft {
   status: number;
   /** How many requests the entry stands for: more than one only where they were over the rate limit. */
   count: number;
+  /** By a break-glass token, or the issue of one. */
   emergency: boolean;
   prev_hash: string;
   hash: string;
@@ -90,17 +95,19 @@ export function openChain(sql: SqlStorage, meta: Meta): Chain {
   return {
     append(draft, status, now, count = 1) {
       at = Math.max(at, now);
-      const { prefix, ...rest } = draft;
+      const { prefix, patterns, expires_at, ...rest } = draft;
       const body = {
         id: newId('aud', at),
         sequence: sequence + 1,
         time: new Date(at).toISOString(),
         ...rest,
         ...(prefix !== undefined && { prefix }),
+        ...(patterns !== undefined && { patterns }),
+        ...(expires_at !== undefined && { expires_at }),
         outcome: outcomeOf(status),
         status,
         count,
-        emergency: false,
+        emergency: draft.actor.kind === 'break_glass' || draft.action === 'break_glass.create',
         prev_hash: hash,
       };
       const text = JSON.stringify(body);

@@ -2,6 +2,7 @@
 // one batch, and only then applied here, with its audit entry and its kept answer, in one turn.
 // Invariants: D1 holds a commit's marker if and only if it holds its rows; a batch carries the gate's epoch and fails once another
 // epoch has begun; each row is changed from exactly the revision that the plan saw.
+import { getTableColumns } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { secretVersions, type VersionRow } from '../db/schema';
 import { insertOf, type Statement, updateOf } from '../db/statements';
@@ -10,6 +11,8 @@ import { raise } from './alarm';
 import type { Draft } from './chain';
 import type { Core } from './core';
 import type { Mark } from './marks';
+import type { Raised } from './outbox';
+import { record } from './record';
 import { keepOf } from './replay';
 import { macOf, places, type RowKind, type RowTypes, sweepAt, tableName } from './rows';
 import { type Call, isRefusal, type Outcome } from './types';
@@ -36,13 +39,18 @@ export interface Plan {
   trimmed?: { secret: string; version: number }[];
   /** The resource that kept one-time values belong to. */
   resource?: string;
+  events?: Raised[];
 }
 
 type Fields<K extends RowKind> = Omit<RowTypes[K], 'revision' | 'mac'>;
+type Nullable<T> = { [F in keyof T]-?: null extends T[F] ? F : never }[keyof T];
+/** What may be null may be left out. */
+export type New<K extends RowKind> = Omit<Fields<K>, Nullable<Fields<K>>> & Partial<Pick<Fields<K>, Nullable<Fields<K>> & keyof Fields<K>>>;
 
 /** A new row. */
-export function insertion<K extends RowKind>(call: Call<never>, kind: K, fields: Fields<K>): Put {
-  return seal(call, kind, { ...fields, revision: 1 } as unknown as Omit<RowTypes[K], 'mac'>, 0);
+export function insertion<K extends RowKind>(call: Call<never>, kind: K, fields: New<K>): Put {
+  const blank = Object.fromEntries(Object.keys(getTableColumns(places[kind].table)).map((column) => [column, null]));
+  return seal(call, kind, { ...blank, ...fields, revision: 1 } as unknown as Omit<RowTypes[K], 'mac'>, 0);
 }
 
 /** A changed row: the one that stands here, with other fields. */
@@ -51,7 +59,8 @@ export function revision<K extends RowKind>(call: Call<never>, kind: K, before: 
 }
 
 function seal<K extends RowKind>(call: Call<never>, kind: K, row: Omit<RowTypes[K], 'mac'>, from: number): Put {
-  return { kind, row: { ...row, mac: macOf(rowKey(call), kind, row) }, from } as unknown as Put;
+  const { mac: _, ...bare } = row as RowTypes[K];
+  return { kind, row: { ...bare, mac: macOf(rowKey(call), kind, bare) }, from } as unknown as Put;
 }
 
 /** The key of row MACs, which every change needs. */
@@ -89,6 +98,7 @@ export function commit(
       environments: made.environments ?? [],
       draft: draft(),
       status: made.status,
+      ...(made.events?.length && { events: made.events }),
       keep: keepOf(ask, call.caller.root, outcome, made.resource ?? null, now),
       destroyed: made.destroyed ?? [],
       trimmed: made.trimmed ?? [],
@@ -196,9 +206,10 @@ function apply(core: Core, mark: Mark, done: boolean) {
     }
     for (const { secret, version } of mark.trimmed) core.seals.drop(secret, version);
     if (mark.keep) core.replays.save(mark.keep);
-    const entry = core.chain.append(mark.draft, mark.status, now);
+    const entry = record(core, mark.draft, mark.status, now);
     for (const id of mark.environments) core.meta.set(`revision:${id}`, String(entry.sequence));
-  } else core.chain.append(mark.draft, 503, now);
+    for (const event of mark.events ?? []) core.outbox.put(event, now);
+  } else record(core, mark.draft, 503, now);
   core.marks.drop(mark.id);
 }
 

@@ -3,15 +3,18 @@
 
 import { openRecent } from '../crypto/recent';
 import { type Budget, openBudget } from './budget';
+import { lineageOf } from './callers';
 import { type Chain, openChain } from './chain';
 import { type Database, openDatabase } from './database';
 import { type Due, openDue } from './due';
 import { type Locks, openLocks } from './locks';
 import { type Marks, openMarks } from './marks';
+import { type Outbox, openOutbox } from './outbox';
 import { openReplays, type Replays } from './replay';
 import { openRows, type Rows } from './rows';
 import { upgrade } from './schema';
 import { openSeals, type Seals } from './seals';
+import { openUses, type Uses } from './uses';
 
 export interface Core {
   storage: DurableObjectStorage;
@@ -21,6 +24,8 @@ export interface Core {
   seals: Seals;
   chain: Chain;
   budget: Budget;
+  uses: Uses;
+  outbox: Outbox;
   replays: Replays;
   marks: Marks;
   due: Due;
@@ -59,14 +64,22 @@ export function openCore(storage: DurableObjectStorage, db: D1Database): Core {
   const meta = openMeta(sql);
   upgrade(storage, meta);
   const chain = openChain(sql, meta);
+  const rows = openRows(sql);
+  const linksOf = (actor: string, parent: string | null) => {
+    const row = rows.get('credential', actor);
+    if (row) return lineageOf({ rows }, row).map(({ id }) => id);
+    return parent === null ? [actor] : [actor, parent];
+  };
   return {
     storage,
     meta,
     database: openDatabase(db),
-    rows: openRows(sql),
+    rows,
     seals: openSeals(sql),
     chain,
-    budget: openBudget(sql, chain),
+    budget: openBudget(sql, chain, linksOf),
+    uses: openUses(sql, meta, () => chain.head().sequence),
+    outbox: openOutbox(sql),
     replays: openReplays(sql),
     marks: openMarks(sql),
     due: openDue(storage),

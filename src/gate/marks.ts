@@ -2,6 +2,7 @@
 // entry and the kept answer will be, so that whatever a crash leaves can be settled: done if D1 holds the commit's marker, else not.
 // Invariant: while a mark's outcome is unknown, its rows are answered neither old nor new.
 import type { Draft } from './chain';
+import type { Raised } from './outbox';
 import type { Keep } from './replay';
 import type { RowKind, RowTypes } from './rows';
 
@@ -15,6 +16,8 @@ export interface Mark {
   environments: string[];
   draft: Draft;
   status: number;
+  /** What it raises. */
+  events?: Raised[];
   keep: Keep | null;
   /** Secrets whose ciphertexts and kept one-time values are to be destroyed. */
   destroyed: string[];

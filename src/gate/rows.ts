@@ -1,17 +1,33 @@
-// The deciding rows of an org, whole and durable: org, environments, members, credentials, secrets' standing (not their ciphertext).
+// The deciding rows of an org, whole and durable: org, environments, people and what they are granted, credentials, secrets' standing
+// (not their ciphertext).
 // Invariants: only a settled commit (or a load of a lost gate) writes here; a row that is gone leaves a tombstone with its revision,
 // so that an old copy put back into D1, its MAC still right, revives nothing.
 import { getTableColumns, getTableName } from 'drizzle-orm';
 import { tuple } from '../crypto/bytes';
 import { hmacHex } from '../crypto/digest';
 import { openRecent } from '../crypto/recent';
-import type { CredentialRow, EnvironmentRow, MemberRow, OrgRow, SecretRow } from '../db/schema';
+import type {
+  CredentialKind,
+  CredentialRow,
+  EnvironmentRow,
+  GrantRow,
+  MemberRow,
+  OrgRow,
+  PasskeyRow,
+  SecretRow,
+  TeamMemberRow,
+  TeamRow,
+} from '../db/schema';
 import * as schema from '../db/schema';
 
 export interface RowTypes {
   org: OrgRow;
   environment: EnvironmentRow;
   member: MemberRow;
+  passkey: PasskeyRow;
+  team: TeamRow;
+  team_member: TeamMemberRow;
+  grant: GrantRow;
   credential: CredentialRow;
   secret: SecretRow;
 }
@@ -23,7 +39,11 @@ export const places: {
 } = {
   org: { table: schema.orgs, space: () => '', key: (row) => row.id },
   environment: { table: schema.environments, space: () => '', key: (row) => row.slug },
-  member: { table: schema.members, space: () => '', key: (row) => row.email },
+  member: { table: schema.members, space: () => '', key: (row) => row.email.toLowerCase() },
+  passkey: { table: schema.passkeys, space: (row) => row.member_id, key: (row) => row.credential_id },
+  team: { table: schema.teams, space: () => '', key: () => null },
+  team_member: { table: schema.teamMembers, space: (row) => row.member_id, key: (row) => row.team_id },
+  grant: { table: schema.grants, space: (row) => row.grantee_id, key: (row) => row.id },
   credential: { table: schema.credentials, space: (row) => row.kind, key: (row) => row.token_hash },
   secret: { table: schema.secrets, space: (row) => row.environment_id, key: (row) => (row.deleted_at === null ? row.name : null) },
 };
@@ -31,17 +51,36 @@ const tables = {
   org: schema.orgs,
   environment: schema.environments,
   member: schema.members,
+  passkey: schema.passkeys,
+  team: schema.teams,
+  team_member: schema.teamMembers,
+  grant: schema.grants,
   credential: schema.credentials,
   secret: schema.secrets,
 };
 
-/** Columns that the first release did not have. */
-const ADDED = new Set(['lost_versions']);
+/** Columns that the first release did not have, by kind. */
+const ADDED: Partial<Record<RowKind | 'version', ReadonlySet<string>>> = {
+  org: new Set(['member_addresses', 'generation', 'keys_generation', 'spared', 'panicked_at']),
+  member: new Set(['invited_by', 'enrolled_at', 'enrolment_hash', 'enrolment_made_at', 'enrolment_ends_at']),
+  credential: new Set(['generation', 'reason', 'member_id', 'passkey_id', 'refresh']),
+  secret: new Set(['lost_versions', 'revoked_at', 'revoked_through']),
+};
+
+/** A row as it is stored here. A release before may have written it, without the columns that came later. */
+const rowOf = <K extends RowKind>(kind: K, body: string): RowTypes[K] => {
+  const row = JSON.parse(body);
+  for (const column of ADDED[kind] ?? []) row[column] ??= null;
+  return row;
+};
 
 export const DAY = 86_400_000;
 /** How long a deleted secret can be restored, and how long an ended credential is remembered as such. */
 export const RESTORABLE = 7 * DAY;
 export const REMEMBERED = 90 * DAY;
+
+/** Credentials that come and go: they are bounded in time, and not among the 10,000. */
+export const isBrief = (kind: CredentialKind): boolean => kind === 'session' || kind === 'browser';
 
 /** When a row may be cleared away, or null if it stays. A session token that is over leaves the gate early: D1 remembers it. */
 export function sweepAt<K extends RowKind>(kind: K, row: RowTypes[K]): number | null {
@@ -49,9 +88,10 @@ export function sweepAt<K extends RowKind>(kind: K, row: RowTypes[K]): number | 
     const { deleted_at } = row as SecretRow;
     return deleted_at === null ? null : deleted_at + RESTORABLE;
   }
+  if (kind === 'grant') return (row as GrantRow).expires_at;
   if (kind !== 'credential') return null;
   const { kind: of, expires_at, revoked_at } = row as CredentialRow;
-  if (of === 'session') return expires_at as number;
+  if (isBrief(of)) return expires_at as number;
   const end = Math.min(expires_at ?? Number.POSITIVE_INFINITY, revoked_at ?? Number.POSITIVE_INFINITY);
   return Number.isFinite(end) ? end + REMEMBERED : null;
 }
@@ -62,7 +102,7 @@ export function sweepAt<K extends RowKind>(kind: K, row: RowTypes[K]): number | 
  */
 export function macOf(key: Uint8Array, kind: RowKind | 'version', row: object): string {
   const columns = Object.entries(row)
-    .filter(([name, value]) => name !== 'mac' && !name.endsWith('_sealed') && !(value === null && ADDED.has(name)))
+    .filter(([name, value]) => name !== 'mac' && !name.endsWith('_sealed') && !(value === null && ADDED[kind]?.has(name)))
     .sort(([a], [b]) => (a < b ? -1 : 1));
   return hmacHex(key, tuple('svc/v1/row', kind, JSON.stringify(columns)));
 }
@@ -90,6 +130,8 @@ export interface Rows {
   find<K extends RowKind>(kind: K, space: string, key: string): RowTypes[K] | null;
   /** Up to `limit` rows of a kind after an id, in the order of ids. */
   after<K extends RowKind>(kind: K, id: string, limit: number): RowTypes[K][];
+  /** All rows of a kind in a space: the grants of a grantee, the teams of a member. */
+  within<K extends RowKind>(kind: K, space: string): RowTypes[K][];
   /** Up to `limit` secrets of an environment whose name has that prefix and comes after `name`, in the order of names. */
   named(environment: string, prefix: string, after: string, limit: number): SecretRow[];
   put<K extends RowKind>(kind: K, row: RowTypes[K]): void;
@@ -104,8 +146,8 @@ export interface Rows {
   count(kind: RowKind): number;
   /** Whether a row of this id was here and is gone for good. */
   isBuried(kind: RowKind, id: string): boolean;
-  /** Credentials that are alive by their own row, session tokens apart. */
-  liveCredentials(now: number): number;
+  /** Credentials that are alive by their own row and generation, brief ones apart. */
+  liveCredentials(now: number, org: OrgRow): number;
   /** Ciphertext of all secrets, in bytes. */
   sealedBytes(): number;
 }
@@ -135,7 +177,7 @@ export function openRows(sql: SqlStorage): Rows {
   };
   const parse = <T extends { id: string }>(kind: RowKind, found: { body: string | null } | undefined): T | null => {
     if (!found?.body) return null;
-    const row = JSON.parse(found.body) as T;
+    const row = rowOf(kind, found.body) as unknown as T;
     parsed.set(`${kind} ${row.id}`, row);
     return row;
   };
@@ -168,7 +210,12 @@ export function openRows(sql: SqlStorage): Rows {
       sql
         .exec<{ body: string }>('select body from rows where kind = ? and id > ? and body is not null order by id limit ?', kind, id, limit)
         .toArray()
-        .map(({ body }) => JSON.parse(body)),
+        .map(({ body }) => rowOf(kind, body)),
+    within: (kind, space) =>
+      sql
+        .exec<{ body: string }>('select body from rows where kind = ? and space = ? and key is not null', kind, space)
+        .toArray()
+        .map(({ body }) => rowOf(kind, body)),
     named: (environment, prefix, after, limit) =>
       sql
         .exec<{ body: string }>(
@@ -181,7 +228,7 @@ export function openRows(sql: SqlStorage): Rows {
           limit,
         )
         .toArray()
-        .map(({ body }) => JSON.parse(body)),
+        .map(({ body }) => rowOf('secret', body)),
     put(kind, row) {
       tally(kind, row.id, row);
       const { space, key } = places[kind];
@@ -226,11 +273,14 @@ export function openRows(sql: SqlStorage): Rows {
     }),
     count: (kind) => counts.get(kind) ?? 0,
     isBuried: (kind, id) => sql.exec('select 1 from rows where kind = ? and id = ? and body is null', kind, id).toArray().length > 0,
-    liveCredentials: (now) =>
+    liveCredentials: (now, { generation, keys_generation }) =>
       sql
         .exec<{ n: number }>(
-          "select count(*) n from rows where kind = 'credential' and space <> 'session' and body ->> 'revoked_at' is null and coalesce(body ->> 'expires_at', 9e15) > ?",
+          `select count(*) n from rows where kind = 'credential' and space not in ('session', 'browser') and body ->> 'revoked_at' is null
+            and coalesce(body ->> 'expires_at', 9e15) > ? and coalesce(body ->> 'generation', 0) >= iif(space = 'api_key', ?, ?)`,
           now,
+          keys_generation ?? 0,
+          generation ?? 0,
         )
         .one().n,
     sealedBytes: () => sealed,

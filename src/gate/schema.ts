@@ -3,7 +3,17 @@
 import type { Meta } from './core';
 
 /** Each brings storage one version further: the first from version 1, which the tables' own modules make, to 2. */
-const steps: ((sql: SqlStorage) => void)[] = [];
+const steps: ((sql: SqlStorage) => void)[] = [
+  // 2: panics, revocations and browser sessions, which a release before would not heed; last uses with their number.
+  (sql) => {
+    sql.exec('create table if not exists used (credential text primary key, at integer not null) without rowid');
+    sql.exec(
+      'create table if not exists uses (credential text primary key, at integer not null, count integer not null, place text) without rowid',
+    );
+    sql.exec('insert or ignore into uses select credential, at, 0, null from used');
+    sql.exec('drop table used');
+  },
+];
 
 export const SCHEMA = steps.length + 1;
 

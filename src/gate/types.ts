@@ -26,6 +26,11 @@ export interface Named {
   secret?: string;
   /** A credential, by id. */
   credential?: string;
+  /** A member, team, grant or passkey, by id. */
+  member?: string;
+  team?: string;
+  grant?: string;
+  passkey?: string;
 }
 
 export interface RequestFacts {
@@ -33,6 +38,8 @@ export interface RequestFacts {
   ip: string;
   user_agent: string | null;
   reason: string | null;
+  /** Where the request came in, as Cloudflare tells it. */
+  place: string | null;
 }
 
 /** One request, parsed and validated by the Worker. */
@@ -41,7 +48,8 @@ export interface Ask {
   action: Action;
   /** How the action is done: the name of its operation. */
   operation: string;
-  bearer: TokenRef | 'bootstrap';
+  /** Whose token; or a member for whom the Worker vouches, having seen them sign in. */
+  bearer: TokenRef | 'bootstrap' | { member: string };
   /** The org that the path names, or null if it names none. */
   path_org: string | null;
   named: Named;
@@ -104,6 +112,8 @@ export interface Subject {
   environment: string | null;
   version: number | null;
   prefix?: string;
+  patterns?: readonly string[];
+  expires_at?: string | null;
   /** Why, where the body says so. */
   reason?: string;
 }

@@ -9,7 +9,7 @@ import type { Entry } from './chain';
 import { settle, sqlite } from './commit';
 import type { Core } from './core';
 import type { Task } from './due';
-import { DAY, REMEMBERED } from './rows';
+import { DAY, isBrief, REMEMBERED } from './rows';
 
 /** Entries of a closed segment, and how long they may be, packed: a row of D1 holds 2 MB. */
 export const SEGMENT = 1000;
@@ -21,7 +21,11 @@ export const RETENTION = 400 * DAY;
 /** Each task answers when it wants to run next, or null. */
 const tasks: Record<Task, (core: Core, org: string, now: number) => Promise<number | null> | number | null> = {
   settle: async (core, org, now) => ((await settle(core, org)) ? null : now + 5000),
-  minutes: (core, _org, now) => core.storage.transactionSync(() => core.budget.flush(now)),
+  minutes: (core, _org, now) =>
+    core.storage.transactionSync(() => {
+      const times = [core.budget.flush(now), core.outbox.flush(now)].filter((time) => time !== null);
+      return times.length ? Math.min(...times) : null;
+    }),
   segments: moveSegments,
   replays: (core, _org, now) => {
     const next = core.replays.sweep(now, 1000);
@@ -29,10 +33,11 @@ const tasks: Record<Task, (core: Core, org: string, now: number) => Promise<numb
   },
   rows: sweepRows,
   retention: async (core, org, now) => {
+    core.outbox.sweep(now);
     const before = { sessions: now - REMEMBERED, markers: now - DAY, segments: now - RETENTION };
     const done = await core.database.write([
       {
-        sql: `delete from credentials where org_id = ?1 and id in (select id from credentials where org_id = ?1 and kind = 'session' and (expires_at < ?2 or revoked_at < ?2) limit 1000)`,
+        sql: `delete from credentials where org_id = ?1 and id in (select id from credentials where org_id = ?1 and kind in ('session', 'browser') and (expires_at < ?2 or revoked_at < ?2) limit 1000)`,
         params: [org, before.sessions],
       },
       ...(core.marks.unsettled().length === 0
@@ -48,7 +53,10 @@ const tasks: Record<Task, (core: Core, org: string, now: number) => Promise<numb
     return done.end === 'done' ? now + DAY : now + 60_000;
   },
   end: async (core, org, now) => {
-    const rest = ['secret_versions', 'secrets', 'credentials', 'members', 'environments', 'audit_segments', 'commits'];
+    const rest = [
+      ...['secret_versions', 'secrets', 'credentials', 'grants', 'team_members', 'teams', 'passkeys', 'members'],
+      ...['environments', 'audit_segments', 'commits'],
+    ];
     for (const table of rest) {
       const left = await core.database.all<{ one: number }>({ sql: `select 1 one from ${table} where org_id = ? limit 1`, params: [org] });
       if (left.length === 0) continue;
@@ -60,7 +68,7 @@ const tasks: Record<Task, (core: Core, org: string, now: number) => Promise<numb
     const done = await core.database.write([{ sql: 'delete from orgs where id = ?', params: [org] }]);
     if (done.end !== 'done') return now + 5000;
     // What is left is what its tokens are refused by: hashes, and that the org has ended.
-    core.storage.transactionSync(() => core.rows.clear(['secret', 'environment', 'member']));
+    core.storage.transactionSync(() => core.rows.clear(['secret', 'environment', 'grant', 'team_member', 'team', 'passkey', 'member']));
     core.storage.transactionSync(() => core.seals.clear());
     return null;
   },
@@ -122,15 +130,18 @@ async function moveSegments(core: Core, org: string, now: number): Promise<numbe
     .toSQL();
   const moved = await core.database.write([segment]);
   if (moved.end !== 'done') return now + 5000;
-  core.storage.transactionSync(() => core.chain.moved(last.sequence));
+  core.storage.transactionSync(() => {
+    core.uses.flush(core.chain.head().sequence);
+    core.chain.moved(last.sequence);
+  });
   return now;
 }
 
-/** Clears away rows whose time is over: secrets deleted for good, credentials long ended, session tokens that D1 remembers. */
+/** Clears away rows whose time is over: secrets deleted for good, credentials long ended, grants that are over, session tokens that D1 remembers. */
 async function sweepRows(core: Core, org: string, now: number): Promise<number | null> {
   const { rows } = core.rows.sweepable(now, BATCH);
-  const sessions = rows.filter(({ kind, id }) => kind === 'credential' && core.rows.get('credential', id)?.kind === 'session');
-  const rest = rows.filter((row) => !sessions.includes(row));
+  const brief = rows.filter(({ kind, id }) => kind === 'credential' && isBrief(core.rows.get('credential', id)?.kind ?? 'api_key'));
+  const rest = rows.filter((row) => !brief.includes(row));
   const ids = (kind: string) => JSON.stringify(rest.filter((row) => row.kind === kind).map(({ id }) => id));
   if (rest.length) {
     const among = 'org_id = ? and id in (select value from json_each(?))';
@@ -141,11 +152,12 @@ async function sweepRows(core: Core, org: string, now: number): Promise<number |
       },
       { sql: `delete from secrets where ${among}`, params: [org, ids('secret')] },
       { sql: `delete from credentials where ${among}`, params: [org, ids('credential')] },
+      { sql: `delete from grants where ${among}`, params: [org, ids('grant')] },
     ]);
     if (done.end !== 'done') return now + 5000;
   }
   core.storage.transactionSync(() => {
-    for (const { id } of sessions) core.rows.forget('credential', id);
+    for (const { id } of brief) core.rows.forget('credential', id);
     for (const { kind, id } of rest) {
       core.rows.bury(kind, id);
       core.seals.drop(id);

@@ -12,7 +12,7 @@ import { keyringOf } from '../crypto/keyring';
 import { idBytes, newId } from '../db/ids';
 import { fromCursor } from '../db/page';
 import type { Env, Settings } from '../env';
-import { ApiError, catalogue, errorBody, invalid, type Refusal, refuse } from '../errors';
+import { ApiError, errorBody, invalid, type Refusal, refuse, statusOf } from '../errors';
 import type { Ask, BudgetState, Reply, RequestFacts } from '../gate/types';
 import { type ReadBody, readBody } from './body';
 import type { Context, Trace } from './context';
@@ -54,8 +54,7 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
   const { input, finding: found } = validate(route, incoming, body);
   const pathOrg = incoming.params.org_id ?? null;
   const deploymentKeys = deployment ?? (await keyring.deployment());
-  let finding =
-    body.refusal && catalogue[body.refusal.code].status !== 400 ? body.refusal : (headerFinding(request) ?? body.refusal ?? found);
+  let finding = body.refusal && statusOf(body.refusal) !== 400 ? body.refusal : (headerFinding(request) ?? body.refusal ?? found);
   const context: Context = {
     env,
     settings,
@@ -317,7 +316,7 @@ export function errorResponse(
   budget: BudgetState | null = null,
   headers: Record<string, string> = {},
 ): Response {
-  const { status } = catalogue[refusal.code];
+  const status = statusOf(refusal);
   trace.code = refusal.code;
   return Response.json(errorBody(refusal, base), {
     status,

@@ -1,21 +1,27 @@
 // What can be done with credentials, as the gate does it. Tokens are made by the Worker; here are their hashes.
-// Invariants: nobody makes or changes a credential to hold more than they hold; what a session token makes dies with it; a revoked
-// credential, and all that descends from it, is refused from the turn in which its row changes.
-import { ended, withinHolding } from '../../auth/authorize';
-import { type CredentialRow, credentials } from '../../db/schema';
+// Invariants: nobody makes or changes a credential to hold more than they hold; what a session token or an agent makes ends with it; a
+// revoked credential, and all that descends from it, is refused from the turn in which its row changes.
+import { type Caller, isNarrower, type Wanted, withinHolding } from '../../auth/authorize';
+import { covers, type ProviderScope, providerScopes } from '../../auth/scopes';
+import { type CredentialKind, type CredentialRow, credentials } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
-import { environmentOf, lineageOf, slugOf } from '../../gate/call';
-import { insertion, type Plan, revision, rowKey } from '../../gate/commit';
+import { environmentOf, slugOf } from '../../gate/call';
+import { isAlive, lineageOf } from '../../gate/callers';
+import { insertion, type New, type Plan, revision, rowKey } from '../../gate/commit';
 import type { Core } from '../../gate/core';
+import type { Raised } from '../../gate/outbox';
 import { fromD1, macOf } from '../../gate/rows';
 import type { Call, Operation, Outcome } from '../../gate/types';
-import { accessTokenOut, apiKeyOut } from './wire';
+import { accessTokenOut, agentOut, apiKeyOut, breakGlassOut, providerTokenOut, type Shown } from './wire';
 
 const MOST_CREDENTIALS = 10_000;
+const MOST_BREAK_GLASS = 5;
 /** Links that a credential may be away from the one at the top. */
 const MOST_LINKS = 16;
-/** Requests a minute. */
-const RATES = { api_key: 1200, session: 600 };
+/** Requests a minute, where nothing else is asked for. */
+const RATES = { api_key: 1200, session: 600, agent: 120, provider: 600, break_glass: 60 } as const;
+/** All that a break-glass token may do. */
+const EMERGENCY = ['secrets:list', 'secrets:read', 'secrets:write', 'secrets:rotate', 'secrets:delete', 'audit:read'] as const;
 
 /** A token made by the Worker. */
 export interface TokenInput {
@@ -24,19 +30,31 @@ export interface TokenInput {
   hint: string;
 }
 
-const slugs = (core: Core, ids: readonly string[] | null) => ids?.map((id) => slugOf(core, id)) ?? null;
-export const keyOut = (core: Core, row: CredentialRow) => apiKeyOut(row, slugs(core, row.environments), core.budget.lastUsed(row.id));
-const tokenOut = (core: Core, row: CredentialRow) => accessTokenOut(row, core.budget.lastUsed(row.id));
+const outs: Record<Exclude<CredentialKind, 'browser'>, (shown: Shown) => object> = {
+  api_key: apiKeyOut,
+  session: accessTokenOut,
+  agent: agentOut,
+  provider: providerTokenOut,
+  break_glass: breakGlassOut,
+};
 
-const isAlive = (core: Core, row: CredentialRow, now: number) => ended(lineageOf(core, row), now) === null;
+/** A credential as it is shown: its row, its environments by slug, its last use. */
+export const shown = (core: Core, row: CredentialRow): object =>
+  outs[row.kind as keyof typeof outs]({
+    row,
+    environments: row.environments?.map((id) => slugOf(core, id)) ?? null,
+    used: core.uses.of(row.id),
+  });
 
 const target = (call: Call<never>) => call.ask.named.credential as string;
 
-function find(call: Call<never>, kind: CredentialRow['kind']): CredentialRow | null {
+function find(call: Call<never>, kind: CredentialKind): CredentialRow | null {
   const row = call.core.rows.get('credential', target(call));
   call.subject.resource = target(call);
   return row?.kind === kind ? row : null;
 }
+
+const raised = (type: Raised['type'], { id, kind, name }: CredentialRow): Raised => ({ type, data: { credential_id: id, kind, name } });
 
 interface ListInput {
   limit: number;
@@ -47,19 +65,18 @@ interface ListInput {
 const LOOKED_AT = 5000;
 
 /** The live credentials of a kind come from the gate's own rows, for it alone knows who is alive. */
-function list(kind: CredentialRow['kind'], prefix: string, out: (core: Core, row: CredentialRow) => unknown): Operation<ListInput> {
+function list(kind: CredentialKind, prefix: string): Operation<ListInput> {
   return {
-    read({ core, input }): Outcome {
-      const now = core.now();
+    read({ core, ask, input }): Outcome {
       const items: unknown[] = [];
       let after = input.after ?? prefix;
       for (let looked = 0; looked < LOOKED_AT; looked += 200) {
         const rows = core.rows.after('credential', after, 200);
         for (const row of rows) {
           if (!row.id.startsWith(prefix)) return { ok: true, status: 200, data: { items, next: null } };
-          if (row.kind === kind && isAlive(core, row, now)) {
+          if (row.kind === kind && isAlive(core, ask.org, row)) {
             if (items.length === input.limit) return { ok: true, status: 200, data: { items, next: after } };
-            items.push(out(core, row));
+            items.push(shown(core, row));
           }
           after = row.id;
         }
@@ -70,119 +87,267 @@ function list(kind: CredentialRow['kind'], prefix: string, out: (core: Core, row
   };
 }
 
-// ---------------------------------------------------------------- API keys
-
-export interface ApiKeyInput {
-  token: TokenInput;
-  name: string;
-  scopes: string[];
-  expires_at: number | null;
-  environments: string[] | null;
-  secrets: string[] | null;
-  allowed_addresses: string[] | null;
-}
-
-/** What a new key would hold: where the request is silent, what its creator holds. */
-function wanted({ core, ask, caller, input }: Call<ApiKeyInput>) {
+function read(kind: CredentialKind): Operation<Record<string, never>> {
   return {
-    scopes: input.scopes,
-    environments:
-      input.environments?.map((ref) => environmentOf(core, ask.org, ref)?.id ?? '') ?? (caller.environments && [...caller.environments]),
-    secrets: input.secrets ?? (caller.secrets && [...caller.secrets]),
-    allowed_addresses: input.allowed_addresses ?? (caller.addresses[0] ? [...caller.addresses[0]] : null),
-    expires_at: input.expires_at ?? caller.expires_at,
+    read(call): Outcome {
+      const row = find(call as never, kind);
+      return row ? { ok: true, status: 200, data: shown(call.core, row) } : { ok: false, refusal: refuse('NOT_FOUND') };
+    },
   };
 }
 
-const createKey: Operation<ApiKeyInput> = {
-  authorize: (call) => withinHolding(call.caller, wanted(call)),
-  change: {
-    locks: ({ input, caller }) => [input.token.id, caller.id],
-    plan(call, now) {
-      const { core, ask, input, caller } = call;
-      call.subject.resource = input.token.id;
-      const holding = wanted(call);
-      const unknown = holding.environments?.indexOf('') ?? -1;
-      if (unknown >= 0) return refuse('NOT_FOUND', { message: `There is no environment ${input.environments?.[unknown]}.` });
-      if (core.rows.liveCredentials(now) >= MOST_CREDENTIALS)
-        return refuse('LIMIT_REACHED', { message: 'An organisation holds up to 10,000 live credentials.' });
-      const parent = caller.kind === 'session' ? core.rows.get('credential', caller.id) : null;
-      if (parent && lineageOf(core, parent).length >= MOST_LINKS)
-        return refuse('LIMIT_REACHED', { message: 'Credentials may descend from one another 16 times at most.' });
-      const put = insertion(call as never, 'credential', {
-        ...fresh(ask.org, input.token, 'api_key', now),
-        name: input.name,
-        ...holding,
-        rate_limit: RATES.api_key,
-        created_by: caller.id,
-        dies_with: parent?.id ?? null,
-      });
-      return { status: 201, data: keyOut(core, put.row as CredentialRow), puts: [put], resource: input.token.id };
-    },
-  },
+// ---------------------------------------------------------------- making
+
+/** What a request asks for in a new credential; null where it is silent: then what its creator holds. */
+interface Asked {
+  scopes: readonly string[];
+  environments: readonly string[] | null;
+  secrets: readonly string[] | null;
+  allowed_addresses: readonly string[] | null;
+  expires_at: number | null;
+}
+
+const earliest = (...times: (number | null)[]): number | null => {
+  const ends = times.filter((time) => time !== null);
+  return ends.length ? Math.min(...ends) : null;
 };
 
-const fresh = (org_id: string, token: TokenInput, kind: CredentialRow['kind'], now: number) => ({
+/** What a new credential would hold. An environment that does not exist stands as an empty id. */
+export function wanted({ core, ask, caller }: Call<never>, asked: Asked): Wanted & Pick<CredentialRow, 'environments' | 'secrets'> {
+  const from = caller.holdings.find(({ scopes }) => asked.scopes.every((scope) => covers(scopes, scope))) ?? caller.holdings[0];
+  const copy = (list: readonly string[] | null | undefined) => (list ? [...list] : null);
+  return {
+    scopes: [...asked.scopes],
+    environments: asked.environments?.map((ref) => environmentOf(core, ask.org, ref)?.id ?? '') ?? copy(from.environments),
+    secrets: copy(asked.secrets ?? from.secrets),
+    allowed_addresses: copy(asked.allowed_addresses ?? caller.addresses[0]),
+    expires_at: asked.expires_at ?? earliest(caller.expires_at, from.expires_at),
+  };
+}
+
+/** 404 for an environment that a request names and that does not exist. */
+export function unknownEnvironment(asked: readonly string[] | null, held: readonly string[] | null): Refusal | null {
+  const at = held?.indexOf('') ?? -1;
+  return at < 0 ? null : refuse('NOT_FOUND', { message: `There is no environment ${asked?.[at]}.` });
+}
+
+/** Whose end is also the end of what this caller makes. */
+export const diesWith = (caller: Caller): string | null => (caller.isDependent ? caller.credential : null);
+
+type Made = Pick<New<'credential'>, 'kind' | 'name' | 'rate_limit' | 'reason'> & { scopes: readonly string[] };
+
+/** The plan of a new credential, whose holding has been judged. */
+function issue(call: Call<never>, token: TokenInput, made: Made, holding: Wanted, asked: Asked, now: number): Plan | Refusal {
+  const { core, ask, caller } = call;
+  call.subject.resource = token.id;
+  const unknown = unknownEnvironment(asked.environments, holding.environments);
+  if (unknown) return unknown;
+  const org = core.rows.get('org', ask.org);
+  if (!org || core.rows.liveCredentials(now, org) >= MOST_CREDENTIALS)
+    return refuse('LIMIT_REACHED', { message: 'An organisation holds up to 10,000 live credentials.' });
+  const dies_with = diesWith(caller);
+  const parent = dies_with === null ? null : core.rows.get('credential', dies_with);
+  if (parent && lineageOf(core, parent).length >= MOST_LINKS)
+    return refuse('LIMIT_REACHED', { message: 'Credentials may descend from one another 16 times at most.' });
+  const put = insertion(call, 'credential', {
+    ...fresh(core, ask.org, token, now),
+    ...(holding as Pick<CredentialRow, 'environments' | 'secrets' | 'allowed_addresses' | 'expires_at'>),
+    ...made,
+    scopes: [...made.scopes],
+    created_by: caller.id,
+    dies_with,
+  });
+  const row = put.row as CredentialRow;
+  const events = [raised(row.kind === 'break_glass' ? 'BREAK_GLASS_ISSUED' : 'CREDENTIAL_CREATED', row)];
+  return { status: 201, data: shown(core, row), puts: [put], resource: token.id, events };
+}
+
+const fresh = (core: Core, org_id: string, token: TokenInput, created_at: number) => ({
   org_id,
   id: token.id,
-  kind,
   token_hash: token.hash,
   hint: token.hint,
-  successor_id: null,
-  created_at: now,
-  revoked_at: null,
+  created_at,
+  generation: core.rows.get('org', org_id)?.generation ?? null,
 });
+
+/** While a credential is made, whoever makes it stays as it is. */
+const makerLocks = ({ input, caller }: Call<{ token: TokenInput }>) => [input.token.id, caller.credential];
 
 /** The first key of an org, or of one whose keys are lost: it may do everything. */
 export const firstKey = (call: Call<never>, token: TokenInput, name: string, createdBy: string, now: number) =>
   insertion(call, 'credential', {
-    ...fresh(call.ask.org, token, 'api_key', now),
+    ...fresh(call.core, call.ask.org, token, now),
+    kind: 'api_key',
     name,
     scopes: ['*'],
-    environments: null,
-    secrets: null,
-    allowed_addresses: null,
     rate_limit: RATES.api_key,
     created_by: createdBy,
-    dies_with: null,
-    expires_at: null,
   });
 
-const readKey: Operation<Record<string, never>> = {
-  read(call): Outcome {
-    const row = find(call as never, 'api_key');
-    return row ? { ok: true, status: 200, data: keyOut(call.core, row) } : { ok: false, refusal: refuse('NOT_FOUND') };
+interface NewInput extends Asked {
+  token: TokenInput;
+  name: string;
+}
+
+const createKey: Operation<NewInput> = {
+  authorize: (call) => withinHolding(call.caller, wanted(call as never, call.input)),
+  change: {
+    locks: makerLocks,
+    plan(call, now) {
+      const { token, name, scopes } = call.input;
+      const holding = wanted(call as never, call.input);
+      return issue(call as never, token, { kind: 'api_key', name, scopes, rate_limit: RATES.api_key }, holding, call.input, now);
+    },
   },
 };
+
+interface AgentInput extends NewInput {
+  ttlSeconds: number | null;
+  rate_limit: number | null;
+}
+
+/** When a lifetime that is asked for would end; null where none is. */
+const endIn = (ttlSeconds: number | null, now: number) => (ttlSeconds === null ? null : now + ttlSeconds * 1000);
+
+const agent = (call: Call<AgentInput>, now: number) =>
+  wanted(call as never, { ...call.input, expires_at: endIn(call.input.ttlSeconds, now) });
+
+const createAgent: Operation<AgentInput> = {
+  authorize: (call) => withinHolding(call.caller, agent(call, call.core.now())),
+  change: {
+    locks: makerLocks,
+    plan(call, now) {
+      const { token, name, scopes, rate_limit } = call.input;
+      const holding = agent(call, now);
+      const made = { kind: 'agent', name, scopes, rate_limit: rate_limit ?? RATES.agent } as const;
+      return issue(call as never, token, made, holding, call.input, now);
+    },
+  },
+};
+
+/** A provider token has no end of its own; it holds what its maker would need to do the same by other ways. */
+const provided = (input: NewInput): Asked => ({ ...input, scopes: input.scopes.map((scope) => providerScopes[scope as ProviderScope]) });
+
+const createProvider: Operation<NewInput> = {
+  authorize(call) {
+    const holding = wanted(call as never, provided(call.input));
+    return withinHolding(call.caller, { ...holding, expires_at: null });
+  },
+  change: {
+    locks: makerLocks,
+    plan(call, now) {
+      const { token, name, scopes } = call.input;
+      const holding = { ...wanted(call as never, provided(call.input)), expires_at: null };
+      return issue(call as never, token, { kind: 'provider', name, scopes, rate_limit: RATES.provider }, holding, call.input, now);
+    },
+  },
+};
+
+interface BreakGlassInput {
+  token: TokenInput;
+  reason: string;
+  ttlSeconds: number;
+}
+
+const createBreakGlass: Operation<BreakGlassInput> = {
+  authorize(call) {
+    call.subject.reason = call.input.reason;
+    return withinHolding(call.caller, emergency(call, call.core.now()));
+  },
+  change: {
+    locks: (call) => [...makerLocks(call), 'break-glass'],
+    plan(call, now) {
+      const { core, ask, input } = call;
+      if (core.rows.within('credential', 'break_glass').filter((row) => isAlive(core, ask.org, row)).length >= MOST_BREAK_GLASS)
+        return refuse('LIMIT_REACHED', { message: 'At most 5 break-glass tokens may be alive: end one that is no longer needed.' });
+      const made = { kind: 'break_glass', name: null, reason: input.reason, scopes: EMERGENCY, rate_limit: RATES.break_glass } as const;
+      const holding = emergency(call, now);
+      return issue(call as never, input.token, made, holding, holding, now);
+    },
+  },
+};
+
+/** The whole org, for so long. */
+const emergency = ({ caller, input }: Call<BreakGlassInput>, now: number): Wanted => ({
+  scopes: EMERGENCY,
+  environments: null,
+  secrets: null,
+  allowed_addresses: caller.addresses[0] ?? null,
+  expires_at: now + input.ttlSeconds * 1000,
+});
+
+// ---------------------------------------------------------------- changing
+
+/** What a credential holds, as its row says. */
+const held = ({ scopes, environments, secrets, allowed_addresses, expires_at }: CredentialRow): Wanted => ({
+  scopes,
+  environments,
+  secrets,
+  allowed_addresses,
+  expires_at,
+});
+
+/** 403 if a caller who ends with another would hand on what does not end with it. */
+function mayOutlive({ core, caller }: Call<never>, row: CredentialRow): Refusal | null {
+  if (!caller.isDependent || lineageOf(core, row).some(({ id }) => id === caller.credential)) return null;
+  return refuse('SCOPE_EXCEEDS_PARENT', { message: 'A credential that ends with another can widen only what ends with it.' });
+}
+
+/** 403 unless the caller may make a credential hold this. What only narrows, anyone may who may change it. */
+const mayGive = (call: Call<never>, row: CredentialRow, after: Wanted): Refusal | null =>
+  isNarrower(held(row), after) ? null : (mayOutlive(call, row) ?? withinHolding(call.caller, after));
 
 interface UpdateInput {
   name: string | null;
   /** Undefined leaves them. */
+  scopes?: string[];
+  environments?: string[] | null;
+  secrets?: string[] | null;
   allowed_addresses?: string[] | null;
+  ttlSeconds?: number | null;
+  rate_limit?: number;
 }
 
-const updateKey: Operation<UpdateInput> = {
-  authorize(call) {
-    const row = find(call as never, 'api_key');
-    // Other addresses may let a key do more than before; a name does not.
-    return row && call.input.allowed_addresses !== undefined
-      ? withinHolding(call.caller, { ...row, allowed_addresses: call.input.allowed_addresses })
-      : null;
-  },
-  change: {
-    locks: (call) => [target(call as never)],
-    plan(call, now) {
-      const { core, input } = call;
-      const row = find(call as never, 'api_key');
-      if (!row || !isAlive(core, row, now)) return refuse('NOT_FOUND');
-      const put = revision(call as never, 'credential', row, {
-        ...(input.name !== null && { name: input.name }),
-        ...(input.allowed_addresses !== undefined && { allowed_addresses: input.allowed_addresses }),
-      });
-      return { status: 200, data: keyOut(core, put.row as CredentialRow), puts: [put] };
+/** The fields of a changed credential. An environment that does not exist stands as an empty id. */
+function changed({ core, ask, input }: Call<UpdateInput>, now: number): Partial<CredentialRow> {
+  const { scopes, environments, secrets, allowed_addresses, ttlSeconds, rate_limit } = input;
+  return {
+    ...(input.name !== null && { name: input.name }),
+    ...(scopes && { scopes }),
+    ...(environments !== undefined && {
+      environments: environments?.map((ref) => environmentOf(core, ask.org, ref)?.id ?? '') ?? null,
+    }),
+    ...(secrets !== undefined && { secrets }),
+    ...(allowed_addresses !== undefined && { allowed_addresses }),
+    ...(ttlSeconds !== undefined && { expires_at: endIn(ttlSeconds, now) }),
+    ...(rate_limit !== undefined && { rate_limit }),
+  };
+}
+
+function update(kind: CredentialKind): Operation<UpdateInput> {
+  return {
+    authorize(call) {
+      const row = find(call as never, kind);
+      if (!row) return null;
+      const after = { ...row, ...changed(call, call.core.now()) };
+      return mayGive(call as never, row, held(after));
     },
-  },
-};
+    change: {
+      locks: (call) => [target(call as never)],
+      plan(call, now) {
+        const { core, ask, input } = call;
+        const row = find(call as never, kind);
+        if (!row || !isAlive(core, ask.org, row)) return refuse('NOT_FOUND');
+        const fields = changed(call, now);
+        const unknown = unknownEnvironment(input.environments ?? null, fields.environments ?? null);
+        if (unknown) return unknown;
+        const put = revision(call as never, 'credential', row, fields);
+        return { status: 200, data: shown(core, put.row as CredentialRow), puts: [put] };
+      },
+    },
+  };
+}
 
 interface RotateInput {
   token: TokenInput;
@@ -191,11 +356,12 @@ interface RotateInput {
 
 const rotateKey: Operation<RotateInput> = {
   authorize(call) {
-    // A successor would outlive the session token, and be its parent but in name.
-    if (call.caller.kind === 'session')
-      return refuse('CREDENTIAL_KIND_NOT_ALLOWED', { message: 'A session token rotates no API key: use an API key.' });
+    // A successor would outlive whoever ends with another.
+    const { caller } = call;
+    if (caller.kind === 'session' || caller.kind === 'agent')
+      return refuse('CREDENTIAL_KIND_NOT_ALLOWED', { message: 'A session token or an agent rotates no API key: use an API key.' });
     const row = find(call as never, 'api_key');
-    return row && withinHolding(call.caller, row);
+    return row && (mayOutlive(call as never, row) ?? withinHolding(caller, held(row)));
   },
   change: {
     locks: (call) => [target(call as never), call.input.token.id],
@@ -203,13 +369,13 @@ const rotateKey: Operation<RotateInput> = {
       const { core, ask, input } = call;
       const row = find(call as never, 'api_key');
       if (!row) return refuse('NOT_FOUND');
-      if (!isAlive(core, row, now)) return refuse('CONFLICT', { message: 'This key has ended: create a new one.' });
+      if (!isAlive(core, ask.org, row)) return refuse('CONFLICT', { message: 'This key has ended: create a new one.' });
       if (row.successor_id !== null)
         return refuse('CONFLICT', { message: `This key has been rotated: its successor is ${row.successor_id}.` });
-      const { name, scopes, environments, secrets, allowed_addresses, rate_limit, dies_with, expires_at } = row;
+      const { kind, name, scopes, environments, secrets, allowed_addresses, rate_limit, dies_with, expires_at } = row;
       const successor = insertion(call as never, 'credential', {
-        ...fresh(ask.org, input.token, 'api_key', now),
-        ...{ name, scopes, environments, secrets, allowed_addresses, rate_limit, dies_with, expires_at },
+        ...fresh(core, ask.org, input.token, now),
+        ...{ kind, name, scopes, environments, secrets, allowed_addresses, rate_limit, dies_with, expires_at },
         created_by: call.caller.id,
       });
       const end = now + input.overlap_seconds * 1000;
@@ -217,17 +383,24 @@ const rotateKey: Operation<RotateInput> = {
         successor_id: input.token.id,
         ...(input.overlap_seconds === 0 ? { revoked_at: now } : { expires_at: Math.min(expires_at ?? end, end) }),
       });
-      return { status: 201, data: keyOut(core, successor.row as CredentialRow), puts: [successor, old], resource: input.token.id };
+      const made = successor.row as CredentialRow;
+      return {
+        status: 201,
+        data: shown(core, made),
+        puts: [successor, old],
+        resource: input.token.id,
+        events: [raised('CREDENTIAL_CREATED', made)],
+      };
     },
   },
 };
 
 /** Ends a credential; again is the same answer. */
-function revoke(kind: CredentialRow['kind'], isOwn: (row: CredentialRow, caller: string) => boolean): Operation<Record<string, never>> {
+function revoke(kind: CredentialKind, isOwn: (row: CredentialRow, caller: Caller) => boolean): Operation<Record<string, never>> {
   return {
     exempt(call) {
       const row = call.core.rows.get('credential', target(call as never));
-      return row?.kind === kind && isOwn(row, call.caller.id);
+      return row?.kind === kind && isOwn(row, call.caller);
     },
     change: {
       locks: (call) => [target(call as never)],
@@ -246,11 +419,14 @@ function revoke(kind: CredentialRow['kind'], isOwn: (row: CredentialRow, caller:
         const row = find(call as never, kind);
         if (!row && !known) return refuse('NOT_FOUND');
         if (!row || row.revoked_at !== null) return { status: 204, data: null };
-        return { status: 204, data: null, puts: [revision(call as never, 'credential', row, { revoked_at: now })] };
+        const put = revision(call as never, 'credential', row, { revoked_at: now });
+        return { status: 204, data: null, puts: [put], events: kind === 'session' ? [] : [raised('CREDENTIAL_REVOKED', row)] };
       },
     },
   };
 }
+
+const isSelf = (row: CredentialRow, caller: Caller) => row.id === caller.credential;
 
 // ---------------------------------------------------------------- session tokens
 
@@ -261,38 +437,44 @@ interface MintInput {
   allowed_addresses: string[] | null;
 }
 
-const session = ({ caller, input }: Call<MintInput>, now: number) => ({
-  scopes: input.scopes ?? [...caller.scopes],
-  environments: caller.environments && [...caller.environments],
-  secrets: caller.secrets && [...caller.secrets],
-  allowed_addresses: input.allowed_addresses ?? (caller.addresses[0] ? [...caller.addresses[0]] : null),
-  expires_at: now + input.ttlSeconds * 1000,
-});
+const session = (call: Call<MintInput>, now: number) => {
+  const { scopes, ttlSeconds, allowed_addresses } = call.input;
+  return wanted(call as never, {
+    scopes: scopes ?? call.caller.holdings[0].scopes,
+    environments: null,
+    secrets: null,
+    allowed_addresses,
+    expires_at: endIn(ttlSeconds, now),
+  });
+};
 
 const mint: Operation<MintInput> = {
   authorize: (call) => withinHolding(call.caller, session(call, call.core.now())),
   change: {
     // The parent is locked too: a mint and the parent's revocation come one after the other.
-    locks: ({ input, caller }) => [input.token.id, caller.id],
+    locks: makerLocks,
     plan(call, now) {
       const { core, ask, input, caller } = call;
       call.subject.resource = input.token.id;
+      const { scopes, environments, secrets, allowed_addresses, expires_at } = session(call, now);
       const put = insertion(call as never, 'credential', {
-        ...fresh(ask.org, input.token, 'session', now),
+        ...fresh(core, ask.org, input.token, now),
+        kind: 'session',
         name: caller.name,
-        ...session(call, now),
+        ...{ scopes: [...scopes], environments, secrets, expires_at },
+        allowed_addresses: allowed_addresses && [...allowed_addresses],
         rate_limit: RATES.session,
         created_by: caller.id,
         dies_with: caller.id,
       });
-      return { status: 201, data: tokenOut(core, put.row as CredentialRow), puts: [put], resource: input.token.id };
+      return { status: 201, data: shown(core, put.row as CredentialRow), puts: [put], resource: input.token.id };
     },
   },
 };
 
 const whoami: Operation<Record<string, never>> = {
   read({ core, ask, caller }): Outcome {
-    const row = core.rows.get('credential', caller.id);
+    const { scopes, environments, secrets } = caller.holdings[0];
     return {
       ok: true,
       status: 200,
@@ -301,12 +483,12 @@ const whoami: Operation<Record<string, never>> = {
         id: caller.id,
         org_id: ask.org,
         name: caller.name,
-        scopes: caller.scopes,
-        environments: slugs(core, caller.environments),
-        secrets: caller.secrets,
+        scopes,
+        environments: environments?.map((id) => slugOf(core, id)) ?? null,
+        secrets,
         expires_at: caller.expires_at === null ? null : new Date(caller.expires_at).toISOString(),
         parent_id: caller.parent_id,
-        rate_limit: row?.rate_limit ?? 0,
+        rate_limit: caller.rate_limit,
       },
     };
   },
@@ -314,13 +496,24 @@ const whoami: Operation<Record<string, never>> = {
 
 export const credentialOperations = {
   'caller.read': whoami,
-  'api_key.list': list('api_key', 'key_', keyOut),
-  'api_key.read': readKey,
+  'api_key.list': list('api_key', 'key_'),
+  'api_key.read': read('api_key'),
   'api_key.create': createKey,
-  'api_key.update': updateKey,
+  'api_key.update': update('api_key'),
   'api_key.rotate': rotateKey,
-  'api_key.revoke': revoke('api_key', (row, caller) => row.id === caller),
+  'api_key.revoke': revoke('api_key', isSelf),
   'access_token.create': mint,
-  'access_token.list': list('session', 'tok_', tokenOut),
-  'access_token.revoke': revoke('session', (row, caller) => row.id === caller || row.dies_with === caller),
+  'access_token.list': list('session', 'tok_'),
+  'access_token.revoke': revoke('session', (row, caller) => isSelf(row, caller) || row.dies_with === caller.id),
+  'agent.list': list('agent', 'agt_'),
+  'agent.read': read('agent'),
+  'agent.create': createAgent,
+  'agent.update': update('agent'),
+  'agent.revoke': revoke('agent', isSelf),
+  'provider_token.list': list('provider', 'prv_'),
+  'provider_token.create': createProvider,
+  'provider_token.revoke': revoke('provider', () => false),
+  'break_glass.list': list('break_glass', 'bgt_'),
+  'break_glass.create': createBreakGlass,
+  'break_glass.revoke': revoke('break_glass', () => false),
 };

@@ -1,7 +1,9 @@
 // Credentials on the wire. API keys are snake_case, session tokens camelCase, as the specification spells them.
 import { z } from '@hono/zod-openapi';
+import { type ProviderScope, providerScopes } from '../../auth/scopes';
 import type { CredentialRow } from '../../db/schema';
-import { Addresses, Environments, FutureTime, iso, isoOrNull, Name, Patterns, pageOf, Scopes, Time } from '../../http/wire';
+import type { Use } from '../../gate/uses';
+import { Addresses, Environments, FutureTime, iso, isoOrNull, Name, Patterns, pageOf, Scopes, Time, text } from '../../http/wire';
 
 export const ApiKeyIn = z
   .strictObject({
@@ -22,6 +24,16 @@ export const ApiKeyPatch = z
 
 export const ApiKeyRotate = z.strictObject({ overlap_seconds: z.int().min(0).max(86_400).optional() }).openapi('ApiKeyRotate');
 
+/** When, how often and from where it was last used. */
+const lastUse = {
+  last_used_at: Time.nullable(),
+  use_count: z.int().openapi({ description: 'Requests that it has made.', example: 12 }),
+  last_used_place: z
+    .string()
+    .nullable()
+    .openapi({ description: 'Where its last request came in, as Cloudflare tells it.', example: 'Zurich, CH (ZRH)' }),
+};
+
 export const ApiKey = z
   .object({
     id: z.string().openapi({ example: 'key_01M9xQeKcX3vTz6nWJfQ4b' }),
@@ -38,7 +50,7 @@ export const ApiKey = z
     created_at: Time,
     expires_at: Time.nullable(),
     revoked_at: Time.nullable(),
-    last_used_at: Time.nullable(),
+    ...lastUse,
   })
   .openapi('ApiKey');
 
@@ -64,11 +76,93 @@ export const AccessToken = z
     createdAt: Time,
     expiresAt: Time,
     lastUsedAt: Time.nullable(),
+    useCount: z.int(),
+    lastUsedPlace: z.string().nullable(),
   })
   .openapi('AccessToken');
 
 export const NewAccessToken = AccessToken.extend({ token: token.openapi({ example: 'svcsess_…' }) }).openapi('NewAccessToken');
 export const AccessTokenPage = pageOf(AccessToken, 'AccessTokenPage');
+
+const AgentLifetime = z.int().min(60).max(31_536_000).openapi({ example: 86_400 });
+const RateLimit = z.int().min(1).max(6000).openapi({ description: 'Requests a minute; 120 unless told otherwise.', example: 120 });
+
+export const AgentIn = z
+  .strictObject({
+    name: Name.openapi({ example: 'triage agent' }),
+    scopes: Scopes,
+    environments: Environments.optional(),
+    secrets: Patterns.optional(),
+    ttlSeconds: AgentLifetime.optional(),
+    rate_limit: RateLimit.optional(),
+    allowed_addresses: Addresses.optional(),
+  })
+  .openapi('AgentIn');
+
+export const AgentPatch = z
+  .strictObject({
+    name: Name.optional(),
+    scopes: Scopes.optional(),
+    environments: Environments.nullable().optional(),
+    secrets: Patterns.nullable().optional(),
+    ttlSeconds: AgentLifetime.nullable().optional().openapi({ description: 'A new lifetime from now on; null for none.' }),
+    rate_limit: RateLimit.optional(),
+    allowed_addresses: Addresses.nullable().optional(),
+  })
+  .openapi('AgentPatch');
+
+export const Agent = ApiKey.omit({ successor_id: true })
+  .extend({ id: z.string().openapi({ example: 'agt_01M9xQeKcX3vTz6nWJfQ4b' }), hint: z.string().openapi({ example: 'svcag_…x7Qd' }) })
+  .openapi('Agent');
+export const NewAgent = Agent.extend({ token: token.openapi({ example: 'svcag_…' }) }).openapi('NewAgent');
+export const AgentPage = pageOf(Agent, 'AgentPage');
+
+export const ProviderTokenIn = z
+  .strictObject({
+    name: Name.openapi({ example: 'database provisioner' }),
+    scopes: z
+      .array(z.enum(Object.keys(providerScopes) as [ProviderScope, ...ProviderScope[]]))
+      .min(1)
+      .max(3)
+      .refine((scopes) => new Set(scopes).size === scopes.length, 'must not repeat')
+      .openapi({ example: ['issue', 'rotate', 'revoke'] }),
+    environments: Environments.optional(),
+    secrets: Patterns.optional(),
+    allowed_addresses: Addresses.optional(),
+  })
+  .openapi('ProviderTokenIn');
+
+export const ProviderToken = Agent.omit({ expires_at: true })
+  .extend({ id: z.string().openapi({ example: 'prv_01M9xQeKcX3vTz6nWJfQ4b' }), hint: z.string().openapi({ example: 'svcprov_…x7Qd' }) })
+  .openapi('ProviderToken');
+export const NewProviderToken = ProviderToken.extend({ token: token.openapi({ example: 'svcprov_…' }) }).openapi('NewProviderToken');
+export const ProviderTokenPage = pageOf(ProviderToken, 'ProviderTokenPage');
+
+export const BreakGlassIn = z
+  .strictObject({
+    reason: text(1024).min(10).openapi({ example: 'the primary database is down' }),
+    ttlSeconds: z.int().min(60).max(14_400).optional().openapi({ description: 'An hour unless told otherwise, four at most.' }),
+  })
+  .openapi('BreakGlassIn');
+
+export const BreakGlass = z
+  .object({
+    id: z.string().openapi({ example: 'bgt_01M9xQeKcX3vTz6nWJfQ4b' }),
+    reason: z.string(),
+    hint: z.string(),
+    scopes: z.array(z.string()),
+    allowed_addresses: z.array(z.string()).nullable(),
+    rate_limit: z.int(),
+    created_by: z.string(),
+    parent_id: z.string().nullable(),
+    created_at: Time,
+    expires_at: Time,
+    revoked_at: Time.nullable(),
+    ...lastUse,
+  })
+  .openapi('BreakGlass');
+export const NewBreakGlass = BreakGlass.extend({ token: token.openapi({ example: 'svcbg_…' }) }).openapi('NewBreakGlass');
+export const BreakGlassPage = pageOf(BreakGlass, 'BreakGlassPage');
 
 export const WhoAmI = z
   .object({
@@ -85,26 +179,49 @@ export const WhoAmI = z
   })
   .openapi('WhoAmI');
 
-/** `environments` are shown by slug. */
-export const apiKeyOut = (row: CredentialRow, environments: string[] | null, lastUsed: number | null): z.infer<typeof ApiKey> => ({
+/** What is shown of a credential: its row, its environments by slug, its last use. */
+export interface Shown {
+  row: CredentialRow;
+  environments: string[] | null;
+  used: Use | null;
+}
+
+const common = ({ row, used }: Shown) => ({
   id: row.id,
-  name: row.name ?? '',
   hint: row.hint,
   scopes: row.scopes,
-  environments,
-  secrets: row.secrets,
   allowed_addresses: row.allowed_addresses,
   rate_limit: row.rate_limit,
   created_by: row.created_by,
   parent_id: row.dies_with,
-  successor_id: row.successor_id,
   created_at: iso(row.created_at),
-  expires_at: isoOrNull(row.expires_at),
   revoked_at: isoOrNull(row.revoked_at),
-  last_used_at: isoOrNull(lastUsed),
+  last_used_at: isoOrNull(used?.at ?? null),
+  use_count: used?.count ?? 0,
+  last_used_place: used?.place ?? null,
+});
+const reach = ({ row, environments }: Shown) => ({ environments, secrets: row.secrets });
+
+export const providerTokenOut = (shown: Shown): z.infer<typeof ProviderToken> => ({
+  ...common(shown),
+  name: shown.row.name ?? '',
+  ...reach(shown),
 });
 
-export const accessTokenOut = (row: CredentialRow, lastUsed: number | null): z.infer<typeof AccessToken> => ({
+export const agentOut = (shown: Shown): z.infer<typeof Agent> => ({
+  ...providerTokenOut(shown),
+  expires_at: isoOrNull(shown.row.expires_at),
+});
+
+export const apiKeyOut = (shown: Shown): z.infer<typeof ApiKey> => ({ ...agentOut(shown), successor_id: shown.row.successor_id });
+
+export const breakGlassOut = (shown: Shown): z.infer<typeof BreakGlass> => ({
+  ...common(shown),
+  reason: shown.row.reason ?? '',
+  expires_at: iso(shown.row.expires_at as number),
+});
+
+export const accessTokenOut = ({ row, used }: Shown): z.infer<typeof AccessToken> => ({
   id: row.id,
   hint: row.hint,
   scopes: row.scopes,
@@ -112,5 +229,7 @@ export const accessTokenOut = (row: CredentialRow, lastUsed: number | null): z.i
   parentId: row.dies_with ?? '',
   createdAt: iso(row.created_at),
   expiresAt: iso(row.expires_at as number),
-  lastUsedAt: isoOrNull(lastUsed),
+  lastUsedAt: isoOrNull(used?.at ?? null),
+  useCount: used?.count ?? 0,
+  lastUsedPlace: used?.place ?? null,
 });

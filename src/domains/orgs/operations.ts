@@ -1,6 +1,7 @@
 // What can be done with an organisation and its environments, as the gate does it.
 // Invariants: an org is founded whole or not at all; its default environment always exists; an environment that holds secrets stays.
-import { isUnbounded } from '../../auth/authorize';
+import { needOf } from '../../auth/actions';
+import { reachesAll, reachesEnvironment } from '../../auth/authorize';
 import type { WrappedKey } from '../../crypto/keyring';
 import { type EnvironmentRow, fences, type MemberRow, type OrgRow, orgKeys } from '../../db/schema';
 import { insertOf } from '../../db/statements';
@@ -10,7 +11,7 @@ import { environmentOf, slugOf } from '../../gate/call';
 import { genesis } from '../../gate/chain';
 import { insertion, revision, rowKey } from '../../gate/commit';
 import type { Call, Operation, Outcome } from '../../gate/types';
-import { firstKey, keyOut, type TokenInput } from '../credentials/operations';
+import { shown as credentialShown, firstKey, type TokenInput } from '../credentials/operations';
 import { environmentOut, memberOut, orgOut } from './wire';
 
 const MOST_ENVIRONMENTS = 1000;
@@ -41,7 +42,6 @@ const found: Operation<FoundInput> = {
         default_environment: production,
         created_at: now,
         updated_at: now,
-        deleted_at: null,
       });
       const environments = input.environments.map(({ id, slug }) =>
         insertion(call as never, 'environment', { org_id: org, id, slug, name: slug, created_at: now }),
@@ -53,7 +53,7 @@ const found: Operation<FoundInput> = {
         data: {
           org: orgOut(put.row as OrgRow, 'production'),
           owner: memberOut(owner.row as MemberRow),
-          api_key: keyOut(core, key.row as never),
+          api_key: credentialShown(core, key.row as never),
         },
         puts: [put, ...environments, owner, key],
         also: [insertOf(fences, { org_id: org, epoch: 1 }), insertOf(orgKeys, { org_id: org, ...input.wrapped, created_at: now })],
@@ -77,7 +77,7 @@ const recover: Operation<RecoverInput> = {
       const org = core.rows.get('org', ask.org);
       if (!org || org.deleted_at !== null) return refuse('NOT_FOUND');
       const key = firstKey(call as never, input.token, 'recovery', 'bootstrap', now);
-      return { status: 201, data: { api_key: keyOut(core, key.row as never) }, puts: [key], resource: input.token.id };
+      return { status: 201, data: { api_key: credentialShown(core, key.row as never) }, puts: [key], resource: input.token.id };
     },
   },
 };
@@ -106,8 +106,8 @@ const read: Operation<Record<string, never>> = {
 };
 
 /** What concerns the org as a whole is for callers whom nothing bounds. */
-const whole = ({ caller }: Call<never>): Refusal | null =>
-  isUnbounded(caller)
+const whole = ({ ask, caller }: Call<never>): Refusal | null =>
+  reachesAll(caller, needOf(ask.action).scopes)
     ? null
     : refuse('INSUFFICIENT_SCOPE', {
         message: 'A credential that is limited to environments or names cannot change the organisation itself.',
@@ -166,10 +166,10 @@ interface ListInput {
 }
 
 const list: Operation<ListInput> = {
-  read({ core, input, caller }): Outcome {
+  read({ core, ask, input, caller }): Outcome {
     const rows = core.rows
       .after('environment', input.after ?? '', MOST_ENVIRONMENTS)
-      .filter(({ id }) => caller.environments === null || caller.environments.includes(id));
+      .filter(({ id }) => reachesEnvironment(caller, needOf(ask.action).scopes, id));
     const items = rows.slice(0, input.limit);
     return { ok: true, status: 200, data: { items: items.map(environmentOut), next: rows.length > input.limit ? items.at(-1)?.id : null } };
   },

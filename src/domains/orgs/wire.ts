@@ -1,6 +1,6 @@
 // Organisations, environments and their first member on the wire.
 import { z } from '@hono/zod-openapi';
-import type { EnvironmentRow, MemberRow, OrgRow } from '../../db/schema';
+import { type EnvironmentRow, type MemberRow, type OrgRow, roles } from '../../db/schema';
 import { EnvironmentRef, iso, Name, pageOf, Time, text } from '../../http/wire';
 import { NewApiKey } from '../credentials/wire';
 
@@ -36,7 +36,7 @@ export const Org = z
   })
   .openapi('Org');
 export const Member = z
-  .object({ id: z.string(), email: z.string(), name: z.string(), role: z.literal('owner'), created_at: Time })
+  .object({ id: z.string(), email: z.string(), name: z.string(), role: z.enum(roles), created_at: Time })
   .openapi('Member');
 export const Founded = z.object({ org: Org, owner: Member, api_key: NewApiKey }).openapi('Founded');
 export const Recovered = z.object({ api_key: NewApiKey }).openapi('Recovered');

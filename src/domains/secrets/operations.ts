@@ -2,8 +2,8 @@
 // Invariants: versions are numbered here, one after the other; a name is unique among the live secrets of its environment; the
 // ciphertext of a version is given out only while the secret's row, read in the same turn, says that it may be.
 import { and, desc, eq, getTableColumns, gte, lte } from 'drizzle-orm';
-import { mayEnter, mayName, reachesName } from '../../auth/authorize';
-import { covers } from '../../auth/scopes';
+import { needOf } from '../../auth/actions';
+import { mayReach, namesHeld, reaches } from '../../auth/authorize';
 import { sha256 } from '../../crypto/digest';
 import { canGenerate, type GenerateOptions, optionsProblem } from '../../crypto/generate';
 import { type SecretRow, type SecretType, secretVersions, type VersionRow } from '../../db/schema';
@@ -42,8 +42,13 @@ export interface Delivered {
 
 const readable = (row: SecretRow | null, now: number): Refusal | null => {
   if (!row || row.deleted_at !== null) return refuse('NOT_FOUND');
+  if (row.revoked_at !== null) return refuse('SECRET_REVOKED');
   return statusOf(row, now) === 'expired' ? refuse('SECRET_EXPIRED') : null;
 };
+
+/** 410 for a version that was revoked: it stays so, whatever came after. */
+const withdrawn = ({ revoked_through }: SecretRow, number: number): Refusal | null =>
+  number <= (revoked_through ?? 0) ? refuse('SECRET_REVOKED', { message: `Version ${number} of this secret has been revoked.` }) : null;
 
 const stale = (row: SecretRow, ifMatch: string | null): Refusal | null =>
   ifMatch === null || namesTag(ifMatch, etagOf(row)) ? null : refuse('VERSION_CONFLICT');
@@ -124,6 +129,8 @@ async function read(call: Call<ReadInput>, find: () => SecretRow | null): Promis
     const number = input.version ?? row.version;
     call.subject.version = number;
     if (!hasVersion(row, number)) return { ok: false, refusal: refuse('NOT_FOUND', { message: `This secret has no version ${number}.` }) };
+    const gone = withdrawn(row, number);
+    if (gone) return { ok: false, refusal: gone };
     const etag = number === row.version ? etagOf(row) : `"v${number}"`;
     if (input.if_none_match !== null && namesTag(input.if_none_match, etag, true)) return { ok: true, status: 304, data: null, etag };
     const version: VersionRow | null =
@@ -172,25 +179,29 @@ export interface ValuesPage {
 }
 
 async function readAll(call: Call<ValuesInput>): Promise<Outcome> {
-  const { core, ask, input, caller } = call;
+  const { core, ask, input } = call;
+  const { scopes } = needOf(ask.action);
   const fetched = new Map<string, VersionRow>();
   for (let asked = false; ; asked = true) {
     const now = core.now();
     const environment = environmentOf(core, ask.org, ask.named.environment);
     if (!environment) return { ok: false, refusal: refuse('NOT_FOUND') };
+    const patterns = namesHeld(call.caller, scopes, environment.id);
     Object.assign(call.subject, {
       resource: environment.id,
       environment: environment.slug,
       version: environmentRevision(core, environment.id),
       prefix: input.prefix,
+      ...(patterns && { patterns }),
     });
     const refusal = asked ? call.recheck() : null;
     if (refusal) return { ok: false, refusal };
+    const { caller } = call;
 
     const rows: SecretRow[] = [];
     for (let after = ''; ; ) {
       const more = core.rows.named(environment.id, input.prefix, after, 1000);
-      rows.push(...more.filter((row) => readable(row, now) === null && reachesName(caller, row.name)));
+      rows.push(...more.filter((row) => readable(row, now) === null && reaches(caller, scopes, environment.id, row.name)));
       if (more.length < 1000 || rows.length > MOST_BULK.secrets) break;
       after = (more.at(-1) as SecretRow).name;
     }
@@ -249,6 +260,7 @@ const LOOKED_AT = 5000;
 /** From the gate's own rows: what D1 was made to say is not listed. */
 function list(call: Call<ListInput>): Outcome {
   const { core, ask, input, caller } = call;
+  const { scopes } = needOf(ask.action);
   const now = core.now();
   const environment = input.environment === null ? null : environmentOf(core, ask.org, input.environment);
   if (input.environment !== null && !environment) return { ok: false, refusal: refuse('NOT_FOUND') };
@@ -256,11 +268,10 @@ function list(call: Call<ListInput>): Outcome {
     (input.status === null ? row.deleted_at === null : statusOf(row, now) === input.status) &&
     (row.deleted_at === null || row.deleted_at > now - RESTORABLE) &&
     (environment === null || row.environment_id === environment.id) &&
-    (caller.environments === null || caller.environments.includes(row.environment_id)) &&
     (input.type === null || row.type === input.type) &&
     row.name.startsWith(input.prefix ?? '') &&
     (input.tag === null || hasTag(row.tags, input.tag)) &&
-    reachesName(caller, row.name);
+    reaches(caller, scopes, row.environment_id, row.name);
 
   const shown: SecretRow[] = [];
   const answer = (next: string | null): Outcome => {
@@ -372,7 +383,8 @@ interface CreateInput {
 const create: Operation<CreateInput> = {
   authorize({ core, ask, caller, input }) {
     const environment = environmentOf(core, ask.org, input.environment);
-    return mayEnter(caller, environment?.id ?? '', input.environment ?? environment?.slug ?? '') ?? mayName(caller, input.name);
+    const shown = input.environment ?? environment?.slug ?? '';
+    return mayReach(caller, ask.action, { environment: environment?.id ?? '', shown, name: input.name });
   },
   change: {
     locks: ({ core, ask, input }) => [nameLock(environmentOf(core, ask.org, input.environment)?.id ?? '', input.name)],
@@ -401,12 +413,10 @@ const create: Operation<CreateInput> = {
         size: input.value.size,
         sealed_size: sealed,
         oldest_version: 1,
-        lost_versions: null,
         rotate_every_seconds: input.rotate_every_seconds,
         created_at: now,
         updated_at: now,
         expires_at: input.ttl === null ? null : now + input.ttl * 1000,
-        deleted_at: null,
       });
       const row = put.row as SecretRow;
       return {
@@ -471,7 +481,11 @@ interface UpdateInput {
 }
 
 const update: Operation<UpdateInput> = {
-  authorize: ({ caller, input }) => (input.name === null ? null : mayName(caller, input.name)),
+  authorize({ core, ask, caller, input }) {
+    const row = core.rows.get('secret', ask.named.secret as string);
+    if (input.name === null || !row) return null;
+    return mayReach(caller, ask.action, { environment: row.environment_id, shown: slugOf(core, row.environment_id), name: input.name });
+  },
   change: {
     locks(call) {
       const row = call.core.rows.get('secret', target(call as never));
@@ -481,7 +495,7 @@ const update: Operation<UpdateInput> = {
       const { core, input, caller } = call;
       const row = core.rows.get('secret', target(call as never));
       // A new lifetime revives what has expired; nothing else may change it.
-      const refusal = row && input.ttl !== undefined && row.deleted_at === null ? null : readable(row, now);
+      const refusal = row && input.ttl !== undefined && row.deleted_at === null && row.revoked_at === null ? null : readable(row, now);
       if (refusal || !row) return refusal ?? refuse('NOT_FOUND');
       const environment = describe(call as never, row);
       const conflict = stale(row, input.if_match);
@@ -495,7 +509,10 @@ const update: Operation<UpdateInput> = {
         ...(input.ttl !== undefined && { expires_at: input.ttl === null ? null : now + input.ttl * 1000 }),
       };
       // Who may not read the value is not told, by a version that stays, that it equals theirs.
-      const same = input.value !== null && input.value.fingerprint === row.fingerprint && covers(caller.scopes, 'secrets:read');
+      const same =
+        input.value !== null &&
+        input.value.fingerprint === row.fingerprint &&
+        reaches(caller, ['secrets:read'], row.environment_id, row.name);
       if (input.value && !same) return advance(call as never, row, input.value, wanted, now);
       const differs = Object.entries(wanted).some(
         ([field, value]) => JSON.stringify(value) !== JSON.stringify(row[field as keyof SecretRow]),
@@ -543,7 +560,7 @@ interface RollbackInput {
 /** Refuses unless a secret is readable and has that version. */
 const standing = (row: SecretRow | null, version: number, now: number): Refusal | null =>
   readable(row, now) ??
-  (row && hasVersion(row, version) ? null : refuse('NOT_FOUND', { message: `This secret has no version ${version}.` }));
+  (row && hasVersion(row, version) ? withdrawn(row, version) : refuse('NOT_FOUND', { message: `This secret has no version ${version}.` }));
 
 const rollback: Operation<RollbackInput> = {
   change: {
@@ -582,6 +599,8 @@ const remove: Operation<DeleteInput> = {
       const row = core.rows.get('secret', target(call as never));
       if (!row || (row.deleted_at !== null && (!input.permanent || row.deleted_at + RESTORABLE <= now))) return refuse('NOT_FOUND');
       describe(call as never, row);
+      if (input.permanent && call.caller.kind === 'break_glass')
+        return refuse('INSUFFICIENT_SCOPE', { message: 'A break-glass token deletes nothing for good: leave out permanent.' });
       const conflict = stale(row, input.if_match);
       if (conflict) return conflict;
       if (!input.permanent) {

@@ -131,6 +131,7 @@ export const DeleteQuery = z.strictObject({ permanent: z.enum(['true', 'false'])
 /** Where a secret stands at a time: what has expired is so by time, whoever notices it when. */
 export function statusOf(row: SecretRow, now: number): z.infer<typeof status> {
   if (row.deleted_at !== null) return 'deleted';
+  if (row.revoked_at !== null) return 'revoked';
   return row.expires_at !== null && row.expires_at <= now ? 'expired' : 'active';
 }
 

@@ -1,0 +1,226 @@
+// Who asks: the credential behind a request, all that it descends from, and what it may do now. For a browser session that is a member,
+// with the member's role and grants as they stand.
+// Invariants: a credential whose ancestor, member or passkey is gone has ended; what a lineage may do is what its first link holds,
+// bounded in time and address by all of them.
+import { type Caller, ended, type Holding, type Lifetime, nobody, standsAlone } from '../auth/authorize';
+import { roleScopes } from '../auth/scopes';
+import { type CredentialRow, credentials, type GrantRow, type MemberRow, type OrgRow } from '../db/schema';
+import { type Refusal, refuse } from '../errors';
+import { raise } from './alarm';
+import type { Allowance } from './budget';
+import type { Core } from './core';
+import { fromD1, macOf } from './rows';
+import type { Ask } from './types';
+
+/** Who a request comes from, as far as can be said; and why it is refused as such. */
+export interface Identity {
+  caller: Caller;
+  refusal: Refusal | null;
+  allowances: Allowance[];
+  /** Rows that say so: while one is in doubt, so is the caller. */
+  links: string[];
+}
+
+/** Requests a minute under one token that nobody knows. */
+const UNKNOWN_RATE = 60;
+
+const bootstrap: Caller = {
+  ...nobody,
+  id: 'bootstrap',
+  name: 'bootstrap token',
+  credential: 'bootstrap',
+  root: 'bootstrap',
+  holdings: [{ scopes: ['*'], environments: null, secrets: null, expires_at: null }],
+};
+
+/** Finds whose token it is. A token that the gate does not know is looked up in D1 once: it may have ended long ago. */
+export async function identify(core: Core, ask: Ask): Promise<Identity> {
+  const { bearer } = ask;
+  if (bearer === 'bootstrap') return { caller: bootstrap, refusal: null, allowances: [], links: [] };
+  if ('member' in bearer) return vouched(core, ask, bearer.member);
+  const { hash, kind } = bearer;
+  const over = core.rows.get('org', ask.org)?.deleted_at !== null ? refuse('TOKEN_REVOKED') : null;
+  const row = core.rows.find('credential', kind, hash);
+  if (row) {
+    const lineage = lineageOf(core, row);
+    const caller = callerOf(core, ask.org, lineage);
+    return {
+      caller,
+      refusal: over ?? endOf(core, ask.org, lineage),
+      allowances: allowancesOf(lineage),
+      links: [ask.org, ...lineage.map(({ id }) => id), ...peopleLinks(row, caller)],
+    };
+  }
+  const caller: Caller = { ...nobody, kind: kind === 'browser' ? 'member' : kind, root: hash };
+  const unknown = { caller, allowances: [{ id: `hash:${hash}`, limit: UNKNOWN_RATE }], links: [] };
+  if (over || !ask.keys) return { ...unknown, refusal: refuse('TOKEN_REVOKED') };
+  const found = await core.database.all<Record<string, unknown>>({
+    sql: 'select * from credentials where org_id = ? and token_hash = ?',
+    params: [ask.org, hash],
+  });
+  const stored = found[0] && fromD1<CredentialRow>(credentials, found[0]);
+  if (!stored) return { ...unknown, refusal: refuse('UNAUTHENTICATED') };
+  const met = { request_id: ask.request.id, ip: ask.request.ip, user_agent: ask.request.user_agent };
+  if (stored.mac !== macOf(ask.keys.row, 'credential', stored)) {
+    raise(core, ask.org, { event: 'credential_altered', resource: stored.id }, met);
+    return { ...unknown, refusal: refuse('UNAUTHENTICATED') };
+  }
+  const end = ended([stored], core.now());
+  if (!end) raise(core, ask.org, { event: 'credential_put_back', resource: stored.id }, met);
+  return {
+    caller: callerOf(core, ask.org, [stored]),
+    allowances: [{ id: stored.id, limit: stored.rate_limit }],
+    links: [],
+    refusal: end ?? refuse('UNAUTHENTICATED'),
+  };
+}
+
+/** The rows that say what a member may do. */
+const peopleLinks = ({ member_id, passkey_id }: CredentialRow, { holdings }: Caller): string[] =>
+  member_id === null
+    ? []
+    : [
+        member_id,
+        passkey_id ?? member_id,
+        ...holdings.flatMap(({ grant }) =>
+          grant ? [grant.id, ...(grant.grantee.type === 'team' ? [`${grant.grantee.id}.${member_id}`] : [])] : [],
+        ),
+      ];
+
+/** A member for whom the Worker vouches: they have just proved who they are, and have no session yet. */
+function vouched(core: Core, ask: Ask, id: string): Identity {
+  const member = core.rows.get('member', id);
+  const isHere = member !== null && core.rows.get('org', ask.org)?.deleted_at === null;
+  return {
+    caller: { ...memberOf(core, ask.org, id, member), credential: id },
+    refusal: isHere ? null : refuse('UNAUTHENTICATED'),
+    allowances: [],
+    links: [id],
+  };
+}
+
+/** The caller as it stands now, and why it is one no more: for a request that has waited since it was admitted. */
+export function again(core: Core, ask: Ask, before: Caller): { caller: Caller; refusal: Refusal | null } {
+  const { bearer } = ask;
+  if (bearer === 'bootstrap') return { caller: before, refusal: null };
+  if ('member' in bearer) return vouched(core, ask, bearer.member);
+  const row = core.rows.get('credential', before.credential);
+  if (!row || core.rows.get('org', ask.org)?.deleted_at !== null) return { caller: before, refusal: refuse('TOKEN_REVOKED') };
+  const lineage = lineageOf(core, row);
+  return { caller: callerOf(core, ask.org, lineage), refusal: endOf(core, ask.org, lineage) };
+}
+
+/** A credential and those that it dies with, itself first. One whose ancestor is gone has ended. */
+export function lineageOf(core: Pick<Core, 'rows'>, row: CredentialRow): CredentialRow[] {
+  const lineage = [row];
+  for (let link = row; link.dies_with !== null; ) {
+    const above = core.rows.get('credential', link.dies_with);
+    if (!above) return [{ ...row, revoked_at: row.revoked_at ?? 0 }, ...lineage.slice(1)];
+    lineage.push(above);
+    link = above;
+  }
+  return lineage;
+}
+
+/** 401 if a lineage has ended by now, in any of the ways in which one can. */
+export function endOf(core: Core, org: string, lineage: readonly CredentialRow[]): Refusal | null {
+  const standing = core.rows.get('org', org);
+  return ended(
+    lineage.map((row) => lifetimeOf(core, standing, row)),
+    core.now(),
+  );
+}
+
+function lifetimeOf(core: Core, org: OrgRow | null, row: CredentialRow): Lifetime {
+  const isGone =
+    isPast(org, row) ||
+    (row.member_id !== null && !core.rows.get('member', row.member_id)) ||
+    (row.passkey_id !== null && !core.rows.get('passkey', row.passkey_id));
+  return { expires_at: row.expires_at, revoked_at: row.revoked_at ?? (isGone ? 0 : null) };
+}
+
+/** Whether a panic ended it. */
+const isPast = (org: OrgRow | null, { id, kind, generation }: CredentialRow): boolean =>
+  (generation ?? 0) < ((kind === 'api_key' ? org?.keys_generation : org?.generation) ?? 0) && org?.spared !== id;
+
+/** Whether a credential, by its whole lineage, may be used. */
+export const isAlive = (core: Core, org: string, row: CredentialRow): boolean => endOf(core, org, lineageOf(core, row)) === null;
+
+/** What a request takes from: the budget of each link of the lineage, so that nobody multiplies theirs by making credentials that end with it. */
+export const allowancesOf = (lineage: readonly CredentialRow[]): Allowance[] =>
+  lineage.map(({ id, rate_limit }) => ({ id, limit: rate_limit }));
+
+/** What a lineage may do: its first credential, bounded in time and address by all. */
+export function callerOf(core: Core, org: string, lineage: readonly CredentialRow[]): Caller {
+  const row = lineage[0] as CredentialRow;
+  if (row.member_id !== null) {
+    const member = memberOf(core, org, row.member_id, core.rows.get('member', row.member_id));
+    return { ...member, parent_id: row.id, credential: row.id, rate_limit: row.rate_limit };
+  }
+  const ends = lineage.flatMap(({ expires_at }) => (expires_at === null ? [] : [expires_at]));
+  const { scopes, environments, secrets } = row;
+  const caller: Caller = {
+    ...nobody,
+    kind: row.kind as Exclude<CredentialRow['kind'], 'browser'>,
+    id: row.id,
+    name: row.name,
+    parent_id: row.dies_with,
+    credential: row.id,
+    root: row.kind === 'session' ? (row.dies_with ?? row.id) : row.id,
+    holdings: [{ scopes, environments, secrets, expires_at: null }],
+    addresses: lineage.flatMap(({ allowed_addresses }) => (allowed_addresses ? [allowed_addresses] : [])),
+    expires_at: ends.length ? Math.min(...ends) : null,
+    isDependent: row.kind === 'session' || row.kind === 'agent' || row.dies_with !== null,
+    rate_limit: row.rate_limit,
+  };
+  return { ...caller, isOwner: row.kind === 'api_key' && row.scopes.includes('*') && standsAlone(caller) };
+}
+
+/** What a member may do: role and grants. One who is gone may do nothing. */
+export function memberOf(core: Core, org: string, id: string, member: MemberRow | null): Caller {
+  const role: Holding = { scopes: member ? roleScopes[member.role] : [], environments: null, secrets: null, expires_at: null };
+  return {
+    ...nobody,
+    kind: 'member',
+    id,
+    name: member?.name ?? null,
+    credential: id,
+    root: id,
+    holdings: [role, ...(member ? grantsOf(core, org, id) : [])],
+    member_addresses: core.rows.get('org', org)?.member_addresses ?? null,
+    isOwner: member?.role === 'owner',
+  };
+}
+
+/** What grants give a member, and the teams that the member is in. */
+function grantsOf(core: Core, org: string, member: string): Holding[] {
+  const teams = core.rows.within('team_member', member).map(({ team_id }) => team_id);
+  return [member, ...teams].flatMap((grantee) =>
+    core.rows
+      .within('grant', grantee)
+      .filter((grant) => isGrantAlive(core, org, grant))
+      .map(holdingOf),
+  );
+}
+
+/** What a grant gives. */
+export const holdingOf = (grant: GrantRow): Holding => ({
+  scopes: permissions[grant.permission],
+  environments: grant.environments,
+  secrets: grant.secrets,
+  expires_at: grant.expires_at,
+  grant: { id: grant.id, grantee: { type: grant.grantee_type, id: grant.grantee_id } },
+});
+
+/** What each permission of a grant gives. */
+export const permissions = {
+  read: ['secrets:list', 'secrets:read'],
+  write: ['secrets:list', 'secrets:read', 'secrets:write', 'secrets:rotate'],
+} as const;
+
+export function isGrantAlive(core: Core, org: string, { expires_at, dies_with }: GrantRow): boolean {
+  if (expires_at !== null && expires_at <= core.now()) return false;
+  if (dies_with === null) return true;
+  const maker = core.rows.get('credential', dies_with);
+  return maker !== null && isAlive(core, org, maker);
+}
