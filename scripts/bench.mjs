@@ -35,13 +35,14 @@ const MANY = 100_000;
 const COLD = 40_000;
 
 /** @typedef {import('./measure.mjs').Org} Org */
-/** @typedef {{ method?: string, path: string, body?: unknown, expect?: number }} Wish */
+/** @typedef {{ method?: string, path: string, global?: true, body?: unknown, expect?: number }} Wish */
 let made = 0;
 const read = (secret) => ({ path: `/secrets/${secret.id}` });
 
 /**
- * What is measured. `bare` is asked of the floor's own Worker; `org` makes the organisation that is asked, a fresh one where none is named; `wish` is the n-th request.
- * @type {Record<string, { bare?: true, org?: () => Promise<Org>, wish: (org: Org, n: number) => Wish }>}
+ * What is measured. `bare` is asked of the floor's own Worker; `org` makes the organisation that is asked, a fresh one where none is named; `tokens` makes
+ * other callers than API keys; `wish` is the n-th request, whose path is one of the organisation's unless it is `global`.
+ * @type {Record<string, { bare?: true, org?: () => Promise<Org>, tokens?: (org: Org) => Promise<string[]>, wish: (org: Org, n: number) => Wish }>}
  */
 const subjects = {
   'floor of a change': { bare: true, wish: () => ({ path: '/change' }) },
@@ -52,6 +53,17 @@ const subjects = {
   'cold read': {
     org: once(() => large(COLD, false)),
     wish: (org) => read(org.secrets.pop() ?? fail('All secrets have been read: lower --seconds or --rounds')),
+  },
+  'agent read': {
+    tokens: (org) => others(org, '/agent-credentials', 6000, { name: 'a', scopes: ['secrets:read'], secrets: ['g*'], rate_limit: 6000 }),
+    wish: (org, n) => read(org.secrets[n % FEW]),
+  },
+  'provider issue': {
+    tokens: (org) => others(org, '/provider-tokens', 600, { name: 'p', scopes: ['issue'] }),
+    wish: (org, n) => ({
+      ...{ method: 'POST', path: '/provider/issue', global: true },
+      body: { secretName: org.secrets[n % FEW].name, environment: 'production', value: freshValue(), ttlSeconds: 3600 },
+    }),
   },
   'by-name read': { wish: (org, n) => ({ path: `/secrets/by-name/${org.secrets[n % FEW].name}` }) },
   'bulk values of 100': { wish: () => ({ path: '/environments/production/values' }) },
@@ -96,17 +108,18 @@ async function measure(name, count, floor) {
   const subject = subjects[name];
   const { bare = false } = subject;
   const org = bare ? null : await (subject.org?.() ?? newOrg(vault, { secrets: FEW, keys: KEYS }));
+  const tokens = bare ? [] : ((await subject.tokens?.(org)) ?? org.tokens);
   const [toFloor, toVault] = await Promise.all(
     [vault.floorPort, bare ? vault.floorPort : vault.port].map((port) => parallel(count, () => connect(port), count)),
   );
   let n = 0;
   const next = () => {
-    const { method = 'GET', path, body, expect = 200 } = subject.wish(org, n);
+    const { method = 'GET', path, global, body, expect = 200 } = subject.wish(org, n);
     if (bare) return { request: requestOf(method, path), expect };
-    const token = org.tokens[n++ % org.tokens.length];
+    const token = tokens[n++ % tokens.length];
     // Junk: a genuine token whose tag is wrong, the one kind of junk that takes a MAC to tell.
     const bearer = expect === 401 ? `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}` : token;
-    return { request: requestOf(method, `/api/v1/orgs/${org.id}${path}`, bearer, body), expect };
+    return { request: requestOf(method, `/api/v1${global ? '' : `/orgs/${org.id}`}${path}`, bearer, body), expect };
   };
   const nextOfFloor = () => ({ request: requestOf('GET', '/floor'), expect: 200 });
   await drive(toFloor, nextOfFloor, Math.min(0.3, seconds));
@@ -182,6 +195,10 @@ async function large(secrets, warm) {
     );
   return org;
 }
+
+/** Tokens of another kind, as many as a row needs where each may make `rate` requests a minute. @param {Org} org */
+const others = async (org, path, rate, body) =>
+  parallel(Math.ceil(spent / rate) + 1, async () => good(await call('POST', `/orgs/${org.id}${path}`, org.token, body)).token);
 
 /** @template T @param {() => Promise<T>} make */
 function once(make) {

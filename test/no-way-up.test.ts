@@ -1,0 +1,315 @@
+// No way up: whatever credential someone starts with, and whatever they then do with it and with all that it gets them, nobody ends with
+// authority that the start did not have: in scope, environment, name, time or number. Judged by a reference of its own, a few lines
+// long, on what the service says of each credential and member; not by the functions that decide.
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { type Caller, callerOf, newKey, newOrg, send, useWorld } from './world';
+
+useWorld();
+
+// ---------------------------------------------------------------- the reference
+
+const SCOPES = [
+  ...[
+    'org:read',
+    'org:write',
+    'environments:read',
+    'environments:write',
+    'secrets:list',
+    'secrets:read',
+    'secrets:write',
+    'secrets:rotate',
+  ],
+  ...['secrets:delete', 'tokens:read', 'tokens:write', 'members:read', 'members:write', 'teams:read', 'teams:write', 'audit:read'],
+];
+const ENVIRONMENTS = ['development', 'staging', 'production'];
+const NAMES = ['a', 'b', 'app/a', 'app/b', 'app/deep/a', 'ax', 'other'];
+const PATTERNS = ['*', 'a', 'a*', 'app/*', 'app/?', '?', '*/a', 'app/*/a', 'other'];
+/** What a provider token does, by the scope that does the same. */
+const PROVIDED: Record<string, string> = { issue: 'secrets:write', rotate: 'secrets:rotate', revoke: 'secrets:delete' };
+const GRANTED: Record<string, string[]> = {
+  read: ['secrets:list', 'secrets:read'],
+  write: ['secrets:list', 'secrets:read', 'secrets:write', 'secrets:rotate'],
+};
+
+interface Part {
+  scopes: string[];
+  environments: string[] | null;
+  secrets: string[] | null;
+  /** Milliseconds, or without end. */
+  until: number;
+}
+
+const covers = (held: string[], scope: string) =>
+  held.some((one) => one === '*' || one === scope || one === `${scope.split(':')[0]}:*` || PROVIDED[one] === scope);
+const isNamed = (patterns: string[], name: string) =>
+  patterns.some((pattern) =>
+    new RegExp(
+      `^${pattern
+        .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+        .replaceAll('*', '.*')
+        .replaceAll('?', '.')}$`,
+    ).test(name),
+  );
+
+/** Everything that some parts allow, point by point, and until when: the later end counts. */
+function reachOf(parts: Part[]): Map<string, number> {
+  const reach = new Map<string, number>();
+  for (const { scopes, environments, secrets, until } of parts)
+    for (const scope of SCOPES.filter((one) => covers(scopes, one)))
+      for (const environment of ENVIRONMENTS.filter((one) => environments?.includes(one) ?? true))
+        for (const name of NAMES.filter((one) => secrets === null || isNamed(secrets, one))) {
+          const point = `${scope} ${environment} ${name}`;
+          reach.set(point, Math.max(reach.get(point) ?? 0, until));
+        }
+  return reach;
+}
+
+/** The first point at which something goes beyond all of these, or null. */
+function beyond(reach: Map<string, number>, ...bounds: Map<string, number>[]): string | null {
+  for (const [point, until] of reach)
+    if (!bounds.some((bound) => (bound.get(point) ?? 0) >= until))
+      return `${point} until ${until === Infinity ? 'ever' : new Date(until).toISOString()}`;
+  return null;
+}
+
+const until = (time: string | null | undefined) => (time ? Date.parse(time) : Infinity);
+
+// ---------------------------------------------------------------- what the service says
+
+interface Shown {
+  id: string;
+  scopes: string[];
+  environments: string[] | null;
+  secrets: string[] | null;
+  expires_at?: string | null;
+}
+const LISTS = ['/api-keys', '/agent-credentials', '/provider-tokens'];
+
+/** The reach of every credential and member of an org, by id. */
+async function everybody(owner: Caller): Promise<Map<string, Map<string, number>>> {
+  const all = new Map<string, Map<string, number>>();
+  const list = async (path: string) => (await owner.get(`${path}?limit=100`)).json.data;
+  for (const path of LISTS)
+    for (const { id, scopes, environments, secrets, expires_at } of (await list(path)) as Shown[])
+      all.set(id, reachOf([{ scopes, environments, secrets, until: until(expires_at) }]));
+  for (const { id, scopes, expires_at } of (await list('/break-glass-tokens')) as Shown[])
+    all.set(id, reachOf([{ scopes, environments: null, secrets: null, until: until(expires_at) }]));
+  const roles = new Map<string, string[]>(
+    ((await owner.get('/roles')).json.data as { role: string; scopes: string[] }[]).map((one) => [one.role, one.scopes]),
+  );
+  const teams = (await list('/teams')) as { id: string }[];
+  const inTeam = new Map<string, string[]>();
+  for (const { id } of teams)
+    inTeam.set(
+      id,
+      ((await list(`/teams/${id}/members`)) as { id: string; member_id?: string }[]).map((one) => one.member_id ?? one.id),
+    );
+  const grants = (await list('/grants')) as (Shown & { grantee: { type: string; id: string }; permission: string })[];
+  for (const { id, role } of (await list('/members')) as { id: string; role: string }[]) {
+    const mine = grants.filter(({ grantee }) => grantee.id === id || inTeam.get(grantee.id)?.includes(id));
+    all.set(
+      id,
+      reachOf([
+        { scopes: roles.get(role) ?? [], environments: null, secrets: null, until: Infinity },
+        ...mine.map((grant) => ({
+          scopes: GRANTED[grant.permission] ?? [],
+          environments: grant.environments,
+          secrets: grant.secrets,
+          until: until(grant.expires_at),
+        })),
+      ]),
+    );
+  }
+  // Owner and admin hold the same scopes, but an owner more: the ways that are an owner's alone.
+  return all;
+}
+
+/** What a token says of itself. */
+async function reachOfToken(token: string): Promise<Map<string, number> | null> {
+  const { status, json } = await send('GET', '/api/v1/whoami', { token });
+  return status === 200 ? reachOf([{ ...json, until: until(json.expires_at) }]) : null;
+}
+
+// ---------------------------------------------------------------- what is tried
+
+const subset = <T>(values: readonly T[], most: number) => fc.subarray([...values], { minLength: 1, maxLength: most });
+const holding = fc.record(
+  {
+    scopes: fc.oneof(subset(SCOPES, 6), subset(['*', 'secrets:*', 'tokens:*', 'members:*', 'teams:*'], 3)),
+    environments: subset(ENVIRONMENTS, 2),
+    secrets: subset(PATTERNS, 2),
+    seconds: fc.constantFrom(60, 600, 100_000),
+  },
+  { requiredKeys: ['scopes'] },
+);
+type Holding = typeof holding extends fc.Arbitrary<infer T> ? T : never;
+
+const start = fc.record({ kind: fc.constantFrom('api_key', 'session', 'agent', 'provider', 'break_glass'), holding });
+const move = fc.record({
+  do: fc.constantFrom(
+    ...[
+      'key',
+      'session',
+      'agent',
+      'provider',
+      'break-glass',
+      'change agent',
+      'change key',
+      'rotate key',
+      'invite',
+      'change role',
+      're-enrol',
+    ],
+    ...['grant', 'team', 'join', 'environment', 'default', 'panic'],
+  ),
+  /** Which of the tokens at hand, and which of the things that there are; numbers wrap around. */
+  who: fc.nat(7),
+  target: fc.nat(9),
+  holding,
+  role: fc.constantFrom('owner', 'admin', 'developer', 'viewer', 'auditor'),
+  permission: fc.constantFrom('read', 'write'),
+  rate: fc.constantFrom(1, 120, 6000),
+});
+
+const iso = (seconds: number | undefined) =>
+  seconds === undefined ? {} : { expires_at: new Date(Date.now() + seconds * 1000).toISOString() };
+const bounds = ({ environments, secrets }: Holding) => ({ ...(environments && { environments }), ...(secrets && { secrets }) });
+let people = 0;
+
+/** A credential of a kind with about that holding, made by the owner; null where there is none. */
+async function begin(
+  owner: Caller,
+  { kind, holding: wish }: { kind: string; holding: Holding },
+): Promise<{ id: string; token: string } | null> {
+  const key = () => newKey(owner, { scopes: wish.scopes, ...bounds(wish), ...iso(kind === 'api_key' ? wish.seconds : undefined) });
+  if (kind === 'api_key') return key();
+  if (kind === 'session') {
+    const parent = await key();
+    const { json } = await parent.o.post('/access-tokens', { ttlSeconds: Math.min(86_400, wish.seconds ?? 600) });
+    return json.token ? json : null;
+  }
+  if (kind === 'agent')
+    return (
+      await owner.post('/agent-credentials', {
+        name: 'a',
+        scopes: wish.scopes,
+        ...bounds(wish),
+        ...(wish.seconds && { ttlSeconds: wish.seconds }),
+      })
+    ).json;
+  if (kind === 'provider')
+    return (await owner.post('/provider-tokens', { name: 'p', scopes: ['issue', 'rotate', 'revoke'], ...bounds(wish) })).json;
+  return (await owner.post('/break-glass-tokens', { reason: 'a rehearsed emergency' })).json;
+}
+
+it('nobody gets, by whatever sequence of calls, what the credential that they began with did not give', { timeout: 300_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(start, fc.array(move, { minLength: 1, maxLength: 14 }), async (from, moves) => {
+      const owner = await newOrg();
+      // Others are there already, whose authority might be widened or taken.
+      const key = await newKey(owner, { scopes: ['secrets:read', 'tokens:write'], secrets: ['other'] });
+      await owner.post('/agent-credentials', { name: 'theirs', scopes: ['secrets:list'] });
+      const member = (await owner.post('/members', { email: `m${++people}@example.com`, name: 'M', role: 'viewer' })).json;
+      const team = (await owner.post('/teams', { name: 't' })).json;
+      await owner.post('/grants', { grantee: { type: 'team', id: team.id }, permission: 'write', secrets: ['app/*'] });
+      const begun = await begin(owner, from);
+      if (!begun?.token) return;
+      const before = await everybody(owner);
+      const had = (await reachOfToken(begun.token)) as Map<string, number>;
+      expect(had).not.toBe(null);
+
+      const tokens = [begun.token];
+      /** Members whom they may become, by an enrolment that they were shown. */
+      const become = new Set<string>();
+      for (const one of moves) {
+        const mine = callerOf(owner.id, tokens[one.who % tokens.length] as string);
+        const { seconds, scopes } = one.holding;
+        const pick = async (path: string) => {
+          const items = ((await owner.get(`${path}?limit=100`)).json.data ?? []) as { id: string }[];
+          return items[one.target % Math.max(1, items.length)]?.id ?? 'none';
+        };
+        const common = { name: 'x', scopes, ...bounds(one.holding) };
+        const sent = async () => {
+          switch (one.do) {
+            case 'key':
+              return mine.post('/api-keys', { ...common, ...iso(seconds) });
+            case 'session':
+              return mine.post('/access-tokens', { ttlSeconds: Math.min(86_400, seconds ?? 60), ...(one.target % 2 && { scopes }) });
+            case 'agent':
+              return mine.post('/agent-credentials', { ...common, rate_limit: one.rate, ...(seconds && { ttlSeconds: seconds }) });
+            case 'provider':
+              return mine.post('/provider-tokens', {
+                name: 'p',
+                scopes: ['issue', 'rotate', 'revoke'].slice(one.target % 3),
+                ...bounds(one.holding),
+              });
+            case 'break-glass':
+              return mine.post('/break-glass-tokens', { reason: 'because I would like to', ttlSeconds: 14_400 });
+            case 'change agent':
+              return mine.patch(`/agent-credentials/${await pick('/agent-credentials')}`, {
+                ...(one.target % 2 && { scopes }),
+                environments: one.holding.environments ?? null,
+                secrets: one.holding.secrets ?? null,
+                ttlSeconds: seconds ?? null,
+              });
+            case 'change key':
+              return mine.patch(`/api-keys/${await pick('/api-keys')}`, { allowed_addresses: null });
+            case 'rotate key':
+              return mine.post(`/api-keys/${await pick('/api-keys')}/rotate`, { overlap_seconds: 600 });
+            case 'invite':
+              return mine.post('/members', { email: `n${++people}@example.com`, name: 'N', role: one.role });
+            case 'change role':
+              return mine.patch(`/members/${await pick('/members')}`, { role: one.role });
+            case 're-enrol':
+              return mine.post(`/members/${await pick('/members')}/enrolments`);
+            case 'grant': {
+              const type = one.target % 2 ? 'member' : 'team';
+              const id = await pick(type === 'member' ? '/members' : '/teams');
+              return mine.post('/grants', { grantee: { type, id }, permission: one.permission, ...bounds(one.holding), ...iso(seconds) });
+            }
+            case 'team':
+              return mine.post('/teams', { name: 'mine' });
+            case 'join':
+              return mine.post(`/teams/${await pick('/teams')}/members`, { member_id: await pick('/members') });
+            case 'environment':
+              return mine.post('/environments', { name: `e${++people}` });
+            case 'default':
+              return mine.patch('', { default_environment: ENVIRONMENTS[one.target % 3] });
+            default:
+              return mine.post('/panic', { reason: 'to see what happens', api_keys: true });
+          }
+        };
+        const { status, json } = await sent();
+        if (status >= 300) continue;
+        for (const token of [json?.token, json?.api_key?.token]) if (token) tokens.push(token);
+        // Whoever is shown an enrolment can sign in as that member; it tells whose it is.
+        if (json?.enrolment_url) become.add(json.id ?? json.member_id);
+        if (one.do === 'panic') break;
+      }
+
+      for (const token of tokens) {
+        const reach = await reachOfToken(token);
+        expect(reach && beyond(reach, had), 'a token that was got').toBe(null);
+      }
+      const isOwner = beyond(reachOf([{ scopes: ['*'], environments: null, secrets: null, until: Infinity }]), had) === null;
+      if (isOwner) return;
+      const after = await everybody(owner);
+      for (const [id, reach] of after) {
+        const stood = before.get(id);
+        expect(beyond(reach, had, ...(stood ? [stood] : [])), `${id}, who ${stood ? 'was there' : 'is new'}`).toBe(null);
+      }
+      for (const id of become) expect(beyond(after.get(id) ?? new Map(), had), `member ${id}, whose enrolment was shown`).toBe(null);
+
+      // What ends with its maker ends with the start.
+      if (from.kind !== 'session' && from.kind !== 'agent') return;
+      await owner.del(`/${from.kind === 'session' ? 'access-tokens' : 'agent-credentials'}/${begun.id}`);
+      for (const token of tokens) expect((await send('GET', '/api/v1/whoami', { token })).status).toBe(401);
+      const left = await everybody(owner);
+      for (const [id, reach] of left) expect(beyond(reach, before.get(id) ?? new Map()), `${id}, afterwards`).toBe(null);
+      expect(key.token).toBeTruthy();
+      expect(member.id).toBeTruthy();
+    }),
+    { numRuns: 80 },
+  );
+});
