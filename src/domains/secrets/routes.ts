@@ -5,8 +5,9 @@ import { newId } from '../../db/ids';
 import { ApiError, refuse } from '../../errors';
 import { type Context, keysOf, pageOf } from '../../http/context';
 import { type Input, route } from '../../http/route';
-import type { Delivered, ValuesPage } from './operations';
+import type { ValuesPage } from './reads';
 import { openValue, sealValue } from './seal';
+import type { Delivered } from './standing';
 import * as wire from './wire';
 
 const tag = 'Secrets';
