@@ -16,7 +16,11 @@
 
 const commit = 'src/gate/commit.ts';
 const call = 'src/gate/call.ts';
-const secrets = 'src/domains/secrets/operations.ts';
+const standing = 'src/domains/secrets/standing.ts';
+const versions = 'src/domains/secrets/versions.ts';
+const reads = 'src/domains/secrets/reads.ts';
+const plans = 'src/domains/secrets/plans.ts';
+const changes = 'src/domains/secrets/changes.ts';
 const credentials = 'src/domains/credentials/operations.ts';
 const orgs = 'src/domains/orgs/operations.ts';
 
@@ -46,9 +50,9 @@ export const mutants = [
   },
   {
     name: 'a secret is created in an environment that is being deleted',
-    file: secrets,
-    from: '      if (core.marks.concerns(environment.id).leaving) return',
-    to: '      if (false) return',
+    file: plans,
+    from: '  if (core.marks.concerns(environment.id).leaving) return',
+    to: '  if (false) return',
     notice: 'faults: an environment and a secret in it',
   },
   {
@@ -83,7 +87,7 @@ export const mutants = [
   },
   {
     name: 'a secret in doubt is read',
-    file: secrets,
+    file: standing,
     from: "ids.some((id) => call.core.marks.isOpen(id)) ? refuse('UNAVAILABLE', { retry_after: 1 }) : null;",
     to: 'null;',
     notice: 'faults: is settled by the next call',
@@ -313,28 +317,28 @@ export const mutants = [
   },
   {
     name: 'a secret does not end by time',
-    file: secrets,
+    file: standing,
     from: "return statusOf(row, now) === 'expired' ? refuse('SECRET_EXPIRED') : null;",
     to: 'return null;',
     notice: 'lifecycle: ends by time',
   },
   {
     name: 'a read is not judged again after D1',
-    file: secrets,
+    file: reads,
     from: '?? (fetched && call.recheck());',
     to: ';',
     notice: 'faults: is judged again',
   },
   {
     name: 'a bulk read is not judged again after D1',
-    file: secrets,
+    file: reads,
     from: 'const refusal = asked ? call.recheck() : null;',
     to: 'const refusal = null;',
     notice: 'faults: is judged again',
   },
   {
     name: 'a list of versions is not judged again after D1',
-    file: secrets,
+    file: versions,
     from: 'const refusal = call.recheck();',
     to: 'const refusal = null;',
     notice: 'faults: is judged again',
@@ -431,7 +435,7 @@ export const mutants = [
   },
   {
     name: 'a version that comes from D1 is believed without its MAC',
-    file: secrets,
+    file: versions,
     from: "version.mac === macOf(key, 'version', version);",
     to: 'key !== null;',
     notice: 'attacker: raises one alarm a request',
@@ -454,35 +458,35 @@ export const mutants = [
   // ---------------------------------------------------------------- secrets
   {
     name: 'a bulk read goes on over pages of different moments',
-    file: secrets,
+    file: reads,
     from: 'if (input.etag !== null && input.etag !== etag)',
     to: 'if (false)',
     notice: 'values: are those of one moment',
   },
   {
     name: 'a secret is created under a name that is taken',
-    file: secrets,
+    file: changes,
     from: "if (core.rows.find('secret', environment.id, input.name)) return refuse('SECRET_NAME_TAKEN');",
     to: '',
     notice: 'model: random histories',
   },
   {
     name: 'a change does not heed If-Match',
-    file: secrets,
+    file: standing,
     from: "ifMatch === null || namesTag(ifMatch, etagOf(row)) ? null : refuse('VERSION_CONFLICT');",
     to: 'null;',
     notice: 'model: random histories',
   },
   {
     name: 'a secret takes a name that is taken by being renamed',
-    file: secrets,
+    file: changes,
     from: "input.name !== row.name && core.rows.find('secret', row.environment_id, input.name)",
     to: 'false',
     notice: 'faults: a name has one secret',
   },
   {
     name: 'a secret takes a name that is taken by being restored',
-    file: secrets,
+    file: changes,
     from: "if (core.rows.find('secret', row.environment_id, row.name)) return refuse('SECRET_NAME_TAKEN');",
     to: '',
     notice: 'faults: a name has one secret',
@@ -503,14 +507,14 @@ export const mutants = [
   },
   {
     name: 'a deleted secret is restored after seven days, where nothing has purged it',
-    file: secrets,
+    file: changes,
     from: "if (!row || (row.deleted_at !== null && row.deleted_at + RESTORABLE <= now)) return refuse('NOT_FOUND');",
     to: "if (!row) return refuse('NOT_FOUND');",
     notice: 'lifecycle: can be restored until',
   },
   {
     name: 'destroying a secret leaves its ciphertexts in D1',
-    file: secrets,
+    file: changes,
     from: "          { sql: 'delete from secret_versions where org_id = ? and secret_id = ?', params: [ask.org, row.id] },\n",
     to: '',
     notice: 'sweep: to destroy a secret',
@@ -531,7 +535,7 @@ export const mutants = [
   },
   {
     name: 'a ciphertext that was fetched while its secret was destroyed is kept',
-    file: secrets,
+    file: versions,
     from: 'if (row && version.version >= row.oldest_version && !core.seals',
     to: 'if (!core.seals',
     notice: 'faults: is not kept',

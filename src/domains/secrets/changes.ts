@@ -1,24 +1,18 @@
 // Changing secrets. Values pass through sealed; equality is judged by keyed fingerprints.
-// Invariants: versions are numbered here, one after the other; a name is unique among the live secrets of its environment.
+// Invariant: a name is unique among the live secrets of its environment.
 import { mayReach, reaches } from '../../auth/authorize';
 import { canGenerate, type GenerateOptions, optionsProblem } from '../../crypto/generate';
 import type { SecretRow, SecretType, VersionRow } from '../../db/schema';
 import { invalid, type Refusal, refuse } from '../../errors';
 import { environmentOf, slugOf } from '../../gate/call';
-import { insertion, type Plan, revision, rowKey } from '../../gate/commit';
-import { macOf, RESTORABLE } from '../../gate/rows';
+import { RESTORABLE } from '../../gate/rows';
 import { type Call, isRefusal, type Operation } from '../../gate/types';
-import { describe, limits, MOST_VERSIONS, readable, type SealedValue, stale, standing } from './standing';
+import { advance, begin, changed, lifetime, nameLock } from './plans';
+import { describe, readable, type SealedValue, stale, standing } from './standing';
 import { versionOf } from './versions';
 import { etagOf, secretOut } from './wire';
 
-const nameLock = (environment: string, name: string) => `name:${environment}:${name}`;
 const target = (call: Call<never>) => call.ask.named.secret as string;
-
-function newVersion(call: Call<never>, secret: string, version: number, value: SealedValue, now: number): VersionRow {
-  const row = { org_id: call.ask.org, secret_id: secret, version, ...value, created_by: call.caller.id, created_at: now, mac: '' };
-  return { ...row, mac: macOf(rowKey(call), 'version', row) };
-}
 
 interface CreateInput {
   id: string;
@@ -46,81 +40,12 @@ export const create: Operation<CreateInput> = {
       if (!environment) return refuse('NOT_FOUND', { message: 'There is no such environment.' });
       Object.assign(call.subject, { resource: input.id, environment: environment.slug, version: 1 });
       if (core.rows.find('secret', environment.id, input.name)) return refuse('SECRET_NAME_TAKEN');
-      if (core.marks.concerns(environment.id).leaving) return refuse('UNAVAILABLE', { retry_after: 1 });
-      const sealed = input.value.value_sealed.length;
-      const limit = limits(core, sealed, 1);
-      if (limit) return limit;
-      const put = insertion(call as never, 'secret', {
-        org_id: ask.org,
-        id: input.id,
-        environment_id: environment.id,
-        name: input.name,
-        type: input.type,
-        description: input.description,
-        tags: input.tags,
-        version: 1,
-        amended: 0,
-        seal_id: input.value.seal_id,
-        fingerprint: input.value.fingerprint,
-        size: input.value.size,
-        sealed_size: sealed,
-        oldest_version: 1,
-        rotate_every_seconds: input.rotate_every_seconds,
-        created_at: now,
-        updated_at: now,
-        expires_at: input.ttl === null ? null : now + input.ttl * 1000,
-      });
-      const row = put.row as SecretRow;
-      return {
-        status: 201,
-        data: secretOut(row, environment.slug, now),
-        etag: etagOf(row),
-        puts: [put],
-        versions: [newVersion(call as never, input.id, 1, input.value, now)],
-        environments: [environment.id],
-        resource: input.id,
-      };
+      const { id, name, type, description, tags, rotate_every_seconds, value } = input;
+      const fields = { id, name, type, description, tags, rotate_every_seconds };
+      return begin(call as never, environment, fields, value, input.ttl, now);
     },
   },
 };
-
-/** The plan of a secret's next version: the row moves on, the oldest version beyond the thousandth goes. */
-function advance(call: Call<never>, row: SecretRow, value: SealedValue, fields: Partial<SecretRow>, now: number): Plan | Refusal {
-  const limit = limits(call.core, value.value_sealed.length, 0);
-  if (limit) return limit;
-  const version = row.version + 1;
-  const oldest = Math.max(row.oldest_version, version - MOST_VERSIONS + 1);
-  const put = revision(call, 'secret', row, {
-    ...fields,
-    version,
-    amended: 0,
-    seal_id: value.seal_id,
-    fingerprint: value.fingerprint,
-    size: value.size,
-    sealed_size: row.sealed_size + value.value_sealed.length,
-    oldest_version: oldest,
-    updated_at: now,
-  });
-  return {
-    ...changed(call, put, now),
-    versions: [newVersion(call, row.id, version, value, now)],
-    ...(oldest > row.oldest_version && { trimmed: [{ secret: row.id, version: oldest - 1 }] }),
-  };
-}
-
-/** The plan of a changed row without a new version. */
-function changed(call: Call<never>, put: ReturnType<typeof revision>, now: number): Plan {
-  const row = put.row as SecretRow;
-  const environment = describe(call, row);
-  return {
-    status: 200,
-    data: secretOut(row, environment, now),
-    etag: etagOf(row),
-    puts: [put],
-    environments: [row.environment_id],
-    resource: row.id,
-  };
-}
 
 interface UpdateInput {
   if_match: string | null;
@@ -158,7 +83,7 @@ export const update: Operation<UpdateInput> = {
       const wanted: Partial<SecretRow> = {
         ...input.fields,
         ...(input.name !== null && { name: input.name }),
-        ...(input.ttl !== undefined && { expires_at: input.ttl === null ? null : now + input.ttl * 1000 }),
+        ...(input.ttl !== undefined && lifetime(input.ttl, now)),
       };
       // Who may not read the value is not told, by a version that stays, that it equals theirs.
       const same =
@@ -170,7 +95,7 @@ export const update: Operation<UpdateInput> = {
         ([field, value]) => JSON.stringify(value) !== JSON.stringify(row[field as keyof SecretRow]),
       );
       if (!differs) return { status: 200, data: secretOut(row, environment, now), etag: etagOf(row) };
-      return changed(call as never, revision(call as never, 'secret', row, { ...wanted, amended: row.amended + 1, updated_at: now }), now);
+      return changed(call as never, row, wanted, now);
     },
   },
 };
@@ -249,10 +174,7 @@ export const remove: Operation<DeleteInput> = {
         return refuse('INSUFFICIENT_SCOPE', { message: 'A break-glass token deletes nothing for good: leave out permanent.' });
       const conflict = stale(row, input.if_match);
       if (conflict) return conflict;
-      if (!input.permanent) {
-        const put = revision(call as never, 'secret', row, { deleted_at: now, updated_at: now, amended: row.amended + 1 });
-        return { ...changed(call as never, put, now), status: 204, data: null, etag: undefined };
-      }
+      if (!input.permanent) return { ...changed(call as never, row, { deleted_at: now }, now), status: 204, data: null, etag: undefined };
       return {
         status: 204,
         data: null,
@@ -284,11 +206,7 @@ export const restore: Operation<Record<string, never>> = {
       if (row.deleted_at === null) return refuse('CONFLICT', { message: 'This secret is not deleted.' });
       if (core.rows.find('secret', row.environment_id, row.name)) return refuse('SECRET_NAME_TAKEN');
       if (core.marks.concerns(row.environment_id).leaving) return refuse('UNAVAILABLE', { retry_after: 1 });
-      return changed(
-        call as never,
-        revision(call as never, 'secret', row, { deleted_at: null, updated_at: now, amended: row.amended + 1 }),
-        now,
-      );
+      return changed(call as never, row, { deleted_at: null }, now);
     },
   },
 };

@@ -74,7 +74,7 @@ export const secretRoutes = [
     query: wire.ByNameQuery,
     conditional: ['if-none-match'],
     answers: { 200: wire.SecretWithValue, 304: null },
-    refusals: ['NOT_FOUND', 'SECRET_EXPIRED'],
+    refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED'],
     named: ({ params, query }) => ({ environment: query.environment ?? null, name: params.name as string }),
     prepare: ({ query, if_none_match }) => ({ input: { version: query.version ?? null, if_none_match } }),
     render: withValue,
@@ -140,7 +140,7 @@ export const secretRoutes = [
     query: wire.VersionQuery,
     conditional: ['if-none-match'],
     answers: { 200: wire.SecretWithValue, 304: null },
-    refusals: ['NOT_FOUND', 'SECRET_EXPIRED'],
+    refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED'],
     named: bySecret,
     prepare: ({ query, if_none_match }) => ({ input: { version: query.version ?? null, if_none_match } }),
     render: withValue,
@@ -156,7 +156,7 @@ export const secretRoutes = [
     body: { schema: wire.SecretPatch },
     conditional: ['if-match'],
     answers: { 200: wire.Secret },
-    refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_NAME_TAKEN', 'VERSION_CONFLICT', 'LIMIT_REACHED'],
+    refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED', 'SECRET_NAME_TAKEN', 'VERSION_CONFLICT', 'LIMIT_REACHED'],
     named: bySecret,
     prepare({ params, body, if_match }, context) {
       const { name, value, ttlSeconds, ...fields } = body;
@@ -196,7 +196,7 @@ export const secretRoutes = [
     body: { schema: wire.Rotate, optional: true },
     conditional: ['if-match'],
     answers: { 200: wire.RotatedSecret },
-    refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'VERSION_CONFLICT', 'LIMIT_REACHED'],
+    refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED', 'VERSION_CONFLICT', 'LIMIT_REACHED'],
     named: bySecret,
     prepare: ({ params, body, if_match }, context) => ({
       input: {
@@ -237,7 +237,7 @@ export const secretRoutes = [
     body: { schema: wire.Rollback },
     conditional: ['if-match'],
     answers: { 200: wire.Secret },
-    refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'VERSION_CONFLICT', 'LIMIT_REACHED'],
+    refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED', 'VERSION_CONFLICT', 'LIMIT_REACHED'],
     named: bySecret,
     prepare: ({ body, if_match }) => ({ input: { if_match, version: body.version } }),
   }),
