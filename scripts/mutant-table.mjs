@@ -21,6 +21,7 @@ const versions = 'src/domains/secrets/versions.ts';
 const reads = 'src/domains/secrets/reads.ts';
 const plans = 'src/domains/secrets/plans.ts';
 const changes = 'src/domains/secrets/changes.ts';
+const provider = 'src/domains/provider/operations.ts';
 const credentials = 'src/domains/credentials/operations.ts';
 const orgs = 'src/domains/orgs/operations.ts';
 
@@ -581,6 +582,64 @@ export const mutants = [
     from: "if (done && 'same' in done && done.same) {",
     to: 'if (false) {',
     notice: 'model: a change whose reply was lost',
+  },
+
+  // ---------------------------------------------------------------- what providers push and revoke
+  {
+    name: 'a revoked secret is read',
+    file: standing,
+    from: "if (row.revoked_at !== null) return refuse('SECRET_REVOKED');",
+    to: '',
+    notice: 'provider: is read by no way',
+  },
+  {
+    name: 'a revoked version is read once the secret is issued anew',
+    file: standing,
+    from: 'number <= (revoked_through ?? 0)',
+    to: 'number <= 0',
+    notice: 'provider: becomes active by an issue',
+  },
+  {
+    name: 'a revoked secret leaves kept one-time values behind',
+    file: provider,
+    from: ', destroyed: [row.id]',
+    to: '',
+    notice: 'provider: takes with it the one-time values',
+  },
+  {
+    name: 'a backup brings back what was revoked after it',
+    file: 'src/gate/adopt.ts',
+    from: 'const isRevoked = stored.version <= through;',
+    to: 'const isRevoked = false;',
+    notice: 'provider: after a backup from before',
+  },
+  {
+    name: 'what a name stood for before its lock was free is changed',
+    file: commit,
+    from: '    if (!locks().every((name) => names.includes(name))) return null;\n',
+    to: '',
+    notice: 'provider: waits for whoever',
+  },
+  {
+    name: 'a value is taken that was sealed for another secret',
+    file: provider,
+    from: 'if (row.id !== input.id || !input.value) return sealFor(call, row.id);\n        const revived',
+    to: 'if (!input.value) return sealFor(call, row.id);\n        const revived',
+    notice: 'provider: follows a name to whoever has it',
+  },
+  {
+    name: 'a secret is made under the id of one that was renamed or destroyed',
+    file: provider,
+    from: 'if (id === null || !value || isTaken)',
+    to: 'if (id === null || !value)',
+    notice: 'provider: follows a name to whoever has it',
+  },
+  {
+    name: 'a provider token reaches every name',
+    file: provider,
+    from: "return mayReach(call.caller, call.ask.action, { environment: environment?.id ?? '', shown, name });",
+    to: 'void [mayReach, shown, name];\n    return null;',
+    notice: 'provider: reaches the environment and the name',
   },
 ];
 

@@ -4,7 +4,7 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
 import type { Gate } from '../src/gate';
 import { routes } from '../src/routes';
-import { faults } from './faults';
+import { faults, holdNext } from './faults';
 import { problemOf } from './model/whole';
 import { type Answer, BOOTSTRAP, type Caller, db, newKey, newOrg, newSecret, newSession, send, useWorld } from './world';
 
@@ -122,6 +122,30 @@ describe('issue', () => {
     for (const [i, { json }] of answers.entries())
       expect((await o.get(`/secrets/${json.secretId}?version=${json.version}`)).json.value).toBe(`value ${i}`);
     expect(await problemOf(o)).toBe(null);
+  });
+
+  it('or revocation of a name waits for whoever is about to change the secret that the name comes to stand for', async () => {
+    const o = await newOrg();
+    const p = await newProvider(o);
+    for (const act of [p.revoke, p.rotate, () => p.issue({ value: 'late' })]) {
+      // The name is free when the provider asks, and is given to this secret while the provider waits for its lock.
+      const { id } = await newSecret(o, { name: 'other' });
+      const { held, release } = holdNext();
+      const renamed = o.patch(`/secrets/${id}`, { name: 'db/password' });
+      await held();
+      const acted = act();
+      const patched = o.patch(`/secrets/${id}`, { description: 'meanwhile' });
+      await new Promise((done) => setTimeout(done, 20));
+      faults.delay = 10;
+      release();
+      expect((await renamed).status).toBe(200);
+      expect((await acted).status).toBe(200);
+      expect([200, 410]).toContain((await patched).status);
+      faults.delay = 0;
+      faults.held = null;
+      expect(await problemOf(o)).toBe(null);
+      await o.del(`/secrets/${id}?permanent=true`);
+    }
   });
 
   it('beside rotations, revocations, renames and deletions of the same name leaves no version out and raises no alarm', async () => {
