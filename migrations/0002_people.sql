@@ -77,5 +77,6 @@ ALTER TABLE `orgs` ADD `generation` integer;--> statement-breakpoint
 ALTER TABLE `orgs` ADD `keys_generation` integer;--> statement-breakpoint
 ALTER TABLE `orgs` ADD `spared` text;--> statement-breakpoint
 ALTER TABLE `orgs` ADD `panicked_at` integer;--> statement-breakpoint
+ALTER TABLE `secrets` ADD `lifetime_seconds` integer;--> statement-breakpoint
 ALTER TABLE `secrets` ADD `revoked_at` integer;--> statement-breakpoint
 ALTER TABLE `secrets` ADD `revoked_through` integer;

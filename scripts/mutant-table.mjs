@@ -16,7 +16,12 @@
 
 const commit = 'src/gate/commit.ts';
 const call = 'src/gate/call.ts';
-const secrets = 'src/domains/secrets/operations.ts';
+const standing = 'src/domains/secrets/standing.ts';
+const versions = 'src/domains/secrets/versions.ts';
+const reads = 'src/domains/secrets/reads.ts';
+const plans = 'src/domains/secrets/plans.ts';
+const changes = 'src/domains/secrets/changes.ts';
+const provider = 'src/domains/provider/operations.ts';
 const credentials = 'src/domains/credentials/operations.ts';
 const orgs = 'src/domains/orgs/operations.ts';
 
@@ -46,9 +51,9 @@ export const mutants = [
   },
   {
     name: 'a secret is created in an environment that is being deleted',
-    file: secrets,
-    from: '      if (core.marks.concerns(environment.id).leaving) return',
-    to: '      if (false) return',
+    file: plans,
+    from: '  if (core.marks.concerns(environment.id).leaving) return',
+    to: '  if (false) return',
     notice: 'faults: an environment and a secret in it',
   },
   {
@@ -83,7 +88,7 @@ export const mutants = [
   },
   {
     name: 'a secret in doubt is read',
-    file: secrets,
+    file: standing,
     from: "ids.some((id) => call.core.marks.isOpen(id)) ? refuse('UNAVAILABLE', { retry_after: 1 }) : null;",
     to: 'null;',
     notice: 'faults: is settled by the next call',
@@ -313,28 +318,28 @@ export const mutants = [
   },
   {
     name: 'a secret does not end by time',
-    file: secrets,
+    file: standing,
     from: "return statusOf(row, now) === 'expired' ? refuse('SECRET_EXPIRED') : null;",
     to: 'return null;',
     notice: 'lifecycle: ends by time',
   },
   {
     name: 'a read is not judged again after D1',
-    file: secrets,
+    file: reads,
     from: '?? (fetched && call.recheck());',
     to: ';',
     notice: 'faults: is judged again',
   },
   {
     name: 'a bulk read is not judged again after D1',
-    file: secrets,
+    file: reads,
     from: 'const refusal = asked ? call.recheck() : null;',
     to: 'const refusal = null;',
     notice: 'faults: is judged again',
   },
   {
     name: 'a list of versions is not judged again after D1',
-    file: secrets,
+    file: versions,
     from: 'const refusal = call.recheck();',
     to: 'const refusal = null;',
     notice: 'faults: is judged again',
@@ -431,7 +436,7 @@ export const mutants = [
   },
   {
     name: 'a version that comes from D1 is believed without its MAC',
-    file: secrets,
+    file: versions,
     from: "version.mac === macOf(key, 'version', version);",
     to: 'key !== null;',
     notice: 'attacker: raises one alarm a request',
@@ -454,35 +459,35 @@ export const mutants = [
   // ---------------------------------------------------------------- secrets
   {
     name: 'a bulk read goes on over pages of different moments',
-    file: secrets,
+    file: reads,
     from: 'if (input.etag !== null && input.etag !== etag)',
     to: 'if (false)',
     notice: 'values: are those of one moment',
   },
   {
     name: 'a secret is created under a name that is taken',
-    file: secrets,
+    file: changes,
     from: "if (core.rows.find('secret', environment.id, input.name)) return refuse('SECRET_NAME_TAKEN');",
     to: '',
     notice: 'model: random histories',
   },
   {
     name: 'a change does not heed If-Match',
-    file: secrets,
+    file: standing,
     from: "ifMatch === null || namesTag(ifMatch, etagOf(row)) ? null : refuse('VERSION_CONFLICT');",
     to: 'null;',
     notice: 'model: random histories',
   },
   {
     name: 'a secret takes a name that is taken by being renamed',
-    file: secrets,
+    file: changes,
     from: "input.name !== row.name && core.rows.find('secret', row.environment_id, input.name)",
     to: 'false',
     notice: 'faults: a name has one secret',
   },
   {
     name: 'a secret takes a name that is taken by being restored',
-    file: secrets,
+    file: changes,
     from: "if (core.rows.find('secret', row.environment_id, row.name)) return refuse('SECRET_NAME_TAKEN');",
     to: '',
     notice: 'faults: a name has one secret',
@@ -503,14 +508,14 @@ export const mutants = [
   },
   {
     name: 'a deleted secret is restored after seven days, where nothing has purged it',
-    file: secrets,
+    file: changes,
     from: "if (!row || (row.deleted_at !== null && row.deleted_at + RESTORABLE <= now)) return refuse('NOT_FOUND');",
     to: "if (!row) return refuse('NOT_FOUND');",
     notice: 'lifecycle: can be restored until',
   },
   {
     name: 'destroying a secret leaves its ciphertexts in D1',
-    file: secrets,
+    file: changes,
     from: "          { sql: 'delete from secret_versions where org_id = ? and secret_id = ?', params: [ask.org, row.id] },\n",
     to: '',
     notice: 'sweep: to destroy a secret',
@@ -531,7 +536,7 @@ export const mutants = [
   },
   {
     name: 'a ciphertext that was fetched while its secret was destroyed is kept',
-    file: secrets,
+    file: versions,
     from: 'if (row && version.version >= row.oldest_version && !core.seals',
     to: 'if (!core.seals',
     notice: 'faults: is not kept',
@@ -577,6 +582,64 @@ export const mutants = [
     from: "if (done && 'same' in done && done.same) {",
     to: 'if (false) {',
     notice: 'model: a change whose reply was lost',
+  },
+
+  // ---------------------------------------------------------------- what providers push and revoke
+  {
+    name: 'a revoked secret is read',
+    file: standing,
+    from: "if (row.revoked_at !== null) return refuse('SECRET_REVOKED');",
+    to: '',
+    notice: 'provider: is read by no way',
+  },
+  {
+    name: 'a revoked version is read once the secret is issued anew',
+    file: standing,
+    from: 'number <= (revoked_through ?? 0)',
+    to: 'number <= 0',
+    notice: 'provider: becomes active by an issue',
+  },
+  {
+    name: 'a revoked secret leaves kept one-time values behind',
+    file: provider,
+    from: ', destroyed: [row.id]',
+    to: '',
+    notice: 'provider: takes with it the one-time values',
+  },
+  {
+    name: 'a backup brings back what was revoked after it',
+    file: 'src/gate/adopt.ts',
+    from: 'const isRevoked = stored.version <= through;',
+    to: 'const isRevoked = false;',
+    notice: 'provider: after a backup from before',
+  },
+  {
+    name: 'what a name stood for before its lock was free is changed',
+    file: commit,
+    from: '    if (!locks().every((name) => names.includes(name))) return null;\n',
+    to: '',
+    notice: 'provider: waits for whoever',
+  },
+  {
+    name: 'a value is taken that was sealed for another secret',
+    file: provider,
+    from: 'if (row.id !== input.id || !input.value) return sealFor(call, row.id);\n        const revived',
+    to: 'if (!input.value) return sealFor(call, row.id);\n        const revived',
+    notice: 'provider: follows a name to whoever has it',
+  },
+  {
+    name: 'a secret is made under the id of one that was renamed or destroyed',
+    file: provider,
+    from: 'if (id === null || !value || isTaken)',
+    to: 'if (id === null || !value)',
+    notice: 'provider: follows a name to whoever has it',
+  },
+  {
+    name: 'a provider token reaches every name',
+    file: provider,
+    from: "return mayReach(call.caller, call.ask.action, { environment: environment?.id ?? '', shown, name });",
+    to: 'void [mayReach, shown, name];\n    return null;',
+    notice: 'provider: reaches the environment and the name',
   },
 ];
 

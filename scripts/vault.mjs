@@ -58,19 +58,29 @@ export async function remoteRows(sql) {
   return JSON.parse(out.slice(out.indexOf('[')))[0].results;
 }
 
-/**
- * Calls on a running service with the bootstrap token. What may pass (no answer, 429, 503 but for a fault of its settings) is tried
- * again for a minute.
- * @param {string} url
- */
+/** Calls on a running service with the bootstrap token; see `callerOf`. @param {string} url */
 export function bootstrapCaller(url) {
+  const token = variable('BOOTSTRAP_TOKEN');
+  if (!token) throw new Fault('BOOTSTRAP_TOKEN is missing: set it in the environment');
+  return callerOf(url, token);
+}
+
+/**
+ * Calls on a running service. What may pass (no answer, 429, 503 but for a fault of its settings) is tried again for a minute.
+ * @param {string} url
+ * @param {string} token
+ */
+export function callerOf(url, token) {
   const base = URL.parse(url);
   const local = base && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(base.hostname);
   if (!base || !(base.protocol === 'https:' || (base.protocol === 'http:' && local)))
-    throw new Fault('--url is not a URL that the bootstrap token may be sent to: give an https one, or one of this machine');
-  const token = variable('BOOTSTRAP_TOKEN');
-  if (!token) throw new Fault('BOOTSTRAP_TOKEN is missing: set it in the environment');
-  return async (/** @type {string} */ method, /** @type {string} */ at, /** @type {unknown} */ body = undefined) => {
+    throw new Fault('--url is not a URL that a token may be sent to: give an https one, or one of this machine');
+  return async (
+    /** @type {string} */ method,
+    /** @type {string} */ at,
+    /** @type {unknown} */ body = undefined,
+    /** @type {Record<string, string>} */ headers = {},
+  ) => {
     for (const end = Date.now() + 60_000; ; await sleep(1000)) {
       /** @type {string} */
       let why;
@@ -79,7 +89,7 @@ export function bootstrapCaller(url) {
           method,
           redirect: 'error',
           signal: AbortSignal.timeout(30_000),
-          headers: { Authorization: `Bearer ${token}`, ...(body !== undefined && { 'Content-Type': 'application/json' }) },
+          headers: { ...headers, Authorization: `Bearer ${token}`, ...(body !== undefined && { 'Content-Type': 'application/json' }) },
           ...(body !== undefined && { body: JSON.stringify(body) }),
         });
         const text = await answer.text();

@@ -100,7 +100,8 @@ export const catalogue = {
   SECRET_REVOKED: {
     status: 410,
     message: 'This secret has been revoked.',
-    cause: 'Whoever provides it has revoked it: none of the versions that it had until then can be read or brought back.',
+    cause:
+      'Whoever provides it has revoked it: none of the versions that it had until then can be read or brought back. To POST /provider/rotate the same is answered with 409.',
     remedy: 'Have its provider issue it anew (POST /provider/issue), or delete it.',
   },
   ENROLMENT_GONE: {

@@ -6,6 +6,7 @@ import { auditOperations } from './domains/audit/operations';
 import { credentialOperations } from './domains/credentials/operations';
 import { deploymentOperations } from './domains/deployment/operations';
 import { orgOperations } from './domains/orgs/operations';
+import { providerOperations } from './domains/provider/operations';
 import { secretOperations } from './domains/secrets/operations';
 import type { Env } from './env';
 import { ApiError, refuse } from './errors';
@@ -21,6 +22,7 @@ const operations = {
   ...orgOperations,
   ...credentialOperations,
   ...secretOperations,
+  ...providerOperations,
   ...auditOperations,
   ...deploymentOperations,
 } as unknown as Record<string, Operation>;

@@ -3,7 +3,8 @@ import { auditRoutes } from './domains/audit/routes';
 import { credentialRoutes } from './domains/credentials/routes';
 import { deploymentRoutes } from './domains/deployment/routes';
 import { orgRoutes } from './domains/orgs/routes';
+import { providerRoutes } from './domains/provider/routes';
 import { secretRoutes } from './domains/secrets/routes';
 import type { Route } from './http/route';
 
-export const routes: Route[] = [...orgRoutes, ...credentialRoutes, ...secretRoutes, ...auditRoutes, ...deploymentRoutes];
+export const routes: Route[] = [...orgRoutes, ...credentialRoutes, ...secretRoutes, ...providerRoutes, ...auditRoutes, ...deploymentRoutes];

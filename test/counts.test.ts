@@ -80,6 +80,26 @@ describe('a request takes', () => {
     expect(await costOf(() => o.del(`/access-tokens/${token.id}`))).toEqual({ status: 204, gate: 1, d1: 1 });
   });
 
+  it('one gate call and one batch to issue, rotate and revoke as a provider; a call more where this isolate does not know whose the name is', async () => {
+    const o = await newOrg();
+    const { token } = (await o.post('/provider-tokens', { name: 'p', scopes: ['issue', 'rotate', 'revoke'] })).json;
+    const costs = (verb: string, fields: object) =>
+      costOf(() => send('POST', `/api/v1/provider/${verb}`, { token, body: { environment: 'production', ...fields } }));
+    const issue = (secretName: string) => costs('issue', { secretName, value: 'v', ttlSeconds: 60 });
+    expect(await issue('A')).toEqual({ status: 201, gate: 1, d1: 1 });
+    expect(await issue('A')).toEqual({ status: 200, gate: 1, d1: 1 });
+    expect(await costs('rotate', { secretName: 'A', newValue: 'w' })).toEqual({ status: 200, gate: 1, d1: 1 });
+    expect(await costs('revoke', { secretName: 'A' })).toEqual({ status: 200, gate: 1, d1: 1 });
+    expect(await costs('revoke', { secretName: 'A' })).toEqual({ status: 200, gate: 1, d1: 0 });
+    await newSecret(o, { name: 'B' });
+    await newSecret(o, { name: 'C' });
+    expect(await issue('B')).toEqual({ status: 200, gate: 2, d1: 1 });
+    expect(await issue('B')).toEqual({ status: 200, gate: 1, d1: 1 });
+    expect(await costs('rotate', { secretName: 'C', newValue: 'w' })).toEqual({ status: 200, gate: 2, d1: 1 });
+    expect(await costs('rotate', { secretName: 'C', newValue: 'x' })).toEqual({ status: 200, gate: 1, d1: 1 });
+    expect(await costs('rotate', { secretName: 'nobody', newValue: 'x' })).toEqual({ status: 404, gate: 1, d1: 0 });
+  });
+
   it('nothing at all for a junk token', async () => {
     const o = await newOrg();
     const junk = `${o.token.slice(0, -1)}${o.token.endsWith('a') ? 'b' : 'a'}`;

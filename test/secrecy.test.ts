@@ -3,7 +3,7 @@ import { runInDurableObject } from 'cloudflare:test';
 import { env, exports } from 'cloudflare:workers';
 import { describe, expect, it, vi } from 'vitest';
 import { faults } from './faults';
-import { BOOTSTRAP, db, newKey, newOrg, newSecret, newSession, useWorld } from './world';
+import { BOOTSTRAP, db, newKey, newOrg, newSecret, newSession, send, useWorld } from './world';
 
 useWorld();
 
@@ -41,6 +41,17 @@ describe('after a whole run', () => {
     await session.o.get('/environments/production/values');
     await o.post('/secrets', { name: 'bad name', type: 'generic', value: 'a-refused-value-0123456789' });
     await o.post(`/secrets/${secret.id}/rollback`, { version: 1 });
+    const provider = (await o.post('/provider-tokens', { name: 'p', scopes: ['issue', 'rotate', 'revoke'] })).json.token as string;
+    const provide = (verb: string, fields: object) =>
+      send('POST', `/api/v1/provider/${verb}`, {
+        token: provider,
+        body: { secretName: 'db/password', environment: 'production', ...fields },
+        headers: { 'Idempotency-Key': verb },
+      });
+    await provide('issue', { value: 'the-issued-value-0123456789', ttlSeconds: 60 });
+    await provide('rotate', { newValue: 'the-rotated-value-0123456789' });
+    await provide('revoke', {});
+    await provide('rotate', { newValue: 'the-refused-value-0123456789' });
     const audit = (await o.get('/audit-log?limit=100')).text;
     await (exports.default as unknown as ExportedHandler).scheduled?.({} as never, undefined, undefined as never);
     const queued = JSON.stringify(faults.queued);
@@ -59,6 +70,10 @@ describe('after a whole run', () => {
       'second value': 'the-second-value-0123456789',
       'generated value': generated,
       'refused value': 'a-refused-value-0123456789',
+      'issued value': 'the-issued-value-0123456789',
+      'rotated value': 'the-rotated-value-0123456789',
+      'value that was not rotated to': 'the-refused-value-0123456789',
+      'provider token': provider.slice('svcprov_'.length),
       'first key': o.token.slice('svc_live_'.length),
       'second key': key.token.slice('svc_live_'.length),
       'session token': session.token.slice('svcsess_'.length),

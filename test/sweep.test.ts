@@ -31,6 +31,11 @@ const changes: Record<string, (o: Caller) => Promise<Change>> = {
     await o.del(`/secrets/${id}`);
     return { send: (h) => o.post(`/secrets/${id}/restore`, undefined, h), done: [200] };
   },
+  'issue a new name': async (o) => provide(o, 'issue', { secretName: `n-${++made}`, value: 'v', ttlSeconds: 60 }, [201]),
+  'issue a name that a person made': async (o) =>
+    provide(o, 'issue', { secretName: (await newSecret(o)).name, value: 'second', ttlSeconds: 60 }),
+  'rotate as a provider': async (o) => provide(o, 'rotate', { secretName: (await newSecret(o)).name, newValue: 'second' }),
+  'revoke as a provider': async (o) => provide(o, 'revoke', { secretName: (await newSecret(o)).name }),
   'create a key': async (o) => ({ send: (h) => o.post('/api-keys', { name: 'k', scopes: ['org:read'] }, h), done: [201] }),
   'limit a key': async (o) => {
     const { id } = await newKey(o);
@@ -69,6 +74,12 @@ let made = 0;
 async function change(o: Caller, call: (id: string) => Change['send'], done = [200]): Promise<Change> {
   const { id } = await newSecret(o, { type: 'password', value: 'first' });
   return { send: call(id), done };
+}
+
+async function provide(o: Caller, verb: string, fields: object, done = [200]): Promise<Change> {
+  const { token } = (await o.post('/provider-tokens', { name: 'p', scopes: ['issue', 'rotate', 'revoke'] })).json;
+  const body = { environment: 'production', ...fields };
+  return { send: (headers) => send('POST', `/api/v1/provider/${verb}`, { token, body, headers }), done };
 }
 
 /** How much there is of everything, and how often it was changed. */

@@ -214,6 +214,8 @@ export const secrets = sqliteTable(
     created_at: integer().notNull(),
     updated_at: integer().notNull(),
     expires_at: integer(),
+    /** The length of the lifetime that was last given, if one was: a provider's rotation starts it anew. */
+    lifetime_seconds: integer(),
     deleted_at: integer(),
     /** Since when the secret is revoked, and up to which version it ever was: those stay unreadable. */
     revoked_at: integer(),

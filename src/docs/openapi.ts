@@ -60,6 +60,8 @@ const tagDescriptions: Record<string, string> = {
   'API keys': 'Long-lived credentials for services. A key holds scopes and may be limited to environments, names and addresses.',
   'Session tokens': 'Short-lived credentials that an API key mints of itself. They hold a subset of what the key does and die with it.',
   Secrets: 'Encrypted values with versions, lifetimes and rotation. Values are given out only where a request reads one.',
+  Provider:
+    'For platforms that issue credentials, such as a database provisioner or a certificate authority: with a provider token they push, rotate and revoke secrets by name.',
   Deployment: 'What concerns the deployment as a whole, for those who operate it.',
   'Audit log': 'Who did what, when and from where: a hash chain of entries that never change.',
 };
@@ -226,7 +228,12 @@ export function errorExample(code: Code, base: string) {
   return errorBody(refuse(code, waits.includes(code) ? { retry_after: code === 'RATE_LIMITED' ? 12 : 1 } : {}), base);
 }
 
-const kindWords: Record<string, string> = { api_key: 'an API key', session: 'a session token', system: 'the bootstrap token' };
+const kindWords: Record<string, string> = {
+  api_key: 'an API key',
+  session: 'a session token',
+  provider: 'a provider token',
+  system: 'the bootstrap token',
+};
 
 /** Who may make a call, in words. */
 export function accessOf(route: Route): string {
@@ -439,7 +446,10 @@ function furtherForms(route: Route, schema: Schema, schemas: Schemas): Record<st
 
 function refusedOf(route: Route, components: Document['components'], base: string, byBootstrap: boolean): Record<string, Answer> {
   const byStatus = new Map<number, Code[]>();
-  for (const code of refusalsOf(route)) byStatus.set(catalogue[code].status, [...(byStatus.get(catalogue[code].status) ?? []), code]);
+  for (const code of refusalsOf(route)) {
+    const status = route.statuses?.[code] ?? catalogue[code].status;
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
   const found: Record<string, Answer> = {};
   for (const [status, codes] of byStatus) {
     for (const code of codes) components.examples[code] ??= { summary: catalogue[code].message, value: errorExample(code, base) };

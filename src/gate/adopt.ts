@@ -171,6 +171,8 @@ function putBack(core: Core, key: Uint8Array, by: string, stored: SecretRow, her
   const ends = [stored.expires_at, here.expires_at].filter((time) => time !== null);
   const later = here.version > stored.version;
   const version = later ? here.version + 1 : stored.version;
+  const through = Math.max(stored.revoked_through ?? 0, here.revoked_through ?? 0);
+  const isRevoked = stored.version <= through;
   const row: Omit<SecretRow, 'mac'> = {
     ...stored,
     version,
@@ -180,9 +182,11 @@ function putBack(core: Core, key: Uint8Array, by: string, stored: SecretRow, her
       lost_versions: [...(stored.lost_versions ?? []), [stored.version + 1, here.version]],
     }),
     updated_at: now,
-    // What has been deleted since, or ends sooner, stays so.
+    // What has been deleted or revoked since, or ends sooner, stays so.
     deleted_at: here.deleted_at ?? stored.deleted_at,
     expires_at: ends.length ? Math.min(...ends) : null,
+    revoked_at: isRevoked ? (here.revoked_at ?? stored.revoked_at ?? now) : null,
+    revoked_through: isRevoked ? version : through || null,
     revision: here.revision + 1,
   };
   const { id, org_id, seal_id, fingerprint, size } = stored;

@@ -146,7 +146,12 @@ export async function answer(shared: Core, operations: Record<string, Operation>
     const { change } = operation;
     if (!change) return close((await operation.read?.(call)) ?? refused(refuse('INTERNAL')));
     const fetched = await change.before?.(call);
-    const outcome = await commit(call, draft, change.locks(call), (now) => operation.authorize?.(call) ?? change.plan(call, now, fetched));
+    const outcome = await commit(
+      call,
+      draft,
+      () => change.locks(call),
+      (now) => operation.authorize?.(call) ?? change.plan(call, now, fetched),
+    );
     awaited = outcome.ok === 'more';
     return close(outcome);
   } catch (error) {

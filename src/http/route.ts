@@ -47,6 +47,8 @@ export interface Route<Q extends z.ZodType = z.ZodType, B extends z.ZodType = z.
   alsoAs?: string[];
   /** Refusals beyond those that every route can give. */
   refusals?: Code[];
+  /** Where one of them has another status here than usual. */
+  statuses?: Partial<Record<Code, number>>;
   /** What the path and query name, for the gate to judge before the body. */
   named?(input: Pick<Input<z.output<Q>>, 'params' | 'query'>): Named;
   /** Turns a valid request into the operation's input: the place where values are sealed and tokens made. */

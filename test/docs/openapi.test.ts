@@ -71,7 +71,8 @@ describe('the OpenAPI document', () => {
       expect(Object.keys(operation.responses).some((status) => status.startsWith('2'))).toBe(true);
       expect(Object.keys(operation.responses).some((status) => status.startsWith('4'))).toBe(true);
       for (const code of refusalsOf(route)) {
-        expect(operation.responses[catalogue[code].status]?.content?.['application/json']?.examples).toHaveProperty(code);
+        const status = route.statuses?.[code] ?? catalogue[code].status;
+        expect(operation.responses[status]?.content?.['application/json']?.examples).toHaveProperty(code);
       }
       for (const type of route.alsoAs ?? []) expect(operation.responses['200']?.content).toHaveProperty(type);
       if (route.method === 'post') expect(operation.parameters).toContainEqual({ $ref: '#/components/parameters/IdempotencyKey' });

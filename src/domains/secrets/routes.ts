@@ -5,8 +5,9 @@ import { newId } from '../../db/ids';
 import { ApiError, refuse } from '../../errors';
 import { type Context, keysOf, pageOf } from '../../http/context';
 import { type Input, route } from '../../http/route';
-import type { Delivered, ValuesPage } from './operations';
+import type { ValuesPage } from './reads';
 import { openValue, sealValue } from './seal';
+import type { Delivered } from './standing';
 import * as wire from './wire';
 
 const tag = 'Secrets';
@@ -73,7 +74,7 @@ export const secretRoutes = [
     query: wire.ByNameQuery,
     conditional: ['if-none-match'],
     answers: { 200: wire.SecretWithValue, 304: null },
-    refusals: ['NOT_FOUND', 'SECRET_EXPIRED'],
+    refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED'],
     named: ({ params, query }) => ({ environment: query.environment ?? null, name: params.name as string }),
     prepare: ({ query, if_none_match }) => ({ input: { version: query.version ?? null, if_none_match } }),
     render: withValue,
@@ -139,7 +140,7 @@ export const secretRoutes = [
     query: wire.VersionQuery,
     conditional: ['if-none-match'],
     answers: { 200: wire.SecretWithValue, 304: null },
-    refusals: ['NOT_FOUND', 'SECRET_EXPIRED'],
+    refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED'],
     named: bySecret,
     prepare: ({ query, if_none_match }) => ({ input: { version: query.version ?? null, if_none_match } }),
     render: withValue,
@@ -155,7 +156,7 @@ export const secretRoutes = [
     body: { schema: wire.SecretPatch },
     conditional: ['if-match'],
     answers: { 200: wire.Secret },
-    refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_NAME_TAKEN', 'VERSION_CONFLICT', 'LIMIT_REACHED'],
+    refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED', 'SECRET_NAME_TAKEN', 'VERSION_CONFLICT', 'LIMIT_REACHED'],
     named: bySecret,
     prepare({ params, body, if_match }, context) {
       const { name, value, ttlSeconds, ...fields } = body;
@@ -195,7 +196,7 @@ export const secretRoutes = [
     body: { schema: wire.Rotate, optional: true },
     conditional: ['if-match'],
     answers: { 200: wire.RotatedSecret },
-    refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'VERSION_CONFLICT', 'LIMIT_REACHED'],
+    refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED', 'VERSION_CONFLICT', 'LIMIT_REACHED'],
     named: bySecret,
     prepare: ({ params, body, if_match }, context) => ({
       input: {
@@ -236,7 +237,7 @@ export const secretRoutes = [
     body: { schema: wire.Rollback },
     conditional: ['if-match'],
     answers: { 200: wire.Secret },
-    refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'VERSION_CONFLICT', 'LIMIT_REACHED'],
+    refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED', 'VERSION_CONFLICT', 'LIMIT_REACHED'],
     named: bySecret,
     prepare: ({ body, if_match }) => ({ input: { if_match, version: body.version } }),
   }),

@@ -9,7 +9,7 @@ import { newId } from '../../db/ids';
 import type { SecretRow, VersionRow } from '../../db/schema';
 import { ApiError, refuse } from '../../errors';
 import { macOf } from '../../gate/rows';
-import type { Delivered, SealedValue } from './operations';
+import type { Delivered, SealedValue } from './standing';
 
 /** Seals a value for a secret, bound to a random id of its own: the gate numbers the version later. */
 export function sealValue(keys: OrgKeys, org: string, secret: string, value: string): SealedValue {

@@ -1,0 +1,120 @@
+// What a provider token can do: push, replace and revoke the value of a name. Invariants: a name has one secret, however many providers
+// issue it at once; what was revoked is never read again, and only an issue gives the secret a value after that.
+import { mayReach } from '../../auth/authorize';
+import type { SecretRow } from '../../db/schema';
+import { type Refusal, refuse } from '../../errors';
+import { environmentOf } from '../../gate/call';
+import type { Plan } from '../../gate/commit';
+import { type Call, isRefusal, type Operation } from '../../gate/types';
+import { advance, begin, changed, lifetime, nameLock } from '../secrets/plans';
+import { describe, type SealedValue } from '../secrets/standing';
+import { issuedOut, revokedOut } from './wire';
+
+interface NameInput {
+  name: string;
+  environment: string;
+}
+
+/** `id` is the secret that the Worker sealed the value for: the one that it takes the name to have. */
+interface ValueInput extends NameInput {
+  id: string | null;
+  value: SealedValue | null;
+}
+
+/** The live secret of the name that the body gives, and its environment. */
+function find({ core, ask, input }: Call<NameInput>) {
+  const environment = environmentOf(core, ask.org, input.environment);
+  return { environment, row: environment && core.rows.find('secret', environment.id, input.name) };
+}
+
+/** Judges and locks what the body names. */
+const named = {
+  authorize(call: Call<NameInput>): Refusal | null {
+    const { environment } = find(call);
+    call.subject.environment = environment?.slug ?? null;
+    const { environment: shown, name } = call.input;
+    return mayReach(call.caller, call.ask.action, { environment: environment?.id ?? '', shown, name });
+  },
+  locks(call: Call<NameInput>): string[] {
+    const { environment, row } = find(call);
+    return [nameLock(environment?.id ?? '', call.input.name), ...(row ? [row.id] : [])];
+  },
+};
+
+/** 404 unless there is an environment and a secret of that name in it. */
+function found(call: Call<NameInput>): { row: SecretRow; shown: string } | Refusal {
+  const { environment, row } = find(call);
+  if (!environment) return refuse('NOT_FOUND', { message: 'There is no such environment.' });
+  if (!row) return refuse('NOT_FOUND', { message: 'There is no secret of that name in that environment.' });
+  return { row, shown: describe(call as never, row) };
+}
+
+/** Has the Worker seal the value for another secret, once: if the name has changed hands again by then, the caller tries again. */
+const sealFor = (call: Call<ValueInput>, id: string | null): Refusal | { more: { id: string | null } } =>
+  call.ask.again ? refuse('UNAVAILABLE', { retry_after: 1 }) : { more: { id } };
+
+/** A plan that is answered in the provider's words. */
+const answered = (plan: Plan | Refusal, shown: string): Plan | Refusal =>
+  isRefusal(plan) ? plan : { ...plan, data: issuedOut(plan.puts?.[0]?.row as SecretRow, shown), etag: undefined };
+
+const issue: Operation<ValueInput & { ttl: number }> = {
+  authorize: named.authorize,
+  change: {
+    locks: named.locks,
+    plan(call, now) {
+      const { core, input } = call;
+      const { environment, row } = find(call);
+      if (!environment) return refuse('NOT_FOUND', { message: 'There is no such environment.' });
+      if (row) {
+        describe(call as never, row);
+        if (row.id !== input.id || !input.value) return sealFor(call, row.id);
+        const revived = { ...lifetime(input.ttl, now), revoked_at: null };
+        return answered(advance(call as never, row, input.value, revived, now), environment.slug);
+      }
+      const { id, name, value, ttl } = input;
+      const isTaken = id !== null && (core.rows.get('secret', id) || core.rows.isBuried('secret', id));
+      if (id === null || !value || isTaken) return sealFor(call, null);
+      // Whoever issues knows what kind of thing it is; the vault is told a value, and claims no more.
+      const fields = { id, name, type: 'generic', description: null, tags: {}, rotate_every_seconds: null } as const;
+      return answered(begin(call as never, environment, fields, value, ttl, now), environment.slug);
+    },
+  },
+};
+
+const rotate: Operation<ValueInput> = {
+  authorize: named.authorize,
+  change: {
+    locks: named.locks,
+    plan(call, now) {
+      const { input } = call;
+      const there = found(call);
+      if (isRefusal(there)) return there;
+      const { row, shown } = there;
+      if (row.revoked_at !== null)
+        return refuse('SECRET_REVOKED', {
+          status: 409,
+          message: 'This secret has been revoked: POST /provider/issue gives it a new value.',
+        });
+      if (row.id !== input.id || !input.value) return sealFor(call, row.id);
+      return answered(advance(call as never, row, input.value, lifetime(row.lifetime_seconds, now), now), shown);
+    },
+  },
+};
+
+const revoke: Operation<NameInput> = {
+  authorize: named.authorize,
+  change: {
+    locks: named.locks,
+    plan(call, now) {
+      const there = found(call);
+      if (isRefusal(there)) return there;
+      const { row, shown } = there;
+      const data = revokedOut(row, shown, row.revoked_at ?? now);
+      if (row.revoked_at !== null) return { status: 200, data };
+      const plan = changed(call as never, row, { revoked_at: now, revoked_through: row.version }, now);
+      return { ...plan, data, etag: undefined, destroyed: [row.id] };
+    },
+  },
+};
+
+export const providerOperations = { 'provider.issue': issue, 'provider.rotate': rotate, 'provider.revoke': revoke };

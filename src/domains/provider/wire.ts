@@ -1,0 +1,50 @@
+// The Provider API on the wire: camelCase, as the specification spells it.
+import { z } from '@hono/zod-openapi';
+import type { SecretRow } from '../../db/schema';
+import { EnvironmentRef, iso, isoOrNull, Time } from '../../http/wire';
+import { SecretName, SecretValue } from '../secrets/wire';
+
+const named = { secretName: SecretName.openapi({ example: 'db/app/password' }), environment: EnvironmentRef };
+const value = SecretValue.openapi({ example: 'correct-horse-battery' });
+
+export const Issue = z
+  .strictObject({
+    ...named,
+    value,
+    ttlSeconds: z
+      .int()
+      .min(60)
+      .max(31_536_000)
+      .openapi({ example: 86_400, description: 'How long the value may be read, in seconds; rotation starts it anew.' }),
+  })
+  .openapi('ProviderIssue');
+export const Rotate = z.strictObject({ ...named, newValue: value }).openapi('ProviderRotate');
+export const Revoke = z.strictObject(named).openapi('ProviderRevoke');
+
+const shown = { secretId: z.string().openapi({ example: 'sec_01M9xQeKcX3vTz6nWJfQ4b' }), ...named };
+
+export const Issued = z
+  .object({
+    ...shown,
+    version: z.int().openapi({ example: 1 }),
+    expiresAt: Time.nullable().openapi({ description: 'Null where the secret was made without a lifetime, by another way than issue.' }),
+  })
+  .openapi('ProviderIssued');
+export const Revoked = z.object({ ...shown, status: z.enum(['revoked']), revokedAt: Time }).openapi('ProviderRevoked');
+
+/** What was issued or rotated, without the value. */
+export const issuedOut = ({ id, name, version, expires_at }: SecretRow, environment: string): z.infer<typeof Issued> => ({
+  secretId: id,
+  secretName: name,
+  environment,
+  version,
+  expiresAt: isoOrNull(expires_at),
+});
+
+export const revokedOut = ({ id, name }: SecretRow, environment: string, revokedAt: number): z.infer<typeof Revoked> => ({
+  secretId: id,
+  secretName: name,
+  environment,
+  status: 'revoked',
+  revokedAt: iso(revokedAt),
+});

@@ -1,0 +1,212 @@
+// Changing secrets. Values pass through sealed; equality is judged by keyed fingerprints.
+// Invariant: a name is unique among the live secrets of its environment.
+import { mayReach, reaches } from '../../auth/authorize';
+import { canGenerate, type GenerateOptions, optionsProblem } from '../../crypto/generate';
+import type { SecretRow, SecretType, VersionRow } from '../../db/schema';
+import { invalid, type Refusal, refuse } from '../../errors';
+import { environmentOf, slugOf } from '../../gate/call';
+import { RESTORABLE } from '../../gate/rows';
+import { type Call, isRefusal, type Operation } from '../../gate/types';
+import { advance, begin, changed, lifetime, nameLock } from './plans';
+import { describe, readable, type SealedValue, stale, standing } from './standing';
+import { versionOf } from './versions';
+import { etagOf, secretOut } from './wire';
+
+const target = (call: Call<never>) => call.ask.named.secret as string;
+
+interface CreateInput {
+  id: string;
+  name: string;
+  type: SecretType;
+  environment: string | null;
+  description: string | null;
+  tags: Record<string, string>;
+  ttl: number | null;
+  rotate_every_seconds: number | null;
+  value: SealedValue;
+}
+
+export const create: Operation<CreateInput> = {
+  authorize({ core, ask, caller, input }) {
+    const environment = environmentOf(core, ask.org, input.environment);
+    const shown = input.environment ?? environment?.slug ?? '';
+    return mayReach(caller, ask.action, { environment: environment?.id ?? '', shown, name: input.name });
+  },
+  change: {
+    locks: ({ core, ask, input }) => [nameLock(environmentOf(core, ask.org, input.environment)?.id ?? '', input.name)],
+    plan(call, now) {
+      const { core, ask, input } = call;
+      const environment = environmentOf(core, ask.org, input.environment);
+      if (!environment) return refuse('NOT_FOUND', { message: 'There is no such environment.' });
+      Object.assign(call.subject, { resource: input.id, environment: environment.slug, version: 1 });
+      if (core.rows.find('secret', environment.id, input.name)) return refuse('SECRET_NAME_TAKEN');
+      const { id, name, type, description, tags, rotate_every_seconds, value } = input;
+      const fields = { id, name, type, description, tags, rotate_every_seconds };
+      return begin(call as never, environment, fields, value, input.ttl, now);
+    },
+  },
+};
+
+interface UpdateInput {
+  if_match: string | null;
+  name: string | null;
+  /** Fields as they are to stand; those that are absent stay. */
+  fields: Partial<Pick<SecretRow, 'type' | 'description' | 'tags' | 'rotate_every_seconds'>>;
+  /** Seconds from now, null for no end; undefined leaves it. */
+  ttl?: number | null;
+  value: SealedValue | null;
+}
+
+export const update: Operation<UpdateInput> = {
+  authorize({ core, ask, caller, input }) {
+    const row = core.rows.get('secret', ask.named.secret as string);
+    if (input.name === null || !row) return null;
+    return mayReach(caller, ask.action, { environment: row.environment_id, shown: slugOf(core, row.environment_id), name: input.name });
+  },
+  change: {
+    locks(call) {
+      const row = call.core.rows.get('secret', target(call as never));
+      return [target(call as never), ...(row && call.input.name !== null ? [nameLock(row.environment_id, call.input.name)] : [])];
+    },
+    plan(call, now) {
+      const { core, input, caller } = call;
+      const row = core.rows.get('secret', target(call as never));
+      // A new lifetime revives what has expired; nothing else may change it.
+      const refusal = row && input.ttl !== undefined && row.deleted_at === null && row.revoked_at === null ? null : readable(row, now);
+      if (refusal || !row) return refusal ?? refuse('NOT_FOUND');
+      const environment = describe(call as never, row);
+      const conflict = stale(row, input.if_match);
+      if (conflict) return conflict;
+      if (input.name !== null && input.name !== row.name && core.rows.find('secret', row.environment_id, input.name))
+        return refuse('SECRET_NAME_TAKEN');
+
+      const wanted: Partial<SecretRow> = {
+        ...input.fields,
+        ...(input.name !== null && { name: input.name }),
+        ...(input.ttl !== undefined && lifetime(input.ttl, now)),
+      };
+      // Who may not read the value is not told, by a version that stays, that it equals theirs.
+      const same =
+        input.value !== null &&
+        input.value.fingerprint === row.fingerprint &&
+        reaches(caller, ['secrets:read'], row.environment_id, row.name);
+      if (input.value && !same) return advance(call as never, row, input.value, wanted, now);
+      const differs = Object.entries(wanted).some(
+        ([field, value]) => JSON.stringify(value) !== JSON.stringify(row[field as keyof SecretRow]),
+      );
+      if (!differs) return { status: 200, data: secretOut(row, environment, now), etag: etagOf(row) };
+      return changed(call as never, row, wanted, now);
+    },
+  },
+};
+
+interface RotateInput {
+  if_match: string | null;
+  /** Null until the Worker has generated one: the gate then says for which type. */
+  value: SealedValue | null;
+  generate: GenerateOptions | null;
+}
+
+export const rotate: Operation<RotateInput> = {
+  change: {
+    locks: (call) => [target(call as never)],
+    plan(call, now) {
+      const { core, input } = call;
+      const row = core.rows.get('secret', target(call as never));
+      const refusal = readable(row, now);
+      if (refusal || !row) return refusal ?? refuse('NOT_FOUND');
+      describe(call as never, row);
+      if (input.value === null || input.generate !== null) {
+        if (!canGenerate(row.type)) return invalid('value', `is required: no value can be generated for the type ${row.type}`);
+        const problem = optionsProblem(row.type, input.generate ?? undefined);
+        if (problem) return invalid(problem.path, problem.message);
+      }
+      const conflict = stale(row, input.if_match);
+      if (conflict) return conflict;
+      if (input.value === null) return { more: { type: row.type } };
+      return advance(call as never, row, input.value, {}, now);
+    },
+  },
+};
+
+interface RollbackInput {
+  if_match: string | null;
+  version: number;
+}
+export const rollback: Operation<RollbackInput> = {
+  change: {
+    locks: (call) => [target(call as never)],
+    /** The version, or why there is none now: what stands once it is locked may be another, but that is as true an answer. */
+    async before(call): Promise<VersionRow | Refusal> {
+      const row = call.core.rows.get('secret', target(call as never));
+      return standing(row, call.input.version, call.core.now()) ?? versionOf(call as never, (row as SecretRow).id, call.input.version);
+    },
+    plan(call, now, fetched) {
+      const row = call.core.rows.get('secret', target(call as never));
+      if (row && row.deleted_at === null) describe(call as never, row);
+      const old = fetched as VersionRow | Refusal;
+      if (isRefusal(old)) return old;
+      const refusal = standing(row, old.version, now);
+      if (refusal || !row) return refusal ?? refuse('NOT_FOUND');
+      const conflict = stale(row, call.input.if_match);
+      if (conflict) return conflict;
+      // The ciphertext is bound to its own random id, not to a number: it serves again as it is.
+      const { seal_id, value_sealed, fingerprint, size } = old;
+      return advance(call as never, row, { seal_id, value_sealed, fingerprint, size }, {}, now);
+    },
+  },
+};
+
+interface DeleteInput {
+  if_match: string | null;
+  permanent: boolean;
+}
+
+export const remove: Operation<DeleteInput> = {
+  change: {
+    locks: (call) => [target(call as never)],
+    plan(call, now) {
+      const { core, ask, input } = call;
+      const row = core.rows.get('secret', target(call as never));
+      if (!row || (row.deleted_at !== null && (!input.permanent || row.deleted_at + RESTORABLE <= now))) return refuse('NOT_FOUND');
+      describe(call as never, row);
+      if (input.permanent && call.caller.kind === 'break_glass')
+        return refuse('INSUFFICIENT_SCOPE', { message: 'A break-glass token deletes nothing for good: leave out permanent.' });
+      const conflict = stale(row, input.if_match);
+      if (conflict) return conflict;
+      if (!input.permanent) return { ...changed(call as never, row, { deleted_at: now }, now), status: 204, data: null, etag: undefined };
+      return {
+        status: 204,
+        data: null,
+        also: [
+          { sql: 'delete from secret_versions where org_id = ? and secret_id = ?', params: [ask.org, row.id] },
+          { sql: 'delete from secrets where org_id = ? and id = ?', params: [ask.org, row.id] },
+        ],
+        gone: [{ kind: 'secret', id: row.id }],
+        destroyed: [row.id],
+        environments: [row.environment_id],
+      };
+    },
+  },
+};
+
+export const restore: Operation<Record<string, never>> = {
+  change: {
+    locks(call) {
+      const row = call.core.rows.get('secret', target(call as never));
+      return [target(call as never), ...(row ? [nameLock(row.environment_id, row.name)] : [])];
+    },
+    plan(call, now) {
+      const { core } = call;
+      const row = core.rows.get('secret', target(call as never));
+      if (!row || (row.deleted_at !== null && row.deleted_at + RESTORABLE <= now)) return refuse('NOT_FOUND');
+      describe(call as never, row);
+      if (!core.rows.get('environment', row.environment_id))
+        return refuse('NOT_FOUND', { message: 'The environment of this secret is gone.' });
+      if (row.deleted_at === null) return refuse('CONFLICT', { message: 'This secret is not deleted.' });
+      if (core.rows.find('secret', row.environment_id, row.name)) return refuse('SECRET_NAME_TAKEN');
+      if (core.marks.concerns(row.environment_id).leaving) return refuse('UNAVAILABLE', { retry_after: 1 });
+      return changed(call as never, row, { deleted_at: null }, now);
+    },
+  },
+};

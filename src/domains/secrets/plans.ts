@@ -1,0 +1,105 @@
+// The plans that changes of secrets share: a new secret, a further version, a row that stands otherwise. Invariants: versions are numbered
+// here, one after the other; the audit entry of whatever sets a lifetime says until when it holds.
+import type { EnvironmentRow, SecretRow, VersionRow } from '../../db/schema';
+import { type Refusal, refuse } from '../../errors';
+import { insertion, type Plan, revision, rowKey } from '../../gate/commit';
+import { macOf } from '../../gate/rows';
+import type { Call } from '../../gate/types';
+import { isoOrNull } from '../../http/wire';
+import { describe, limits, MOST_VERSIONS, type SealedValue } from './standing';
+import { etagOf, secretOut } from './wire';
+
+/** The lock of whoever gives a name, or depends on who has it. */
+export const nameLock = (environment: string, name: string) => `name:${environment}:${name}`;
+
+/** A lifetime of so many seconds from now on, null for no end, as a row holds it. */
+export const lifetime = (seconds: number | null, now: number) => ({
+  expires_at: seconds === null ? null : now + seconds * 1000,
+  lifetime_seconds: seconds,
+});
+
+function newVersion(call: Call<never>, secret: string, version: number, value: SealedValue, now: number): VersionRow {
+  const row = { org_id: call.ask.org, secret_id: secret, version, ...value, created_by: call.caller.id, created_at: now, mac: '' };
+  return { ...row, mac: macOf(rowKey(call), 'version', row) };
+}
+
+type Fields = Pick<SecretRow, 'id' | 'name' | 'type' | 'description' | 'tags' | 'rotate_every_seconds'>;
+
+/** The plan of a new secret, of a name that is free in its environment. `ttl` is its lifetime in seconds, null for none. */
+export function begin(
+  call: Call<never>,
+  environment: EnvironmentRow,
+  fields: Fields,
+  { value_sealed, ...value }: SealedValue,
+  ttl: number | null,
+  now: number,
+): Plan | Refusal {
+  const { core, ask } = call;
+  if (core.marks.concerns(environment.id).leaving) return refuse('UNAVAILABLE', { retry_after: 1 });
+  const limit = limits(core, value_sealed.length, 1);
+  if (limit) return limit;
+  const put = insertion(call, 'secret', {
+    org_id: ask.org,
+    environment_id: environment.id,
+    ...fields,
+    ...value,
+    version: 1,
+    amended: 0,
+    sealed_size: value_sealed.length,
+    oldest_version: 1,
+    created_at: now,
+    updated_at: now,
+    ...lifetime(ttl, now),
+  });
+  const row = put.row as SecretRow;
+  describe(call, row);
+  call.subject.expires_at = isoOrNull(row.expires_at);
+  return {
+    status: 201,
+    data: secretOut(row, environment.slug, now),
+    etag: etagOf(row),
+    puts: [put],
+    versions: [newVersion(call, row.id, 1, { value_sealed, ...value }, now)],
+    environments: [environment.id],
+    resource: row.id,
+  };
+}
+
+/** The plan of a secret's next version: the row moves on, the oldest version beyond the thousandth goes. */
+export function advance(call: Call<never>, row: SecretRow, value: SealedValue, fields: Partial<SecretRow>, now: number): Plan | Refusal {
+  const limit = limits(call.core, value.value_sealed.length, 0);
+  if (limit) return limit;
+  const version = row.version + 1;
+  const oldest = Math.max(row.oldest_version, version - MOST_VERSIONS + 1);
+  const moved = {
+    ...fields,
+    version,
+    amended: 0,
+    seal_id: value.seal_id,
+    fingerprint: value.fingerprint,
+    size: value.size,
+    sealed_size: row.sealed_size + value.value_sealed.length,
+    oldest_version: oldest,
+  };
+  return {
+    ...changed(call, row, moved, now),
+    versions: [newVersion(call, row.id, version, value, now)],
+    ...(oldest > row.oldest_version && { trimmed: [{ secret: row.id, version: oldest - 1 }] }),
+  };
+}
+
+/** The plan of a row that stands otherwise; what is no new version is one amendment more. */
+export function changed(call: Call<never>, before: SecretRow, fields: Partial<SecretRow>, now: number): Plan {
+  const put = revision(call, 'secret', before, { amended: before.amended + 1, ...fields, updated_at: now });
+  const row = put.row as SecretRow;
+  const environment = describe(call, row);
+  if (fields.expires_at !== undefined) call.subject.expires_at = isoOrNull(row.expires_at);
+  return {
+    status: 200,
+    data: secretOut(row, environment, now),
+    etag: etagOf(row),
+    puts: [put],
+    environments: [row.environment_id],
+    resource: row.id,
+  };
+}

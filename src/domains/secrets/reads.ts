@@ -1,0 +1,204 @@
+// Reading secrets: one by id or by name, all of an environment, and their list. Invariant: the ciphertext of a version is given out only while
+// the secret's row, read in the same turn, says that it may be.
+import { needOf } from '../../auth/actions';
+import { namesHeld, reaches } from '../../auth/authorize';
+import { sha256 } from '../../crypto/digest';
+import type { SecretRow, SecretType, VersionRow } from '../../db/schema';
+import { refuse } from '../../errors';
+import { environmentOf, slugOf } from '../../gate/call';
+import { environmentRevision } from '../../gate/commit';
+import { RESTORABLE } from '../../gate/rows';
+import type { Call, Operation, Outcome } from '../../gate/types';
+import { type Delivered, describe, hasVersion, open, readable, withdrawn } from './standing';
+import { fetchVersions, keep, versionOf } from './versions';
+import { etagOf, namesTag, secretOut, statusOf } from './wire';
+
+/** Bounds of a bulk answer: secrets, bytes of plaintext, and bytes of ciphertext that go in one RPC. */
+const MOST_BULK = { secrets: 2000, bytes: 16 * 1024 ** 2, page: 8 * 1024 ** 2 };
+
+interface ReadInput {
+  version: number | null;
+  if_none_match: string | null;
+}
+
+async function read(call: Call<ReadInput>, find: () => SecretRow | null): Promise<Outcome> {
+  const { core, input } = call;
+  for (let fetched: VersionRow | null = null; ; ) {
+    const now = core.now();
+    const row = find();
+    if (row) describe(call as never, row);
+    const refusal = (row && open(call as never, row.id)) ?? readable(row, now) ?? (fetched && call.recheck());
+    if (refusal || !row) return { ok: false, refusal: refusal ?? refuse('NOT_FOUND') };
+    const number = input.version ?? row.version;
+    call.subject.version = number;
+    if (!hasVersion(row, number)) return { ok: false, refusal: refuse('NOT_FOUND', { message: `This secret has no version ${number}.` }) };
+    const gone = withdrawn(row, number);
+    if (gone) return { ok: false, refusal: gone };
+    const etag = number === row.version ? etagOf(row) : `"v${number}"`;
+    if (input.if_none_match !== null && namesTag(input.if_none_match, etag, true)) return { ok: true, status: 304, data: null, etag };
+    const version: VersionRow | null =
+      fetched?.secret_id === row.id && fetched.version === number ? fetched : core.seals.get(row.id, number, now);
+    if (version) {
+      if (fetched) keep(core, version);
+      return {
+        ok: true,
+        status: 200,
+        data: { row, version, environment: slugOf(core, row.environment_id), now } satisfies Delivered,
+        etag,
+      };
+    }
+    fetched = await versionOf(call as never, row.id, number);
+  }
+}
+
+export const secretRead: Operation<ReadInput> = {
+  read: (call) => read(call, () => call.core.rows.get('secret', call.ask.named.secret as string)),
+};
+
+export const secretReadByName: Operation<ReadInput> = {
+  read: (call) => {
+    const { core, ask } = call;
+    return read(call, () => {
+      const environment = environmentOf(core, ask.org, ask.named.environment);
+      return environment && core.rows.find('secret', environment.id, ask.named.name as string);
+    });
+  },
+};
+
+export interface ValuesInput {
+  prefix: string;
+  if_none_match: string | null;
+  /** Where the page before ended, and the ETag that it bore. */
+  after: string | null;
+  etag: string | null;
+}
+
+export interface ValuesPage {
+  environment: string;
+  items: Delivered[];
+  next: string | null;
+  /** The set changed between pages: begin again. */
+  changed?: true;
+}
+
+export async function readAll(call: Call<ValuesInput>): Promise<Outcome> {
+  const { core, ask, input } = call;
+  const { scopes } = needOf(ask.action);
+  const fetched = new Map<string, VersionRow>();
+  for (let asked = false; ; asked = true) {
+    const now = core.now();
+    const environment = environmentOf(core, ask.org, ask.named.environment);
+    if (!environment) return { ok: false, refusal: refuse('NOT_FOUND') };
+    const patterns = namesHeld(call.caller, scopes, environment.id);
+    Object.assign(call.subject, {
+      resource: environment.id,
+      environment: environment.slug,
+      version: environmentRevision(core, environment.id),
+      prefix: input.prefix,
+      ...(patterns && { patterns }),
+    });
+    const refusal = asked ? call.recheck() : null;
+    if (refusal) return { ok: false, refusal };
+    const { caller } = call;
+
+    const rows: SecretRow[] = [];
+    for (let after = ''; ; ) {
+      const more = core.rows.named(environment.id, input.prefix, after, 1000);
+      rows.push(...more.filter((row) => readable(row, now) === null && reaches(caller, scopes, environment.id, row.name)));
+      if (more.length < 1000 || rows.length > MOST_BULK.secrets) break;
+      after = (more.at(-1) as SecretRow).name;
+    }
+    if (rows.length > MOST_BULK.secrets || rows.reduce((sum, { size }) => sum + size, 0) > MOST_BULK.bytes)
+      return { ok: false, refusal: refuse('RESULT_TOO_LARGE') };
+    const doubt = open(call as never, ...rows.map(({ id }) => id));
+    if (doubt) return { ok: false, refusal: doubt };
+
+    const etag = `"${sha256(JSON.stringify([environment.id, input.prefix, rows.map(({ id, name, version }) => [id, name, version])])).slice(0, 32)}"`;
+    if (input.etag !== null && input.etag !== etag)
+      return { ok: true, status: 200, data: { environment: environment.slug, items: [], next: null, changed: true } satisfies ValuesPage };
+    if (input.if_none_match !== null && namesTag(input.if_none_match, etag, true)) return { ok: true, status: 304, data: null, etag };
+
+    const page: SecretRow[] = [];
+    let bytes = 0;
+    for (const row of rows) {
+      if (input.after !== null && row.name <= input.after) continue;
+      bytes += row.size * 1.4 + 1024;
+      if (page.length && bytes > MOST_BULK.page) break;
+      page.push(row);
+    }
+    const items: Delivered[] = [];
+    const missing: { secret: string; version: number }[] = [];
+    for (const row of page) {
+      const version = fetched.get(`${row.id}.${row.version}`) ?? core.seals.get(row.id, row.version, now);
+      if (version) items.push({ row, version, environment: environment.slug, now });
+      else missing.push({ secret: row.id, version: row.version });
+    }
+    if (missing.length === 0) {
+      for (const version of fetched.values()) keep(core, version);
+      const last = page.at(-1);
+      return {
+        ok: true,
+        status: 200,
+        data: { environment: environment.slug, items, next: last && last !== rows.at(-1) ? last.name : null } satisfies ValuesPage,
+        etag,
+      };
+    }
+    for (const version of await fetchVersions(call as never, missing)) fetched.set(`${version.secret_id}.${version.version}`, version);
+  }
+}
+
+export interface ListInput {
+  limit: number;
+  after: string | null;
+  environment: string | null;
+  type: SecretType | null;
+  prefix: string | null;
+  status: 'active' | 'expired' | 'revoked' | 'deleted' | null;
+  tag: string | null;
+}
+
+/** Rows that one page looks at: where few of them match, it may be short, or empty, and still not the last. */
+const LOOKED_AT = 5000;
+
+/** From the gate's own rows: what D1 was made to say is not listed. */
+export function list(call: Call<ListInput>): Outcome {
+  const { core, ask, input, caller } = call;
+  const { scopes } = needOf(ask.action);
+  const now = core.now();
+  const environment = input.environment === null ? null : environmentOf(core, ask.org, input.environment);
+  if (input.environment !== null && !environment) return { ok: false, refusal: refuse('NOT_FOUND') };
+  const matches = (row: SecretRow) =>
+    (input.status === null ? row.deleted_at === null : statusOf(row, now) === input.status) &&
+    (row.deleted_at === null || row.deleted_at > now - RESTORABLE) &&
+    (environment === null || row.environment_id === environment.id) &&
+    (input.type === null || row.type === input.type) &&
+    row.name.startsWith(input.prefix ?? '') &&
+    (input.tag === null || hasTag(row.tags, input.tag)) &&
+    reaches(caller, scopes, row.environment_id, row.name);
+
+  const shown: SecretRow[] = [];
+  const answer = (next: string | null): Outcome => {
+    const doubt = open(call as never, ...shown.map(({ id }) => id));
+    if (doubt) return { ok: false, refusal: doubt };
+    return { ok: true, status: 200, data: { items: shown.map((row) => secretOut(row, slugOf(core, row.environment_id), now)), next } };
+  };
+  let after = input.after ?? '';
+  for (let looked = 0; looked < LOOKED_AT; looked += 200) {
+    const rows = core.rows.after('secret', after, 200);
+    for (const row of rows) {
+      if (matches(row) && shown.push(row) > input.limit) {
+        shown.pop();
+        return answer(after);
+      }
+      after = row.id;
+    }
+    if (rows.length < 200) return answer(null);
+  }
+  return answer(after);
+}
+
+function hasTag(tags: Record<string, string>, tag: string): boolean {
+  const colon = tag.indexOf(':');
+  const [key, value] = colon < 0 ? [tag, null] : [tag.slice(0, colon), tag.slice(colon + 1)];
+  return Object.hasOwn(tags, key) && (value === null || tags[key] === value);
+}

@@ -1,0 +1,74 @@
+// Where a secret stands, and what follows: whether it may be read, which of its versions may be, what an organisation may hold. Pure but
+// for the subject of the audit entry. Invariant: whatever the way, the value of a secret that is deleted, expired or revoked is refused here.
+import type { SecretRow, VersionRow } from '../../db/schema';
+import { type Refusal, refuse } from '../../errors';
+import { slugOf } from '../../gate/call';
+import type { Core } from '../../gate/core';
+import type { Call } from '../../gate/types';
+import { etagOf, namesTag, statusOf } from './wire';
+
+const MOST_SECRETS = 100_000;
+const MOST_SEALED = 4 * 1024 ** 3;
+/** Versions that a secret keeps: its newest. */
+export const MOST_VERSIONS = 1000;
+
+/** A value, sealed by the Worker. */
+export interface SealedValue {
+  seal_id: string;
+  value_sealed: string;
+  fingerprint: string;
+  size: number;
+}
+
+/** A sealed value on its way to the Worker, with the rows that say whose it is, for it to check. */
+export interface Delivered {
+  row: SecretRow;
+  version: VersionRow;
+  environment: string;
+  now: number;
+}
+
+/** Why a secret cannot be read now, or null. */
+export const readable = (row: SecretRow | null, now: number): Refusal | null => {
+  if (!row || row.deleted_at !== null) return refuse('NOT_FOUND');
+  if (row.revoked_at !== null) return refuse('SECRET_REVOKED');
+  return statusOf(row, now) === 'expired' ? refuse('SECRET_EXPIRED') : null;
+};
+
+/** 410 for a version that was revoked: it stays so, whatever came after. */
+export const withdrawn = ({ revoked_through }: SecretRow, number: number): Refusal | null =>
+  number <= (revoked_through ?? 0) ? refuse('SECRET_REVOKED', { message: `Version ${number} of this secret has been revoked.` }) : null;
+
+/** 412 unless the secret stands as the caller believes. */
+export const stale = (row: SecretRow, ifMatch: string | null): Refusal | null =>
+  ifMatch === null || namesTag(ifMatch, etagOf(row)) ? null : refuse('VERSION_CONFLICT');
+
+/** 503 while a change of one of these is in doubt. */
+export const open = (call: Call<never>, ...ids: string[]): Refusal | null =>
+  ids.some((id) => call.core.marks.isOpen(id)) ? refuse('UNAVAILABLE', { retry_after: 1 }) : null;
+
+export const hasVersion = ({ version, oldest_version, lost_versions }: SecretRow, number: number): boolean =>
+  number <= version && number >= oldest_version && !lost_versions?.some(([first, last]) => number >= first && number <= last);
+
+/** Names a secret in the audit entry; answers how its environment is called. */
+export function describe(call: Call<never>, row: SecretRow): string {
+  const environment = slugOf(call.core, row.environment_id);
+  Object.assign(call.subject, { resource: row.id, environment, version: row.version });
+  return environment;
+}
+
+/** Refuses unless a secret is readable and has that version. */
+export const standing = (row: SecretRow | null, version: number, now: number): Refusal | null =>
+  readable(row, now) ??
+  (row && hasVersion(row, version) ? withdrawn(row, version) : refuse('NOT_FOUND', { message: `This secret has no version ${version}.` }));
+
+/** 409 if one more ciphertext, or one more secret, goes beyond what an org may hold. */
+export function limits(core: Core, sealed: number, more: number): Refusal | null {
+  if (more && core.rows.count('secret') + more > MOST_SECRETS)
+    return refuse('LIMIT_REACHED', {
+      message: `An organisation holds up to ${MOST_SECRETS.toLocaleString('en')} secrets, deleted ones included until they are purged.`,
+    });
+  return core.rows.sealedBytes() + sealed > MOST_SEALED
+    ? refuse('LIMIT_REACHED', { message: 'An organisation holds up to 4 GiB of sealed values.' })
+    : null;
+}
