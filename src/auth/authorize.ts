@@ -63,7 +63,7 @@ export function mayAct(caller: Caller, action: Action, ip: string, exempt = fals
   const ranges = caller.member_addresses ? [...caller.addresses, caller.member_addresses] : caller.addresses;
   if (!ranges.every((allowed) => isWithin(ip, allowed))) return refuse('ADDRESS_NOT_ALLOWED');
   if (!need.kinds.includes(caller.kind))
-    return refuse('CREDENTIAL_KIND_NOT_ALLOWED', { message: `This needs ${need.kinds.map((kind) => kinds[kind]).join(' or ')}.` });
+    return refuse('CREDENTIAL_KIND_NOT_ALLOWED', { message: `This needs ${need.kinds.map((kind) => kindNames[kind]).join(' or ')}.` });
   if (exempt) return null;
   if (need.owner && !caller.isOwner)
     return refuse('INSUFFICIENT_SCOPE', { message: 'This needs an owner, or an API key that holds the scope * without limits.' });
@@ -74,7 +74,8 @@ export function mayAct(caller: Caller, action: Action, ip: string, exempt = fals
   });
 }
 
-const kinds: Record<Caller['kind'], string> = {
+/** What each kind of caller is called. */
+export const kindNames: Record<Caller['kind'], string> = {
   api_key: 'an API key',
   session: 'a session token',
   agent: 'an agent credential',
