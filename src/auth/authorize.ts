@@ -4,7 +4,7 @@ import { type Refusal, refuse } from '../errors';
 import { type Action, needOf } from './actions';
 import { isWithin, rangesContain } from './addresses';
 import { contains, matches } from './globs';
-import { covers } from './scopes';
+import { covers, type ProviderScope, providerScopes } from './scopes';
 import type { Kind } from './token';
 
 /** Scopes, and where and until when they hold. Null means unbounded; times are milliseconds. */
@@ -129,6 +129,21 @@ export const reachesAll = (caller: Caller, scopes: readonly string[]): boolean =
 export function namesHeld(caller: Caller, scopes: readonly string[], environment: string): readonly string[] | null {
   const here = caller.holdings.filter((holding) => gives(holding, scopes) && enters(holding, environment));
   return here.some(({ secrets }) => secrets === null) ? null : [...new Set(here.flatMap(({ secrets }) => secrets ?? []))];
+}
+
+/** What two holdings give both. Of names, the patterns of either that lie within one of the other: less, where two merely cross. */
+export function overlap(one: Holding, other: Holding): Holding {
+  const both = (a: readonly string[], b: readonly string[], isWithin: (inner: string, outer: readonly string[]) => boolean) => [
+    ...new Set([...a.filter((each) => isWithin(each, b)), ...b.filter((each) => isWithin(each, a))]),
+  ];
+  const bounded = (a: readonly string[] | null, b: readonly string[] | null, isWithin: Parameters<typeof both>[2]) =>
+    a && b ? both(a, b, isWithin) : (a ?? b);
+  return {
+    scopes: both(one.scopes, other.scopes, (scope, held) => covers(held, providerScopes[scope as ProviderScope] ?? scope)),
+    environments: bounded(one.environments, other.environments, (id, ids) => ids.includes(id)),
+    secrets: bounded(one.secrets, other.secrets, (inner, outers) => outers.some((outer) => contains(outer, inner))),
+    expires_at: one.expires_at,
+  };
 }
 
 /** What a credential would hold. */
