@@ -3,7 +3,20 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { needOf } from '../src/auth/actions';
 import { type Code, catalogue } from '../src/errors';
 import { routes } from '../src/routes';
-import { type Answer, BOOTSTRAP, type Caller, newKey, newOrg, newSecret, newSession, send, useWorld } from './world';
+import {
+  type Answer,
+  BOOTSTRAP,
+  type Caller,
+  newAgent,
+  newBreakGlass,
+  newKey,
+  newOrg,
+  newProvider,
+  newSecret,
+  newSession,
+  send,
+  useWorld,
+} from './world';
 
 useWorld();
 
@@ -28,6 +41,10 @@ const bodies: Record<string, unknown> = {
   'PATCH /orgs/{org_id}/api-keys/{id}': { name: 'k' },
   'POST /orgs/{org_id}/api-keys/{id}/rotate': {},
   'POST /orgs/{org_id}/access-tokens': { ttlSeconds: 60 },
+  'POST /orgs/{org_id}/agent-credentials': { name: 'a', scopes: ['integrations:notify'] },
+  'PATCH /orgs/{org_id}/agent-credentials/{id}': { name: 'a' },
+  'POST /orgs/{org_id}/provider-tokens': { name: 'p', scopes: ['issue'] },
+  'POST /orgs/{org_id}/break-glass-tokens': { reason: 'the database is down' },
   'POST /orgs/{org_id}/secrets': { name: 'INTRUDER', type: 'generic', value: 'v' },
   'PATCH /orgs/{org_id}/secrets/{id}': { value: 'v' },
   'POST /orgs/{org_id}/secrets/{id}/rotate': { value: 'v' },
@@ -40,8 +57,8 @@ const bodies: Record<string, unknown> = {
 interface World {
   o: Caller;
   other: Caller;
+  /** What `{id}` stands for, by the collection that it stands in. */
   ids: Record<string, string>;
-  provider: string;
 }
 
 async function furnish(): Promise<World> {
@@ -49,21 +66,54 @@ async function furnish(): Promise<World> {
   const environment = ((await o.get('/environments')).json.data as { id: string; slug: string }[]).find(
     ({ slug }) => slug === 'development',
   )?.id as string;
-  const provider = (await o.post('/provider-tokens', { name: 'p', scopes: ['issue', 'rotate', 'revoke'] })).json.token as string;
-  return {
-    o,
-    other,
-    provider,
-    ids: { secret: (await newSecret(o, { name: 'KEEP' })).id, key: (await newKey(o)).id, token: (await newSession(o)).id, environment },
+  const ids = {
+    environments: environment,
+    secrets: (await newSecret(o, { name: 'KEEP' })).id,
+    'api-keys': (await newKey(o)).id,
+    'access-tokens': (await newSession(o)).id,
+    'agent-credentials': (await newAgent(o)).id,
+    'provider-tokens': (await newProvider(o)).id,
+    'break-glass-tokens': (await newBreakGlass(o)).id,
   };
+  return { o, other, ids };
 }
+
+type Able = Exclude<ReturnType<typeof needOf>['kinds'][number], 'member'>;
+const NOTHING = ['integrations:notify'];
+
+/** A caller of each kind that can be made by a call. `most` holds all that its kind can, within limits if there are some; `least` nothing that matters. */
+const make: Record<
+  Able,
+  { most(o: Caller, limits?: Record<string, unknown>): Promise<string>; least?(o: Caller, but?: string): Promise<string> }
+> = {
+  system: { most: async () => BOOTSTRAP },
+  api_key: {
+    most: async (o, limits) => (limits ? (await newKey(o, limits)).token : o.token),
+    least: async (o) => (await newKey(o, { scopes: NOTHING })).token,
+  },
+  session: {
+    most: async (o, limits) => (await newSession(limits ? (await newKey(o, limits)).o : o)).token,
+    least: async (o) => (await newSession(o, { scopes: NOTHING })).token,
+  },
+  agent: {
+    most: async (o, limits) => (await newAgent(o, { scopes: ['*'], ...limits })).token,
+    least: async (o) => (await newAgent(o, { scopes: NOTHING })).token,
+  },
+  provider: {
+    most: async (o, limits) => (await newProvider(o, limits)).token,
+    least: async (o, but) => (await newProvider(o, { scopes: ['issue', 'rotate', 'revoke'].filter((scope) => scope !== but) })).token,
+  },
+  // It always holds the same, for the whole organisation.
+  break_glass: { most: async (o) => (await newBreakGlass(o)).token },
+};
+const makeable = Object.keys(make) as Able[];
 
 for (const route of routes) {
   const name = `${route.method.toUpperCase()} ${route.path}`;
   const need = needOf(route.action);
   const byBootstrap = need.kinds.includes('system');
-  const byProvider = need.kinds.length === 1 && need.kinds[0] === 'provider';
-  const named = route.path.includes('/{id}') || route.path.includes('{name}') || route.path.includes('{environment}');
+  const able = makeable.filter((kind) => need.kinds.includes(kind));
+  const place = ['/secrets/{id}', '{name}', '{environment}', '/environments/{id}'].find((part) => route.path.includes(part));
 
   describe(name, () => {
     const pathFor = ({ o, ids }: World) =>
@@ -71,16 +121,7 @@ for (const route of routes) {
         .replace('{org_id}', o.id)
         .replace('{name}', 'KEEP')
         .replace('{environment}', 'production')
-        .replace(
-          '{id}',
-          (route.path.includes('/api-keys')
-            ? ids.key
-            : route.path.includes('/access-tokens')
-              ? ids.token
-              : route.path.includes('/environments')
-                ? ids.environment
-                : ids.secret) as string,
-        );
+        .replace('{id}', ids[/([a-z-]+)\/\{id\}/.exec(route.path)?.[1] ?? ''] ?? 'none');
     const call = (
       world: World,
       token: string | undefined,
@@ -100,7 +141,9 @@ for (const route of routes) {
       expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
       if (answer.status === 401) expect(answer.headers.get('www-authenticate')).toBe('Bearer');
     };
-    const mayDo = (world: World) => (byBootstrap ? BOOTSTRAP : byProvider ? world.provider : world.o.token);
+    const mayDo = ({ o }: World) => make[able[0] ?? 'api_key'].most(o);
+    /** What a caller of a kind is told where its scopes, environments or names do not suffice. */
+    const lacking = (kind: Able): Code => (kind === 'agent' && need.reveals ? 'SECRET_ACCESS_DENIED' : 'INSUFFICIENT_SCOPE');
 
     it('refuses who shows no token, junk, a forged, truncated, lengthened or re-prefixed one, and the wrong bootstrap token', async () => {
       const world = await furnish();
@@ -121,7 +164,7 @@ for (const route of routes) {
 
     it('refuses a method that it does not take, naming those that it does', async () => {
       const world = await furnish();
-      const answer = await call(world, mayDo(world), { method: 'PUT', body: {} });
+      const answer = await call(world, await mayDo(world), { method: 'PUT', body: {} });
       expectRefusal(answer, 'METHOD_NOT_ALLOWED');
       expect(answer.headers.get('allow')).toContain(route.method.toUpperCase());
     });
@@ -151,59 +194,70 @@ for (const route of routes) {
       });
     }
 
-    if (need.scopes.length && !byProvider) {
-      it('refuses a key and a session token without the scope, and names it', async () => {
+    if (need.scopes.length) {
+      it('refuses each kind of caller without the scope, and names it', async () => {
         const world = await furnish();
-        const weak = await newKey(world.o, { scopes: ['integrations:notify'] });
-        for (const token of [weak.token, (await newSession(weak.o)).token]) {
-          const answer = await call(world, token);
-          expectRefusal(answer, 'INSUFFICIENT_SCOPE');
+        for (const kind of able) {
+          const weak = await make[kind].least?.(world.o, need.scopes[0]);
+          if (!weak) continue;
+          const answer = await call(world, weak);
+          expectRefusal(answer, lacking(kind));
           expect(answer.json.error.message).toContain(need.scopes[0]);
         }
       });
     }
 
-    if (!need.kinds.includes('session') && !byBootstrap) {
-      it('refuses a session token, whatever it holds', async () => {
+    const others = makeable.filter((kind) => kind !== 'system' && !need.kinds.includes(kind));
+    if (others.length) {
+      it(`refuses ${others.join(', ')}, whatever they hold`, async () => {
         const world = await furnish();
-        expectRefusal(await call(world, (await newSession(world.o)).token), 'CREDENTIAL_KIND_NOT_ALLOWED');
-      });
-    }
-    if (byBootstrap) {
-      it('refuses an API key, whatever it holds', async () => {
-        const world = await furnish();
-        expectRefusal(await call(world, world.o.token), 'CREDENTIAL_KIND_NOT_ALLOWED');
+        for (const kind of others) expectRefusal(await call(world, await make[kind].most(world.o)), 'CREDENTIAL_KIND_NOT_ALLOWED');
       });
     }
 
-    if (route.named && !route.path.includes('/api-keys') && !route.path.includes('/access-tokens') && named) {
-      it('refuses a key that is limited to another environment, or to other names', async () => {
+    if (need.owner) {
+      it('refuses a key that holds everything, but within limits', async () => {
         const world = await furnish();
-        const elsewhere = await newKey(world.o, { scopes: ['*'], environments: ['staging'] });
-        expectRefusal(await call(world, elsewhere.token), 'INSUFFICIENT_SCOPE');
-        if (route.path.includes('/secrets'))
-          expectRefusal(await call(world, (await newKey(world.o, { scopes: ['*'], secrets: ['other/*'] })).token), 'INSUFFICIENT_SCOPE');
+        for (const limits of [
+          { environments: ['development', 'staging', 'production'] },
+          { secrets: ['*'] },
+          { expires_at: new Date(Date.now() + 86_400_000).toISOString() },
+          { allowed_addresses: ['0.0.0.0/0', '::/0'] },
+        ])
+          expectRefusal(await call(world, (await newKey(world.o, { scopes: ['*'], ...limits })).token), 'INSUFFICIENT_SCOPE');
       });
     }
 
-    if (!byBootstrap && !byProvider) {
+    if (place && !byBootstrap) {
+      it('refuses each kind of caller that is limited to another environment, or to other names', async () => {
+        const world = await furnish();
+        for (const kind of able) {
+          if (!make[kind].least) continue;
+          expectRefusal(await call(world, await make[kind].most(world.o, { environments: ['staging'] })), lacking(kind));
+          if (place.includes('secrets') || place.includes('name'))
+            expectRefusal(await call(world, await make[kind].most(world.o, { secrets: ['other/*'] })), lacking(kind));
+        }
+      });
+    }
+
+    if (!byBootstrap) {
       it('refuses a key that is used from an address that it is not allowed', async () => {
         const world = await furnish();
         expectRefusal(await call(world, (await newKey(world.o, { allowed_addresses: ['198.51.100.0/24'] })).token), 'ADDRESS_NOT_ALLOWED');
       });
     }
 
-    it('refuses a parameter that it does not know, and a repeated one', async () => {
+    it.skipIf(able.length === 0)('refuses a parameter that it does not know, and a repeated one', async () => {
       const world = await furnish();
-      const answer = await call(world, mayDo(world), { query: '?surprise=1' });
+      const answer = await call(world, await mayDo(world), { query: '?surprise=1' });
       expectRefusal(answer, 'VALIDATION_FAILED');
       expect(answer.json.error.details[0].path).toBe('surprise');
     });
 
-    if (route.method !== 'get') {
+    if (route.method !== 'get' && able.length) {
       it('refuses a body of another type, broken, too large, or with a field that it does not know', async () => {
         const world = await furnish();
-        const token = mayDo(world);
+        const token = await mayDo(world);
         expectRefusal(await call(world, token, { body: '{}', headers: { 'Content-Type': 'text/plain' } }), 'UNSUPPORTED_MEDIA_TYPE');
         expectRefusal(await call(world, token, { body: '{' }), 'MALFORMED_JSON');
         expectRefusal(await call(world, token, { body: ' '.repeat(1_048_577) }), 'PAYLOAD_TOO_LARGE');

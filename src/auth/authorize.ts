@@ -4,7 +4,7 @@ import { type Refusal, refuse } from '../errors';
 import { type Action, needOf } from './actions';
 import { isWithin, rangesContain } from './addresses';
 import { contains, matches } from './globs';
-import { covers } from './scopes';
+import { covers, type ProviderScope, providerScopes } from './scopes';
 import type { Kind } from './token';
 
 /** Scopes, and where and until when they hold. Null means unbounded; times are milliseconds. */
@@ -63,7 +63,7 @@ export function mayAct(caller: Caller, action: Action, ip: string, exempt = fals
   const ranges = caller.member_addresses ? [...caller.addresses, caller.member_addresses] : caller.addresses;
   if (!ranges.every((allowed) => isWithin(ip, allowed))) return refuse('ADDRESS_NOT_ALLOWED');
   if (!need.kinds.includes(caller.kind))
-    return refuse('CREDENTIAL_KIND_NOT_ALLOWED', { message: `This needs ${need.kinds.map((kind) => kinds[kind]).join(' or ')}.` });
+    return refuse('CREDENTIAL_KIND_NOT_ALLOWED', { message: `This needs ${need.kinds.map((kind) => kindNames[kind]).join(' or ')}.` });
   if (exempt) return null;
   if (need.owner && !caller.isOwner)
     return refuse('INSUFFICIENT_SCOPE', { message: 'This needs an owner, or an API key that holds the scope * without limits.' });
@@ -74,7 +74,8 @@ export function mayAct(caller: Caller, action: Action, ip: string, exempt = fals
   });
 }
 
-const kinds: Record<Caller['kind'], string> = {
+/** What each kind of caller is called. */
+export const kindNames: Record<Caller['kind'], string> = {
   api_key: 'an API key',
   session: 'a session token',
   agent: 'an agent credential',
@@ -128,6 +129,21 @@ export const reachesAll = (caller: Caller, scopes: readonly string[]): boolean =
 export function namesHeld(caller: Caller, scopes: readonly string[], environment: string): readonly string[] | null {
   const here = caller.holdings.filter((holding) => gives(holding, scopes) && enters(holding, environment));
   return here.some(({ secrets }) => secrets === null) ? null : [...new Set(here.flatMap(({ secrets }) => secrets ?? []))];
+}
+
+/** What two holdings give both. Of names, the patterns of either that lie within one of the other: less, where two merely cross. */
+export function overlap(one: Holding, other: Holding): Holding {
+  const both = (a: readonly string[], b: readonly string[], isWithin: (inner: string, outer: readonly string[]) => boolean) => [
+    ...new Set([...a.filter((each) => isWithin(each, b)), ...b.filter((each) => isWithin(each, a))]),
+  ];
+  const bounded = (a: readonly string[] | null, b: readonly string[] | null, isWithin: Parameters<typeof both>[2]) =>
+    a && b ? both(a, b, isWithin) : (a ?? b);
+  return {
+    scopes: both(one.scopes, other.scopes, (scope, held) => covers(held, providerScopes[scope as ProviderScope] ?? scope)),
+    environments: bounded(one.environments, other.environments, (id, ids) => ids.includes(id)),
+    secrets: bounded(one.secrets, other.secrets, (inner, outers) => outers.some((outer) => contains(outer, inner))),
+    expires_at: one.expires_at,
+  };
 }
 
 /** What a credential would hold. */

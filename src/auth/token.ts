@@ -59,10 +59,11 @@ export interface ReadToken<K = Kind> extends Omit<TokenRef, 'kind'> {
   isGenuine(key: Uint8Array): boolean;
 }
 
-/** Reads the canonical spelling of a credential's token; null for any other text. Does no I/O. */
-export const readToken = (text: string): ReadToken | null =>
-  // An agent's token is also accepted under the prefix that the overview of the spec shows.
-  readAny(prefixes, text.startsWith('svc_agent_') ? prefixes.agent + text.slice('svc_agent_'.length) : text);
+/** The one spelling of a token: that of an agent is also accepted under the prefix svc_agent_. */
+export const canonical = (text: string): string => text.replace(/^svc_agent_/, prefixes.agent);
+
+/** Reads the spelling of a credential's token; null for any other text. Does no I/O. */
+export const readToken = (text: string): ReadToken | null => readAny(prefixes, canonical(text));
 
 /** The same for a token of a page. */
 export const readPageToken = (text: string): ReadToken<PageKind> | null => readAny(pagePrefixes, text);

@@ -2,6 +2,7 @@
 // names its access, its answers with an example each, and every refusal it can give; nothing here is written per route.
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { needOf } from '../auth/actions';
+import { kindNames } from '../auth/authorize';
 import { type Code, catalogue, errorBody, refuse } from '../errors';
 import { API, type Route } from '../http/route';
 import { exampleFor, exampleOf, nameOf, resolved, type Schema, type Schemas, typesOf } from './examples';
@@ -59,6 +60,10 @@ const tagDescriptions: Record<string, string> = {
   Credentials: 'What the calling credential is and holds.',
   'API keys': 'Long-lived credentials for services. A key holds scopes and may be limited to environments, names and addresses.',
   'Session tokens': 'Short-lived credentials that an API key mints of itself. They hold a subset of what the key does and die with it.',
+  Agents:
+    'Credentials for AI agents, limited to the scopes, environments and names that each needs, and in how often they may ask. What an agent creates ends with it.',
+  'Provider tokens': 'Credentials for platforms that issue credentials. They work on `/provider/*` alone.',
+  'Break-glass': 'Credentials for emergencies: all secrets of the organisation, for four hours at most, with every use marked and told.',
   Secrets: 'Encrypted values with versions, lifetimes and rotation. Values are given out only where a request reads one.',
   Provider:
     'For platforms that issue credentials, such as a database provisioner or a certificate authority: with a provider token they push, rotate and revoke secrets by name.',
@@ -215,7 +220,9 @@ const creating: Code[] = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'];
 /** Every refusal that a route can give, in the order of the catalogue. */
 export function refusalsOf(route: Route): Code[] {
   const codes = new Set<Code>([...everywhere, ...(route.refusals ?? [])]);
-  if (needOf(route.action).scopes.length > 0) codes.add('INSUFFICIENT_SCOPE');
+  const { scopes, kinds, owner, reveals } = needOf(route.action);
+  if (scopes.length > 0 || owner) codes.add('INSUFFICIENT_SCOPE');
+  if (reveals && kinds.includes('agent')) codes.add('SECRET_ACCESS_DENIED');
   if (route.method !== 'get') for (const code of sending) codes.add(code);
   if (route.method === 'post') for (const code of creating) codes.add(code);
   return (Object.keys(catalogue) as Code[]).filter((code) => codes.has(code));
@@ -228,18 +235,13 @@ export function errorExample(code: Code, base: string) {
   return errorBody(refuse(code, waits.includes(code) ? { retry_after: code === 'RATE_LIMITED' ? 12 : 1 } : {}), base);
 }
 
-const kindWords: Record<string, string> = {
-  api_key: 'an API key',
-  session: 'a session token',
-  provider: 'a provider token',
-  system: 'the bootstrap token',
-};
-
 /** Who may make a call, in words. */
 export function accessOf(route: Route): string {
-  const { scopes, kinds } = needOf(route.action);
-  const who = `By ${kinds.map((kind) => kindWords[kind] ?? kind).join(' or ')}`;
+  const { scopes, kinds, owner } = needOf(route.action);
+  const words = kinds.map((kind) => kindNames[kind]);
+  const who = `By ${[words.slice(0, -1).join(', '), words.at(-1)].filter(Boolean).join(' or ')}`;
   if (kinds.includes('system')) return `${who}.`;
+  if (owner) return `${who}: an owner, or a key that holds \`*\` without limits.`;
   if (scopes.length === 0) return `${who}; no scope is needed.`;
   const names = scopes.map((scope) => `\`${scope}\``);
   return names.length === 1 ? `${who} with the scope ${names[0]}.` : `${who} with any one of the scopes ${names.join(', ')}.`;
@@ -393,7 +395,15 @@ function parametersOf(route: Route, generated: Operation, components: Document['
   return [...inPath, ...inQuery, ...shared.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
 }
 
-const prefixes: Record<string, string> = { 'api-keys': 'key', 'access-tokens': 'tok', secrets: 'sec', environments: 'env' };
+const prefixes: Record<string, string> = {
+  'api-keys': 'key',
+  'access-tokens': 'tok',
+  'agent-credentials': 'agt',
+  'provider-tokens': 'prv',
+  'break-glass-tokens': 'bgt',
+  secrets: 'sec',
+  environments: 'env',
+};
 const singular: Record<string, string> = { 'api-keys': 'API key', 'access-tokens': 'session token' };
 
 /** What `{id}` stands for: the collection before it says so. */

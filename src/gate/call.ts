@@ -9,7 +9,6 @@ import { again, type Identity, identify } from './callers';
 import type { Draft } from './chain';
 import { commit, settle } from './commit';
 import type { Core } from './core';
-import { record } from './record';
 import { keepOf, keptUnder, replayOf } from './replay';
 import type { Ask, BudgetState, Call, Operation, Outcome, Reply } from './types';
 
@@ -109,7 +108,7 @@ export async function answer(shared: Core, operations: Record<string, Operation>
     const status = bare.ok === true ? bare.status : bare.ok === false ? statusOf(bare.refusal) : 0;
     if (!closed && status) {
       // In one turn, and so durable together or not at all.
-      record(core, draft(), status, core.now());
+      core.chain.append(draft(), status, core.now());
       if (!replay && ask.idempotency && ask.keys && (bare.ok === true || KEPT.has(status)) && !isAboutKeys(bare))
         core.replays.save(keepOf(ask, caller.root, bare, null, core.now()));
     }

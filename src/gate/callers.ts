@@ -1,15 +1,15 @@
 // Who asks: the credential behind a request, all that it descends from, and what it may do now. For a browser session that is a member,
 // with the member's role and grants as they stand.
 // Invariants: a credential whose ancestor, member or passkey is gone has ended; what a lineage may do is what its first link holds,
-// bounded in time and address by all of them.
-import { type Caller, ended, type Holding, type Lifetime, nobody, standsAlone } from '../auth/authorize';
+// bounded in time and address by all of them, and in all else by the agents among them, which may have been narrowed meanwhile.
+import { type Caller, ended, type Holding, type Lifetime, nobody, overlap, standsAlone } from '../auth/authorize';
 import { roleScopes } from '../auth/scopes';
 import { type CredentialRow, credentials, type GrantRow, type MemberRow, type OrgRow } from '../db/schema';
 import { type Refusal, refuse } from '../errors';
 import { raise } from './alarm';
 import type { Allowance } from './budget';
 import type { Core } from './core';
-import { fromD1, macOf } from './rows';
+import { fromD1, isBrief, macOf } from './rows';
 import type { Ask } from './types';
 
 /** Who a request comes from, as far as can be said; and why it is refused as such. */
@@ -146,6 +146,18 @@ const isPast = (org: OrgRow | null, { id, kind, generation }: CredentialRow): bo
 /** Whether a credential, by its whole lineage, may be used. */
 export const isAlive = (core: Core, org: string, row: CredentialRow): boolean => endOf(core, org, lineageOf(core, row)) === null;
 
+/** Whether at least so many credentials are alive, brief ones apart. Looks at all of them. */
+export function areAlive(core: Core, org: string, many: number): boolean {
+  let found = 0;
+  for (let after = ''; found < many; ) {
+    const rows = core.rows.after('credential', after, 500);
+    found += rows.filter((row) => !isBrief(row.kind) && isAlive(core, org, row)).length;
+    if (rows.length < 500) break;
+    after = (rows.at(-1) as CredentialRow).id;
+  }
+  return found >= many;
+}
+
 /** What a request takes from: the budget of each link of the lineage, so that nobody multiplies theirs by making credentials that end with it. */
 export const allowancesOf = (lineage: readonly CredentialRow[]): Allowance[] =>
   lineage.map(({ id, rate_limit }) => ({ id, limit: rate_limit }));
@@ -158,7 +170,8 @@ export function callerOf(core: Core, org: string, lineage: readonly CredentialRo
     return { ...member, parent_id: row.id, credential: row.id, rate_limit: row.rate_limit };
   }
   const ends = lineage.flatMap(({ expires_at }) => (expires_at === null ? [] : [expires_at]));
-  const { scopes, environments, secrets } = row;
+  const held = ({ scopes, environments, secrets }: CredentialRow): Holding => ({ scopes, environments, secrets, expires_at: null });
+  const agents = lineage.slice(1).filter(({ kind }) => kind === 'agent');
   const caller: Caller = {
     ...nobody,
     kind: row.kind as Exclude<CredentialRow['kind'], 'browser'>,
@@ -167,7 +180,7 @@ export function callerOf(core: Core, org: string, lineage: readonly CredentialRo
     parent_id: row.dies_with,
     credential: row.id,
     root: row.kind === 'session' ? (row.dies_with ?? row.id) : row.id,
-    holdings: [{ scopes, environments, secrets, expires_at: null }],
+    holdings: [agents.reduce((holding, agent) => overlap(holding, held(agent)), held(row))],
     addresses: lineage.flatMap(({ allowed_addresses }) => (allowed_addresses ? [allowed_addresses] : [])),
     expires_at: ends.length ? Math.min(...ends) : null,
     isDependent: row.kind === 'session' || row.kind === 'agent' || row.dies_with !== null,

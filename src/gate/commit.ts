@@ -12,7 +12,6 @@ import type { Draft } from './chain';
 import type { Core } from './core';
 import type { Mark } from './marks';
 import type { Raised } from './outbox';
-import { record } from './record';
 import { keepOf } from './replay';
 import { macOf, places, type RowKind, type RowTypes, sweepAt, tableName } from './rows';
 import { type Call, isRefusal, type Outcome } from './types';
@@ -210,10 +209,10 @@ function apply(core: Core, mark: Mark, done: boolean) {
     }
     for (const { secret, version } of mark.trimmed) core.seals.drop(secret, version);
     if (mark.keep) core.replays.save(mark.keep);
-    const entry = record(core, mark.draft, mark.status, now);
+    const entry = core.chain.append(mark.draft, mark.status, now);
     for (const id of mark.environments) core.meta.set(`revision:${id}`, String(entry.sequence));
     for (const event of mark.events ?? []) core.outbox.put(event, now);
-  } else record(core, mark.draft, 503, now);
+  } else core.chain.append(mark.draft, 503, now);
   core.marks.drop(mark.id);
 }
 

@@ -10,6 +10,7 @@ import { type Due, openDue } from './due';
 import { type Locks, openLocks } from './locks';
 import { type Marks, openMarks } from './marks';
 import { type Outbox, openOutbox } from './outbox';
+import { recording } from './recording';
 import { openReplays, type Replays } from './replay';
 import { openRows, type Rows } from './rows';
 import { upgrade } from './schema';
@@ -63,13 +64,21 @@ export function openCore(storage: DurableObjectStorage, db: D1Database): Core {
   const { sql } = storage;
   const meta = openMeta(sql);
   upgrade(storage, meta);
-  const chain = openChain(sql, meta);
+  const entries = openChain(sql, meta);
   const rows = openRows(sql);
   const linksOf = (actor: string, parent: string | null) => {
     const row = rows.get('credential', actor);
     if (row) return lineageOf({ rows }, row).map(({ id }) => id);
     return parent === null ? [actor] : [actor, parent];
   };
+  const uses = openUses(sql, meta, {
+    head: () => entries.head().sequence,
+    linksOf,
+    isKnown: (credential) => rows.get('credential', credential) !== null,
+  });
+  const outbox = openOutbox(sql);
+  const due = openDue(storage);
+  const chain = recording(entries, uses, outbox, due);
   return {
     storage,
     meta,
@@ -78,11 +87,11 @@ export function openCore(storage: DurableObjectStorage, db: D1Database): Core {
     seals: openSeals(sql),
     chain,
     budget: openBudget(sql, chain, linksOf),
-    uses: openUses(sql, meta, () => chain.head().sequence),
-    outbox: openOutbox(sql),
+    uses,
+    outbox,
     replays: openReplays(sql),
     marks: openMarks(sql),
-    due: openDue(storage),
+    due,
     locks: openLocks(),
     now: () => Date.now(),
   };

@@ -20,8 +20,8 @@ export interface Raised {
 
 export interface Outbox {
   put(event: Raised, now: number): void;
-  /** Counts one more use of a break-glass token: the first is an event at once, later ones are one event a minute. */
-  emergency(credential: string, now: number): void;
+  /** Counts more uses of a break-glass token: the first is an event at once, later ones are one event a minute. */
+  emergency(credential: string, count: number, now: number): void;
   /** Raises the events of minutes that are over; answers when the next one will be, or null. */
   flush(now: number): number | null;
   /** Up to `limit` events, oldest first. */
@@ -44,14 +44,15 @@ export function openOutbox(sql: SqlStorage): Outbox {
     void sql.exec('insert into outbox values (?, ?, ?, ?)', newId('evt', now), type, now, JSON.stringify(data));
   return {
     put,
-    emergency(credential, now) {
+    emergency(credential, count, now) {
       // Minute 0 stands for the first use: it says that there was one.
       const isFirst = sql.exec('insert or ignore into emergencies values (?, 0, 1)', credential).rowsWritten > 0;
-      if (isFirst) return put({ type: 'BREAK_GLASS_USED', data: { credential_id: credential, count: 1 } }, now);
+      if (isFirst) return put({ type: 'BREAK_GLASS_USED', data: { credential_id: credential, count } }, now);
       sql.exec(
-        'insert into emergencies values (?, ?, 1) on conflict do update set count = count + 1',
+        'insert into emergencies values (?, ?, ?) on conflict do update set count = count + excluded.count',
         credential,
         Math.floor(now / MINUTE),
+        count,
       );
     },
     flush(now) {

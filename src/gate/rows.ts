@@ -143,10 +143,12 @@ export interface Rows {
   clear(kinds: RowKind[]): void;
   /** Up to `limit` rows that may be cleared away, and when the next one may. */
   sweepable(now: number, limit: number): { rows: { kind: RowKind; id: string }[]; next: number | null };
+  /** Has what dies with these credentials, and would stay, cleared away at a time. */
+  orphan(credentials: string[], at: number): void;
   count(kind: RowKind): number;
   /** Whether a row of this id was here and is gone for good. */
   isBuried(kind: RowKind, id: string): boolean;
-  /** Credentials that are alive by their own row and generation, brief ones apart. */
+  /** Credentials that are alive by their own row and generation, brief ones apart. One whose ancestor has ended counts. */
   liveCredentials(now: number, org: OrgRow): number;
   /** Ciphertext of all secrets, in bytes. */
   sealedBytes(): number;
@@ -271,6 +273,14 @@ export function openRows(sql: SqlStorage): Rows {
         .toArray(),
       next: sql.exec<{ n: number | null }>('select min(sweep_at) n from rows').one().n,
     }),
+    orphan(credentials, at) {
+      if (credentials.length === 0) return;
+      sql.exec(
+        "update rows set sweep_at = ? where kind = 'credential' and body is not null and sweep_at is null and body ->> 'dies_with' in (select value from json_each(?))",
+        at,
+        JSON.stringify(credentials),
+      );
+    },
     count: (kind) => counts.get(kind) ?? 0,
     isBuried: (kind, id) => sql.exec('select 1 from rows where kind = ? and id = ? and body is null', kind, id).toArray().length > 0,
     liveCredentials: (now, { generation, keys_generation }) =>

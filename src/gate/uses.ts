@@ -1,5 +1,7 @@
-// When, how often and from where a credential was last used. Invariant: no request costs a write for it. What is new is counted in
-// memory and written down when audit entries move away; a gate that starts counts the entries that still lie here.
+// When, how often and from where a credential was last used. Invariants: no request costs a write for it; how often is what the audit
+// log says. What is new is counted in memory and written down when audit entries move away; a gate that starts counts the entries that
+// still lie here.
+import type { Actor } from './chain';
 import type { Meta } from './core';
 
 export interface Use {
@@ -9,17 +11,32 @@ export interface Use {
 }
 
 export interface Uses {
-  /** Counts a use by a credential; those that it descends from are as recently used. */
+  /** A credential makes a request, from a place; those that it descends from are as recently used. */
   note(credential: string, ancestors: readonly string[], at: number, place: string | null): void;
+  /** So many requests of an actor have become an audit entry. */
+  count(actor: Actor, requests: number, at: number): void;
   of(credential: string): Use | null;
   /** Writes down what is counted, up to an entry of the audit log. */
   flush(sequence: number): void;
+  forget(credential: string): void;
+}
+
+interface Around {
+  /** The newest entry of the audit log. */
+  head(): number;
+  /** An actor and those that it descends from. */
+  linksOf(actor: string, parent: string | null): string[];
+  /** Whether there is such a credential: what is over is not written down any more. */
+  isKnown(credential: string): boolean;
 }
 
 /** Credentials that are counted in memory before they are written down after all. */
 const MOST = 5000;
 
-export function openUses(sql: SqlStorage, meta: Meta, head: () => number): Uses {
+/** A member's entries name the browser session as parent: it is what was used. */
+const usedBy = (actor: string, parent: string | null) => (actor.startsWith('mem_') ? parent : actor);
+
+export function openUses(sql: SqlStorage, meta: Meta, { head, linksOf, isKnown }: Around): Uses {
   sql.exec(
     'create table if not exists uses (credential text primary key, at integer not null, count integer not null, place text) without rowid',
   );
@@ -27,34 +44,40 @@ export function openUses(sql: SqlStorage, meta: Meta, head: () => number): Uses 
   const add = (credential: string, at: number, count: number, place?: string | null) => {
     const known = pending.get(credential);
     if (!known) pending.set(credential, { at, count, place: place ?? null });
-    else Object.assign(known, { at: Math.max(known.at, at), count: known.count + count, ...(place !== undefined && { place }) });
+    else Object.assign(known, { at: Math.max(known.at, at), count: known.count + count, ...(place && { place }) });
   };
-  // A member's entries name the browser session as parent: it is what was used.
-  for (const { credential, at, count } of sql.exec<{ credential: string; at: number; count: number }>(
-    `select iif(actor like 'mem\\_%' escape '\\', parent, actor) credential, max(at) at, count(*) count from audit where sequence > ? group by 1`,
+  for (const { actor, parent, at, count } of sql.exec<{ actor: string; parent: string | null; at: number; count: number }>(
+    "select actor, parent, max(at) at, sum(body ->> 'count') count from audit where sequence > ? and actor <> '' group by actor, parent",
     Number(meta.get('uses') ?? 0),
-  ))
-    if (credential) add(credential, at, count);
+  )) {
+    add(usedBy(actor, parent) ?? actor, at, count);
+    for (const link of linksOf(actor, parent)) add(link, at, 0);
+  }
 
   const written = (credential: string) =>
     sql.exec<Use & Record<string, SqlStorageValue>>('select at, count, place from uses where credential = ?', credential).toArray()[0];
   const flush = (sequence: number) => {
     for (const [credential, { at, count, place }] of pending)
-      sql.exec(
-        'insert into uses values (?1, ?2, ?3, ?4) on conflict do update set at = max(at, ?2), count = count + ?3, place = coalesce(?4, place)',
-        credential,
-        at,
-        count,
-        place,
-      );
+      if (isKnown(credential))
+        sql.exec(
+          'insert into uses values (?1, ?2, ?3, ?4) on conflict do update set at = max(at, ?2), count = count + ?3, place = coalesce(?4, place)',
+          credential,
+          at,
+          count,
+          place,
+        );
     pending.clear();
     meta.set('uses', String(sequence));
   };
   return {
     note(credential, ancestors, at, place) {
       if (pending.size > MOST) flush(head());
-      add(credential, at, 1, place);
+      add(credential, at, 0, place);
       for (const ancestor of ancestors) add(ancestor, at, 0);
+    },
+    count(actor, requests, at) {
+      const credential = actor.id && usedBy(actor.id, actor.parent_id);
+      if (credential) add(credential, at, requests);
     },
     of(credential) {
       const [kept, recent] = [written(credential), pending.get(credential)];
@@ -66,5 +89,9 @@ export function openUses(sql: SqlStorage, meta: Meta, head: () => number): Uses 
       };
     },
     flush,
+    forget(credential) {
+      pending.delete(credential);
+      sql.exec('delete from uses where credential = ?', credential);
+    },
   };
 }

@@ -157,6 +157,11 @@ async function sweepRows(core: Core, org: string, now: number): Promise<number |
     if (done.end !== 'done') return now + 5000;
   }
   core.storage.transactionSync(() => {
+    // What ended with them has no end of its own. It is remembered for as long as they are.
+    const ofCredentials = (of: typeof rows) => of.filter(({ kind }) => kind === 'credential').map(({ id }) => id);
+    core.rows.orphan(ofCredentials(brief), now + REMEMBERED);
+    core.rows.orphan(ofCredentials(rest), now);
+    for (const id of ofCredentials(rows)) core.uses.forget(id);
     for (const { id } of brief) core.rows.forget('credential', id);
     for (const { kind, id } of rest) {
       core.rows.bury(kind, id);

@@ -4,7 +4,7 @@
 import type { z } from '@hono/zod-openapi';
 import { needOf } from '../auth/actions';
 import { clientOf } from '../auth/addresses';
-import { type ReadToken, readToken, type TokenRef } from '../auth/token';
+import { canonical, type ReadToken, readToken, type TokenRef } from '../auth/token';
 import { fromUtf8, tuple, utf8 } from '../crypto/bytes';
 import { equalSecret, hkdf, hmacHex } from '../crypto/digest';
 import { open, seal } from '../crypto/envelope';
@@ -192,7 +192,8 @@ function namedOf(route: Route, input: Input) {
 
 /** The token of an Authorization header (RFC 6750 §2.1), or null. */
 function bearerOf(request: Request): string | null {
-  return /^Bearer +([\x21-\x7e]{1,1024}) *$/i.exec(request.headers.get('authorization') ?? '')?.[1] ?? null;
+  const shown = /^Bearer +([\x21-\x7e]{1,1024}) *$/i.exec(request.headers.get('authorization') ?? '')?.[1];
+  return shown === undefined ? null : canonical(shown);
 }
 
 /** The Idempotency-Key, bare or as a quoted structured-field string (RFC 8941 §3.3.3); null if there is none, or it is refused. */

@@ -1,6 +1,6 @@
 // Scopes: what exists, and what covers what.
 import { describe, expect, it } from 'vitest';
-import { allScopes, covers, exceeding } from '../../src/auth/scopes';
+import { allScopes, covers, providerScopes, roleScopes } from '../../src/auth/scopes';
 
 const resources = [...new Set(allScopes.filter((scope) => scope !== '*').map((scope) => scope.split(':')[0] as string))];
 
@@ -50,13 +50,24 @@ describe('covering', () => {
   });
 });
 
-describe('exceeding', () => {
-  it('names the first that is not held, or none', () => {
-    expect(exceeding(['secrets:*', 'audit:read'], ['secrets:read', 'audit:read', 'secrets:*'])).toBeNull();
-    expect(exceeding(['secrets:*'], ['secrets:read', 'tokens:write', 'org:read'])).toBe('tokens:write');
-    expect(exceeding(['secrets:read'], ['secrets:*'])).toBe('secrets:*');
-    expect(exceeding(['secrets:*'], ['*'])).toBe('*');
-    expect(exceeding(['*'], [...allScopes])).toBeNull();
-    expect(exceeding([], [])).toBeNull();
+describe('roles', () => {
+  it('hold scopes that exist, the auditor no secret, the viewer no value', () => {
+    for (const [role, scopes] of Object.entries(roleScopes))
+      for (const scope of scopes) expect([role, scope, allScopes.includes(scope)]).toEqual([role, scope, true]);
+    expect(roleScopes.owner).toEqual(['*']);
+    expect(roleScopes.admin).toEqual(['*']);
+    for (const scope of allScopes.filter((scope) => scope.startsWith('secrets:'))) {
+      expect([scope, covers(roleScopes.auditor, scope)]).toEqual([scope, false]);
+      expect([scope, covers(roleScopes.viewer, scope)]).toEqual([scope, scope === 'secrets:list']);
+    }
+    for (const scope of ['members:write', 'policies:write', 'approvals:decide', 'org:write', 'audit:read'])
+      expect([scope, covers(roleScopes.developer, scope)]).toEqual([scope, false]);
+  });
+});
+
+describe('what a provider token may do', () => {
+  it('needs, of its maker, the scope by which the maker could do the same', () => {
+    expect(providerScopes).toEqual({ issue: 'secrets:write', rotate: 'secrets:rotate', revoke: 'secrets:delete' });
+    for (const scope of Object.keys(providerScopes)) expect(allScopes).not.toContain(scope);
   });
 });

@@ -1,8 +1,30 @@
 // The MAC of a row: it covers the kind and every column but itself and ciphertext, and survives a journey through JSON.
 import { getTableColumns } from 'drizzle-orm';
 import { describe, expect, it } from 'vitest';
-import type { CredentialRow, EnvironmentRow, MemberRow, OrgRow, SecretRow, VersionRow } from '../../src/db/schema';
-import { credentials, environments, members, orgs, secrets, secretVersions } from '../../src/db/schema';
+import type {
+  CredentialRow,
+  EnvironmentRow,
+  GrantRow,
+  MemberRow,
+  OrgRow,
+  PasskeyRow,
+  SecretRow,
+  TeamMemberRow,
+  TeamRow,
+  VersionRow,
+} from '../../src/db/schema';
+import {
+  credentials,
+  environments,
+  grants,
+  members,
+  orgs,
+  passkeys,
+  secrets,
+  secretVersions,
+  teamMembers,
+  teams,
+} from '../../src/db/schema';
 import { macOf, type RowKind } from '../../src/gate/rows';
 
 const key = Uint8Array.from({ length: 32 }, (_, at) => at);
@@ -15,6 +37,11 @@ const org: OrgRow = {
   created_at: 1,
   updated_at: 2,
   deleted_at: null,
+  member_addresses: ['10.0.0.0/8'],
+  generation: 1,
+  keys_generation: 2,
+  spared: 'key_1',
+  panicked_at: 3,
   revision: 1,
   mac: '',
 };
@@ -34,6 +61,51 @@ const member: MemberRow = {
   name: 'Ann',
   role: 'owner',
   created_at: 1,
+  invited_by: 'mem_0',
+  enrolled_at: 2,
+  enrolment_hash: 'ef'.repeat(32),
+  enrolment_made_at: 3,
+  enrolment_ends_at: 4,
+  revision: 1,
+  mac: '',
+};
+const passkey: PasskeyRow = {
+  org_id: 'org_1',
+  id: 'psk_1',
+  member_id: 'mem_1',
+  name: 'laptop',
+  credential_id: 'AQID',
+  public_key: 'pQECAyY',
+  counter: 7,
+  transports: ['internal', 'hybrid'],
+  backed_up: 0,
+  created_at: 1,
+  revision: 1,
+  mac: '',
+};
+const team: TeamRow = { org_id: 'org_1', id: 'team_1', name: 'Core', created_at: 1, revision: 1, mac: '' };
+const teamMember: TeamMemberRow = {
+  org_id: 'org_1',
+  id: 'team_1.mem_1',
+  team_id: 'team_1',
+  member_id: 'mem_1',
+  added_by: 'mem_0',
+  created_at: 1,
+  revision: 1,
+  mac: '',
+};
+const grant: GrantRow = {
+  org_id: 'org_1',
+  id: 'grt_1',
+  grantee_type: 'team',
+  grantee_id: 'team_1',
+  permission: 'read',
+  environments: ['env_1'],
+  secrets: null,
+  created_by: 'key_1',
+  dies_with: null,
+  created_at: 1,
+  expires_at: 5,
   revision: 1,
   mac: '',
 };
@@ -55,6 +127,11 @@ const credential: CredentialRow = {
   created_at: 1_800_000_000_000,
   expires_at: 1_900_000_000_000,
   revoked_at: null,
+  generation: 1,
+  reason: 'an outage',
+  member_id: 'mem_1',
+  passkey_id: 'psk_1',
+  refresh: { live: [2], used: [[1, 1_800_000_000_000]], last: 2 },
   revision: 3,
   mac: '',
 };
@@ -79,6 +156,9 @@ const secret: SecretRow = {
   updated_at: 2,
   expires_at: null,
   deleted_at: null,
+  revoked_at: 4,
+  revoked_through: 2,
+  lifetime_seconds: 60,
   revision: 2,
   mac: '',
 };
@@ -99,11 +179,23 @@ const rows = [
   ['org', org, orgs],
   ['environment', environment, environments],
   ['member', member, members],
+  ['passkey', passkey, passkeys],
+  ['team', team, teams],
+  ['team_member', teamMember, teamMembers],
+  ['grant', grant, grants],
   ['credential', credential, credentials],
   ['secret', secret, secrets],
   ['version', version, secretVersions],
 ] as const;
 const kinds: (RowKind | 'version')[] = rows.map(([kind]) => kind);
+
+/** Columns that rows of the first release do not have. */
+const later: Record<string, string[]> = {
+  org: ['member_addresses', 'generation', 'keys_generation', 'spared', 'panicked_at'],
+  member: ['invited_by', 'enrolled_at', 'enrolment_hash', 'enrolment_made_at', 'enrolment_ends_at'],
+  credential: ['generation', 'reason', 'member_id', 'passkey_id', 'refresh'],
+  secret: ['lost_versions', 'revoked_at', 'revoked_through'],
+};
 
 /** What a column could be changed to: near misses first. */
 function others(value: unknown): unknown[] {
@@ -136,15 +228,28 @@ describe.each(rows)('the MAC of a row of kind %s', (kind, row, table) => {
     }
   });
 
-  it('changes when a column is left out, or one is added, but for those of later releases while they are null', () => {
+  it('changes when a column is left out, or one is added', () => {
     for (const column of Object.keys(row)) {
       if (column === 'mac' || column.endsWith('_sealed')) continue;
       const rest = Object.fromEntries(Object.entries(row).filter(([name]) => name !== column));
       expect([column, macOf(key, kind, rest) === mac]).toEqual([column, false]);
     }
     expect(macOf(key, kind, { ...row, more: null })).not.toBe(mac);
-    const { lost_versions: _, ...first } = row as { lost_versions?: unknown };
-    expect(macOf(key, kind, { ...first, lost_versions: null })).toBe(macOf(key, kind, first));
+  });
+
+  it('is that of the first release while the columns that came later are null, and with no other column', () => {
+    const first = Object.fromEntries(Object.entries(row).filter(([column]) => !later[kind]?.includes(column)));
+    const before = macOf(key, kind, first);
+    for (const column of Object.keys(getTableColumns(table))) {
+      if (column in first) continue;
+      expect([column, macOf(key, kind, { ...first, [column]: null }) === before]).toEqual([column, true]);
+      expect([column, macOf(key, kind, { ...first, [column]: 0 }) === before]).toEqual([column, false]);
+    }
+    for (const column of Object.keys(first)) {
+      if (column === 'mac' || column.endsWith('_sealed')) continue;
+      const rest = Object.fromEntries(Object.entries(first).filter(([name]) => name !== column));
+      expect([column, macOf(key, kind, rest) === before]).toEqual([column, false]);
+    }
   });
 
   it('changes when any two columns trade their values', () => {

@@ -6,7 +6,7 @@ import { covers, type ProviderScope, providerScopes } from '../../auth/scopes';
 import { type CredentialKind, type CredentialRow, credentials } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
 import { environmentOf, slugOf } from '../../gate/call';
-import { isAlive, lineageOf } from '../../gate/callers';
+import { areAlive, isAlive, lineageOf } from '../../gate/callers';
 import { insertion, type New, type Plan, revision, rowKey } from '../../gate/commit';
 import type { Core } from '../../gate/core';
 import type { Raised } from '../../gate/outbox';
@@ -143,7 +143,7 @@ function issue(call: Call<never>, token: TokenInput, made: Made, holding: Wanted
   const unknown = unknownEnvironment(asked.environments, holding.environments);
   if (unknown) return unknown;
   const org = core.rows.get('org', ask.org);
-  if (!org || core.rows.liveCredentials(now, org) >= MOST_CREDENTIALS)
+  if (!org || (core.rows.liveCredentials(now, org) >= MOST_CREDENTIALS && areAlive(core, ask.org, MOST_CREDENTIALS)))
     return refuse('LIMIT_REACHED', { message: 'An organisation holds up to 10,000 live credentials.' });
   const dies_with = diesWith(caller);
   const parent = dies_with === null ? null : core.rows.get('credential', dies_with);
@@ -298,6 +298,13 @@ function mayOutlive({ core, caller }: Call<never>, row: CredentialRow): Refusal 
 const mayGive = (call: Call<never>, row: CredentialRow, after: Wanted): Refusal | null =>
   isNarrower(held(row), after) ? null : (mayOutlive(call, row) ?? withinHolding(call.caller, after));
 
+/** 403 if a caller would raise a rate limit that it is under itself. */
+function raisesOwn({ core, caller }: Call<never>, row: CredentialRow, rate_limit = 0): Refusal | null {
+  const self = core.rows.get('credential', caller.credential);
+  if (rate_limit <= row.rate_limit || !self || !lineageOf(core, self).some(({ id }) => id === row.id)) return null;
+  return refuse('SCOPE_EXCEEDS_PARENT', { message: 'A credential cannot raise a rate limit that it is under itself.' });
+}
+
 interface UpdateInput {
   name: string | null;
   /** Undefined leaves them. */
@@ -331,7 +338,7 @@ function update(kind: CredentialKind): Operation<UpdateInput> {
       const row = find(call as never, kind);
       if (!row) return null;
       const after = { ...row, ...changed(call, call.core.now()) };
-      return mayGive(call as never, row, held(after));
+      return mayGive(call as never, row, held(after)) ?? raisesOwn(call as never, row, call.input.rate_limit);
     },
     change: {
       locks: (call) => [target(call as never)],

@@ -163,6 +163,10 @@ interface DeleteInput {
 }
 
 export const remove: Operation<DeleteInput> = {
+  authorize: ({ caller, input }) =>
+    input.permanent && caller.kind === 'break_glass'
+      ? refuse('INSUFFICIENT_SCOPE', { message: 'A break-glass token deletes nothing for good: leave out permanent.' })
+      : null,
   change: {
     locks: (call) => [target(call as never)],
     plan(call, now) {
@@ -170,8 +174,6 @@ export const remove: Operation<DeleteInput> = {
       const row = core.rows.get('secret', target(call as never));
       if (!row || (row.deleted_at !== null && (!input.permanent || row.deleted_at + RESTORABLE <= now))) return refuse('NOT_FOUND');
       describe(call as never, row);
-      if (input.permanent && call.caller.kind === 'break_glass')
-        return refuse('INSUFFICIENT_SCOPE', { message: 'A break-glass token deletes nothing for good: leave out permanent.' });
       const conflict = stale(row, input.if_match);
       if (conflict) return conflict;
       if (!input.permanent) return { ...changed(call as never, row, { deleted_at: now }, now), status: 204, data: null, etag: undefined };
