@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { needOf } from '../src/auth/actions';
 import { type Code, catalogue } from '../src/errors';
 import { routes } from '../src/routes';
+import { newGrant, newMember, newTeam } from './people';
 import { type Answer, BOOTSTRAP, type Caller, newKey, newOrg, newSecret, newSession, send, useWorld } from './world';
 
 useWorld();
@@ -28,6 +29,12 @@ const bodies: Record<string, unknown> = {
   'PATCH /orgs/{org_id}/api-keys/{id}': { name: 'k' },
   'POST /orgs/{org_id}/api-keys/{id}/rotate': {},
   'POST /orgs/{org_id}/access-tokens': { ttlSeconds: 60 },
+  'POST /orgs/{org_id}/members': { email: 'i@example.com', name: 'I', role: 'viewer' },
+  'PATCH /orgs/{org_id}/members/{id}': { name: 'x' },
+  'POST /orgs/{org_id}/teams': { name: 't' },
+  'PATCH /orgs/{org_id}/teams/{id}': { name: 'x' },
+  'POST /orgs/{org_id}/teams/{id}/members': { member_id: 'mem_0' },
+  'POST /orgs/{org_id}/grants': { grantee: { type: 'member', id: 'mem_0' }, permission: 'read' },
   'POST /orgs/{org_id}/secrets': { name: 'INTRUDER', type: 'generic', value: 'v' },
   'PATCH /orgs/{org_id}/secrets/{id}': { value: 'v' },
   'POST /orgs/{org_id}/secrets/{id}/rotate': { value: 'v' },
@@ -45,10 +52,18 @@ async function furnish(): Promise<World> {
   const environment = ((await o.get('/environments')).json.data as { id: string; slug: string }[]).find(
     ({ slug }) => slug === 'development',
   )?.id as string;
+  const member = (await newMember(o, 'viewer')).id;
+  const people = { member, team: await newTeam(o, member), grant: (await newGrant(o, 'member', member)).id };
   return {
     o,
     other,
-    ids: { secret: (await newSecret(o, { name: 'KEEP' })).id, key: (await newKey(o)).id, token: (await newSession(o)).id, environment },
+    ids: {
+      ...people,
+      secret: (await newSecret(o, { name: 'KEEP' })).id,
+      key: (await newKey(o)).id,
+      token: (await newSession(o)).id,
+      environment,
+    },
   };
 }
 
@@ -64,6 +79,8 @@ for (const route of routes) {
         .replace('{org_id}', o.id)
         .replace('{name}', 'KEEP')
         .replace('{environment}', 'production')
+        .replace('{member_id}', ids.member as string)
+        .replace(/(?<=\/(member|team|grant)s\/)\{id\}/, (_, kind) => ids[kind] as string)
         .replace(
           '{id}',
           (route.path.includes('/api-keys')
@@ -169,7 +186,7 @@ for (const route of routes) {
       });
     }
 
-    if (route.named && !route.path.includes('/api-keys') && !route.path.includes('/access-tokens') && named) {
+    if (route.named && /\/(secrets|environments)\//.test(route.path) && named) {
       it('refuses a key that is limited to another environment, or to other names', async () => {
         const world = await furnish();
         const elsewhere = await newKey(world.o, { scopes: ['*'], environments: ['staging'] });
@@ -208,10 +225,12 @@ for (const route of routes) {
     it('has changed nothing by all that', async () => {
       const world = await furnish();
       const weak = await newKey(world.o, { scopes: ['integrations:notify'] });
-      const before = (await world.o.get('/secrets')).text;
+      const held = async () =>
+        (await Promise.all(['/secrets', '/members', '/teams', '/grants'].map((list) => world.o.get(list)))).map(({ text }) => text);
+      const before = await held();
       if (need.scopes.length) await call(world, weak.token);
       await call(world, world.other.token);
-      expect((await world.o.get('/secrets')).text).toBe(before);
+      expect(await held()).toEqual(before);
     });
   });
 }
@@ -235,6 +254,7 @@ describe('over its budget', () => {
       const path = route.path
         .replace('{org_id}', world.o.id)
         .replace('{id}', 'x')
+        .replace('{member_id}', 'x')
         .replace('{name}', 'x')
         .replace('{environment}', 'production');
       const answer = await send(route.method.toUpperCase(), `/api/v1${path}`, { token: key.token });
