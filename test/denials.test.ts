@@ -207,7 +207,7 @@ for (const route of routes) {
       const world = await furnish();
       const answer = await call(world, mayDo(world), { query: '?surprise=1' });
       expectRefusal(answer, 'VALIDATION_FAILED');
-      expect(answer.json.error.details[0].path).toBe('surprise');
+      expect(answer.json.error.details.map(({ path }: { path: string }) => path)).toContain('surprise');
     });
 
     if (route.method !== 'get') {

@@ -28,6 +28,8 @@ export const enrolment = (enrolment_hash: string, now: number) => ({
   enrolment_ends_at: now + DAY,
 });
 
+const noEnrolment = { enrolment_hash: null, enrolment_made_at: null, enrolment_ends_at: null };
+
 /** The owner who is an owner by the oldest row, or the one with that email; null if there is none. */
 export function ownerOf(core: Core, email: string | null): MemberRow | null {
   const owners = ownersOf(core).filter((row) => email === null || keyOf(row.email) === keyOf(email));
@@ -120,7 +122,7 @@ const update: Operation<UpdateInput> = {
       ...askers(call as never),
     ],
     plan(call) {
-      const { core } = call;
+      const { core, caller } = call;
       const { email, name, role } = call.input;
       const row = find(call as never);
       if (!row) return refuse('NOT_FOUND');
@@ -130,6 +132,8 @@ const update: Operation<UpdateInput> = {
         ...(email !== null && { email }),
         ...(name !== null && { name }),
         ...(role !== null && { role }),
+        // Whoever invited may still have the URL: it serves for no role but the one that they gave.
+        ...(role !== null && role !== row.role && row.invited_by !== caller.id && noEnrolment),
       });
       return { status: 200, data: shown(core, put.row as MemberRow), puts: [put] };
     },

@@ -68,7 +68,8 @@ export const memberRoutes = [
     action: 'member.update',
     tag: 'Members',
     summary: 'Change the name, email or role of a member',
-    description: 'Nobody changes a member whose role holds more than they do, nor gives a role that does. The last owner stays one.',
+    description:
+      'Nobody changes a member whose role holds more than they do, nor gives a role that does. The last owner stays one. An enrolment that waits ends with the role for which somebody else gave it.',
     body: { schema: wire.MemberPatch },
     answers: { 200: wire.Member },
     refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT', 'EMAIL_TAKEN', 'LAST_OWNER'],
