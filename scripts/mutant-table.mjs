@@ -15,6 +15,7 @@
  */
 
 const commit = 'src/gate/commit.ts';
+const batch = 'src/gate/batch.ts';
 const call = 'src/gate/call.ts';
 const standing = 'src/domains/secrets/standing.ts';
 const versions = 'src/domains/secrets/versions.ts';
@@ -24,6 +25,10 @@ const changes = 'src/domains/secrets/changes.ts';
 const provider = 'src/domains/provider/operations.ts';
 const credentials = 'src/domains/credentials/operations.ts';
 const orgs = 'src/domains/orgs/operations.ts';
+const members = 'src/domains/members/operations.ts';
+const teams = 'src/domains/teams/operations.ts';
+const grants = 'src/domains/grants/operations.ts';
+const roles = 'src/auth/roles.ts';
 
 /** @type {Mutant[]} */
 export const mutants = [
@@ -104,31 +109,52 @@ export const mutants = [
   // ---------------------------------------------------------------- the batch and its marker
   {
     name: 'a batch lands under any epoch',
-    file: commit,
+    file: batch,
     from: "'(select epoch from fences where org_id = ?) = ?'",
     to: "'(? <> ?)'",
     notice: 'sweep: to create a key',
   },
   {
     name: 'a batch lands on any row',
-    file: commit,
-    from: 'const guards = puts.map(',
-    to: 'const guards = [].map(',
+    file: batch,
+    from: '...guards.map((guard) => guard.sql)]',
+    to: '...guards.map((guard) => `1 or ${guard.sql}`)]',
     notice: 'attacker: is refused with an alarm',
   },
   {
     name: 'another row under the planned revision passes for the planned one',
-    file: commit,
-    from: "(select mac from ${tableName(kind)} where ${tenant.length ? 'org_id = ? and ' : ''}id = ?) = ?`,\n      params: [...tenant, row.id, row.mac],",
-    to: "(select revision from ${tableName(kind)} where ${tenant.length ? 'org_id = ? and ' : ''}id = ?) = ?`,\n      params: [...tenant, row.id, row.revision],",
+    file: batch,
+    from: '`(select mac from ${table} where org_id = ? and id = ?) = ?`, params: [org, row.id, row.mac]',
+    to: '`(select revision from ${table} where org_id = ? and id = ?) = ?`, params: [org, row.id, row.revision]',
     notice: 'attacker: a row raised to the revision that comes next',
   },
   {
     name: 'a row is changed from whatever revision it is at',
-    file: commit,
+    file: batch,
     from: 'updateOf(table, row, { ...tenant, id: row.id, revision: from })',
     to: 'updateOf(table, row, { ...tenant, id: row.id })',
     notice: 'attacker: is refused with an alarm',
+  },
+  {
+    name: 'many rows are changed though one of them is another',
+    file: batch,
+    from: 'and t.mac = w.value ->> 1) = ?`',
+    to: 'and t.mac = w.value ->> 1) <= ?`',
+    notice: 'members: ends none of many',
+  },
+  {
+    name: 'many rows are looked for by walking the organisation',
+    file: 'src/db/statements.ts',
+    from: "cross join ${name} t on t.org_id = ? and t.id = w.value ->> 'id' and",
+    to: "join ${name} t on t.org_id = ? and +t.id = w.value ->> 'id' and",
+    notice: 'plans: D1 finds every row by an index',
+  },
+  {
+    name: 'a plan takes as many rows as there are',
+    file: commit,
+    from: 'return rows.slice(0, past < 0 ? MOST_PUTS : past);',
+    to: 'return rows;',
+    notice: 'members: ends very many of them',
   },
   {
     name: 'a marker may say that its guards do not hold',
@@ -575,6 +601,157 @@ export const mutants = [
     from: 'if (core.marks.held || core.marks.unsettled()',
     to: 'if (core.marks.unsettled()',
     notice: 'adopt: lets no change in between',
+  },
+  // ---------------------------------------------------------------- people
+  {
+    name: 'who is limited invites',
+    file: roles,
+    from: 'if (!standsAlone(caller))',
+    to: 'if (false)',
+    notice: 'members: are given by nobody who is limited',
+  },
+  {
+    name: 'whoever holds everything makes owners',
+    file: roles,
+    from: "if (role === 'owner' && !caller.isOwner) return refuse",
+    to: "if (role === 'owner' && false) return refuse",
+    notice: 'members: keeps an admin from changing',
+  },
+  {
+    name: 'a role is given by who does not hold it',
+    file: roles,
+    from: 'return withinHolding(caller, holdingOf(role));\n}',
+    to: 'return null;\n}',
+    notice: 'members: are given by who holds all',
+  },
+  {
+    name: 'an admin ranks with an owner',
+    file: roles,
+    from: "if (role === 'owner') return !caller.isOwner;",
+    to: '',
+    notice: 'members: keeps an admin from changing',
+  },
+  {
+    name: 'whoever may write members changes those above them',
+    file: roles,
+    from: 'withinHolding(caller, holdingOf(role)) !== null\n  );',
+    to: 'false\n  );',
+    notice: 'members: keeps a key with members:write',
+  },
+  {
+    name: 'two owners are removed at once',
+    file: members,
+    from: "      'owners',\n",
+    to: '',
+    notice: 'members: can be neither removed nor demoted',
+  },
+  {
+    name: 'the last owner is demoted',
+    file: members,
+    from: "if (role !== null && role !== 'owner' && isLastOwner(core, row)) return refuse('LAST_OWNER');",
+    to: '',
+    notice: 'members: can be neither removed nor demoted',
+  },
+  {
+    name: 'two owners demote each other',
+    file: members,
+    from: '[caller.credential, caller.id];',
+    to: '[];',
+    notice: 'members: stays when two owners demote each other',
+    survives: 'the lock on owners has the second one wait, and then see that it is the last',
+  },
+  {
+    name: 'an email is two by its capitals',
+    file: members,
+    from: 'const keyOf = (email: string) => email.toLowerCase();',
+    to: 'const keyOf = (email: string) => email;',
+    notice: 'members: stands once, whatever its capitals',
+  },
+  {
+    name: 'an email is taken twice at once',
+    file: members,
+    from: "locks: (call) => ['members', emailLock(call.input.email), ",
+    to: 'locks: (call) => [',
+    notice: 'members: stands once, whatever its capitals',
+  },
+  {
+    name: 'who is removed leaves grants and memberships',
+    file: members,
+    from: "const kinds = ['passkey', 'team_member', 'grant'] as const;",
+    to: "const kinds = ['passkey'] as const;",
+    notice: 'members: takes their passkeys, memberships and grants along',
+  },
+  {
+    name: 'whoever removes a member ends credentials',
+    file: members,
+    from: "covers(scopes, 'tokens:write')",
+    to: "covers(scopes, 'members:write')",
+    notice: 'members: ends credentials only for who may',
+  },
+  {
+    name: 'a member who is being removed makes a credential',
+    file: credentials,
+    from: 'caller.credential, caller.id];',
+    to: 'caller.credential];',
+    notice: 'members: leaves no credential behind',
+  },
+  {
+    name: 'credentials are ended that somebody else may be changing',
+    file: members,
+    from: 'if (input.revoke && made.some(({ id }) => !locked.has(id))) return',
+    to: 'if (false) return',
+    notice: 'members: leaves no credential behind',
+    survives:
+      'a change of the very credential in the same milliseconds would be needed: its batch is refused, with an alarm that says nothing true',
+  },
+  {
+    name: 'a team is filled whatever it holds',
+    file: teams,
+    from: 'if (exceeds) return exceeds;',
+    to: '',
+    notice: 'teams: is filled only by who holds',
+  },
+  {
+    name: 'what ends with another fills a team',
+    file: teams,
+    from: 'if (caller.isDependent && grants.length > 0)',
+    to: 'if (false)',
+    notice: 'teams: is filled by nobody who ends with another',
+  },
+  {
+    name: 'a deleted team goes on to give',
+    file: teams,
+    from: "...core.rows.within('grant', row.id)",
+    to: "...core.rows.within('grant', '')",
+    notice: 'teams: gives its members what it is granted',
+  },
+  {
+    name: 'a grant gives more than its maker holds',
+    file: grants,
+    from: 'authorize: (call) => withinHolding(call.caller, given(call)),',
+    to: '',
+    notice: 'grants: in scopes, environments, names',
+  },
+  {
+    name: 'a grant takes its maker to every address',
+    file: grants,
+    from: 'allowed_addresses: null }),\n  allowed_addresses: null,',
+    to: 'allowed_addresses: null }),',
+    notice: 'grants: in scopes, environments, names',
+  },
+  {
+    name: 'a grant outlives the session token that made it',
+    file: grants,
+    from: 'dies_with: diesWith(caller),',
+    to: '',
+    notice: 'grants: ends with it, and never later',
+  },
+  {
+    name: 'a browser session shuts itself out',
+    file: orgs,
+    from: "call.caller.kind === 'member' && !isWithin",
+    to: 'false && !isWithin',
+    notice: 'members: is limited by the organisation',
   },
   {
     name: 'who was revoked after a change is told that it was refused',

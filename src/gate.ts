@@ -5,9 +5,12 @@ import { DurableObject } from 'cloudflare:workers';
 import { auditOperations } from './domains/audit/operations';
 import { credentialOperations } from './domains/credentials/operations';
 import { deploymentOperations } from './domains/deployment/operations';
+import { grantOperations } from './domains/grants/operations';
+import { memberOperations } from './domains/members/operations';
 import { orgOperations } from './domains/orgs/operations';
 import { providerOperations } from './domains/provider/operations';
 import { secretOperations } from './domains/secrets/operations';
+import { teamOperations } from './domains/teams/operations';
 import type { Env } from './env';
 import { ApiError, refuse } from './errors';
 import { answer } from './gate/call';
@@ -20,6 +23,9 @@ import { work } from './gate/work';
 
 const operations = {
   ...orgOperations,
+  ...memberOperations,
+  ...teamOperations,
+  ...grantOperations,
   ...credentialOperations,
   ...secretOperations,
   ...providerOperations,

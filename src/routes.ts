@@ -2,9 +2,22 @@
 import { auditRoutes } from './domains/audit/routes';
 import { credentialRoutes } from './domains/credentials/routes';
 import { deploymentRoutes } from './domains/deployment/routes';
+import { grantRoutes } from './domains/grants/routes';
+import { memberRoutes } from './domains/members/routes';
 import { orgRoutes } from './domains/orgs/routes';
 import { providerRoutes } from './domains/provider/routes';
 import { secretRoutes } from './domains/secrets/routes';
+import { teamRoutes } from './domains/teams/routes';
 import type { Route } from './http/route';
 
-export const routes: Route[] = [...orgRoutes, ...credentialRoutes, ...secretRoutes, ...providerRoutes, ...auditRoutes, ...deploymentRoutes];
+export const routes: Route[] = [
+  ...orgRoutes,
+  ...memberRoutes,
+  ...teamRoutes,
+  ...grantRoutes,
+  ...credentialRoutes,
+  ...secretRoutes,
+  ...providerRoutes,
+  ...auditRoutes,
+  ...deploymentRoutes,
+];

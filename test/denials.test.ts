@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { needOf } from '../src/auth/actions';
 import { type Code, catalogue } from '../src/errors';
 import { routes } from '../src/routes';
+import { newGrant, newMember, newTeam } from './people';
 import {
   type Answer,
   BOOTSTRAP,
@@ -45,6 +46,12 @@ const bodies: Record<string, unknown> = {
   'PATCH /orgs/{org_id}/agent-credentials/{id}': { name: 'a' },
   'POST /orgs/{org_id}/provider-tokens': { name: 'p', scopes: ['issue'] },
   'POST /orgs/{org_id}/break-glass-tokens': { reason: 'the database is down' },
+  'POST /orgs/{org_id}/members': { email: 'i@example.com', name: 'I', role: 'viewer' },
+  'PATCH /orgs/{org_id}/members/{id}': { name: 'x' },
+  'POST /orgs/{org_id}/teams': { name: 't' },
+  'PATCH /orgs/{org_id}/teams/{id}': { name: 'x' },
+  'POST /orgs/{org_id}/teams/{id}/members': { member_id: 'mem_0' },
+  'POST /orgs/{org_id}/grants': { grantee: { type: 'member', id: 'mem_0' }, permission: 'read' },
   'POST /orgs/{org_id}/secrets': { name: 'INTRUDER', type: 'generic', value: 'v' },
   'PATCH /orgs/{org_id}/secrets/{id}': { value: 'v' },
   'POST /orgs/{org_id}/secrets/{id}/rotate': { value: 'v' },
@@ -66,6 +73,7 @@ async function furnish(): Promise<World> {
   const environment = ((await o.get('/environments')).json.data as { id: string; slug: string }[]).find(
     ({ slug }) => slug === 'development',
   )?.id as string;
+  const member = (await newMember(o, 'viewer')).id;
   const ids = {
     environments: environment,
     secrets: (await newSecret(o, { name: 'KEEP' })).id,
@@ -74,6 +82,9 @@ async function furnish(): Promise<World> {
     'agent-credentials': (await newAgent(o)).id,
     'provider-tokens': (await newProvider(o)).id,
     'break-glass-tokens': (await newBreakGlass(o)).id,
+    members: member,
+    teams: await newTeam(o, member),
+    grants: (await newGrant(o, 'member', member)).id,
   };
   return { o, other, ids };
 }
@@ -121,6 +132,7 @@ for (const route of routes) {
         .replace('{org_id}', o.id)
         .replace('{name}', 'KEEP')
         .replace('{environment}', 'production')
+        .replace('{member_id}', ids.members as string)
         .replace('{id}', ids[/([a-z-]+)\/\{id\}/.exec(route.path)?.[1] ?? ''] ?? 'none');
     const call = (
       world: World,
@@ -251,7 +263,7 @@ for (const route of routes) {
       const world = await furnish();
       const answer = await call(world, await mayDo(world), { query: '?surprise=1' });
       expectRefusal(answer, 'VALIDATION_FAILED');
-      expect(answer.json.error.details[0].path).toBe('surprise');
+      expect(answer.json.error.details.map(({ path }: { path: string }) => path)).toContain('surprise');
     });
 
     if (route.method !== 'get' && able.length) {
@@ -269,10 +281,12 @@ for (const route of routes) {
     it('has changed nothing by all that', async () => {
       const world = await furnish();
       const weak = await newKey(world.o, { scopes: ['integrations:notify'] });
-      const before = (await world.o.get('/secrets')).text;
+      const held = async () =>
+        (await Promise.all(['/secrets', '/members', '/teams', '/grants'].map((list) => world.o.get(list)))).map(({ text }) => text);
+      const before = await held();
       if (need.scopes.length) await call(world, weak.token);
       await call(world, world.other.token);
-      expect((await world.o.get('/secrets')).text).toBe(before);
+      expect(await held()).toEqual(before);
     });
   });
 }
@@ -296,6 +310,7 @@ describe('over its budget', () => {
       const path = route.path
         .replace('{org_id}', world.o.id)
         .replace('{id}', 'x')
+        .replace('{member_id}', 'x')
         .replace('{name}', 'x')
         .replace('{environment}', 'production');
       const answer = await send(route.method.toUpperCase(), `/api/v1${path}`, { token: key.token });

@@ -7,6 +7,7 @@ import type { Gate } from '../src/gate';
 import { work } from '../src/gate/work';
 import { type Fate, faults, reset } from './faults';
 import { problemOf } from './model/whole';
+import { addKeys, newGrant, newMember, newTeam } from './people';
 import { type Answer, BOOTSTRAP, type Caller, db, newKey, newOrg, newSecret, newSession, send, useWorld } from './world';
 
 useWorld();
@@ -64,6 +65,48 @@ const changes: Record<string, (o: Caller) => Promise<Change>> = {
     return { send: (h) => o.del(`/environments/${id}`, undefined, h), done: [204, 404] };
   },
   'rename the organisation': async (o) => ({ send: (h) => o.patch('', { name: 'renamed' }, h), done: [200] }),
+  'invite a member': async (o) => {
+    const body = { email: `m-${++made}@example.com`, name: 'M', role: 'viewer' };
+    return { send: (h) => o.post('/members', body, h), done: [201] };
+  },
+  'change a member': async (o) => {
+    const { id } = await newMember(o, 'viewer');
+    return { send: (h) => o.patch(`/members/${id}`, { role: 'auditor' }, h), done: [200] };
+  },
+  'enrol a member anew': async (o) => {
+    const { id } = await newMember(o, 'viewer');
+    return { send: (h) => o.post(`/members/${id}/enrolments`, undefined, h), done: [201] };
+  },
+  'remove a member and all that they made': async (o) => {
+    const { id } = await newMember(o, 'viewer');
+    await newTeam(o, id);
+    await newGrant(o, 'member', id);
+    await addKeys(o, id, 12);
+    return { send: (h) => o.del(`/members/${id}?revoke_credentials=true`, undefined, h), done: [200, 404] };
+  },
+  'create a team': async (o) => ({ send: (h) => o.post('/teams', { name: 't' }, h), done: [201] }),
+  'add to a team': async (o) => {
+    const [team, { id }] = [await newTeam(o), await newMember(o)];
+    return { send: (h) => o.post(`/teams/${team}/members`, { member_id: id }, h), done: [201] };
+  },
+  'take out of a team': async (o) => {
+    const { id } = await newMember(o);
+    const team = await newTeam(o, id);
+    return { send: (h) => o.del(`/teams/${team}/members/${id}`, undefined, h), done: [204, 404] };
+  },
+  'delete a team': async (o) => {
+    const team = await newTeam(o, (await newMember(o)).id);
+    await newGrant(o, 'team', team);
+    return { send: (h) => o.del(`/teams/${team}`, undefined, h), done: [204, 404] };
+  },
+  grant: async (o) => {
+    const { id } = await newMember(o);
+    return { send: (h) => o.post('/grants', { grantee: { type: 'member', id }, permission: 'read' }, h), done: [201] };
+  },
+  'withdraw a grant': async (o) => {
+    const { id } = await newGrant(o, 'member', (await newMember(o)).id);
+    return { send: (h) => o.del(`/grants/${id}`, undefined, h), done: [204, 404] };
+  },
   'recover the organisation': async (o) => ({
     send: (h) => send('POST', `/api/v1/orgs/${o.id}/recovery`, { token: BOOTSTRAP, body: { reason: 'lost' }, headers: h }),
     done: [201],
@@ -84,7 +127,10 @@ async function provide(o: Caller, verb: string, fields: object, done = [200]): P
 
 /** How much there is of everything, and how often it was changed. */
 async function extentOf(o: Caller): Promise<number[]> {
-  const tables = ['orgs', 'environments', 'members', 'credentials', 'secrets', 'secret_versions'];
+  const tables = [
+    ...['orgs', 'environments', 'members', 'passkeys', 'teams', 'team_members', 'grants'],
+    ...['credentials', 'secrets', 'secret_versions'],
+  ];
   const queries = tables.map((table) =>
     db
       .prepare(
@@ -145,7 +191,7 @@ async function make(o: Caller, { send: attempt, done }: Change, fault?: Fault): 
 }
 
 /** As the service would be asked anew by who has lost the answer: what is repeated without a key may be one change more. */
-const REPEATABLE = new Set(['limit a key', 'rename the organisation']);
+const REPEATABLE = new Set(['limit a key', 'rename the organisation', 'change a member']);
 
 it.each(Object.keys(changes))('to %s, whatever fails on the way, happens exactly once', async (what) => {
   const prepare = changes[what] as (o: Caller) => Promise<Change>;

@@ -67,7 +67,7 @@ export function mayAct(caller: Caller, action: Action, ip: string, exempt = fals
   if (exempt) return null;
   if (need.owner && !caller.isOwner)
     return refuse('INSUFFICIENT_SCOPE', { message: 'This needs an owner, or an API key that holds the scope * without limits.' });
-  if (need.scopes.length === 0 || caller.holdings.some((holding) => gives(holding, need.scopes))) return null;
+  if (need.scopes.length === 0 || reasons(caller.holdings, need.scopes, null).length) return null;
   if (caller.kind === 'agent' && need.reveals) return denied('It does not hold the scope secrets:read');
   return refuse('INSUFFICIENT_SCOPE', {
     message: `This needs the scope ${need.scopes.join(' or ')}, which this credential does not hold.`,
@@ -104,22 +104,34 @@ export interface Target {
 /** 403 if what the caller holds for an action does not reach its target. What is outside and what does not exist look alike. */
 export function mayReach(caller: Caller, action: Action, target: Target): Refusal | null {
   const { scopes, reveals } = needOf(action);
-  const here = caller.holdings.filter((holding) => scopes.length === 0 || gives(holding, scopes));
-  const there = here.filter((holding) => enters(holding, target.environment));
-  const isEnvironment = there.length === 0;
-  if (!isEnvironment && (target.name === undefined || there.some((holding) => names(holding, target.name as string)))) return null;
+  // What needs no scope is bounded by environments and names all the same.
+  const needed = scopes.length ? scopes : caller.holdings.flatMap((holding) => holding.scopes);
+  if (reasons(caller.holdings, needed, target).length) return null;
+  const isEnvironment = reasons(caller.holdings, needed, { environment: target.environment }).length === 0;
   const place = isEnvironment ? `the environment ${target.shown}` : `the name ${target.name}`;
   if (caller.kind === 'agent' && reveals) return denied(`It does not reach ${place}`);
   return refuse('INSUFFICIENT_SCOPE', { message: `This credential does not reach ${place}.` });
 }
 
+/** Why any of these scopes may be used: the holdings that give one, and reach the target where there is one. */
+export const reasons = (
+  holdings: readonly Holding[],
+  scopes: readonly string[],
+  target: Omit<Target, 'shown'> | null,
+): readonly Holding[] =>
+  holdings.filter(
+    (holding) =>
+      gives(holding, scopes) &&
+      (target === null || (enters(holding, target.environment) && (target.name === undefined || names(holding, target.name)))),
+  );
+
 /** Whether the caller holds any of these scopes for a name in an environment. */
 export const reaches = (caller: Caller, scopes: readonly string[], environment: string, name: string): boolean =>
-  caller.holdings.some((holding) => gives(holding, scopes) && enters(holding, environment) && names(holding, name));
+  reasons(caller.holdings, scopes, { environment, name }).length > 0;
 
 /** Whether the caller holds any of these scopes in an environment, for whatever names. */
 export const reachesEnvironment = (caller: Caller, scopes: readonly string[], environment: string): boolean =>
-  caller.holdings.some((holding) => gives(holding, scopes) && enters(holding, environment));
+  reasons(caller.holdings, scopes, { environment }).length > 0;
 
 /** Whether the caller holds any of these scopes for the org as a whole: in all environments, for all names. */
 export const reachesAll = (caller: Caller, scopes: readonly string[]): boolean =>

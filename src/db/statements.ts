@@ -13,6 +13,7 @@ interface Spelled {
   insert: string;
   update: string;
   upsert: string;
+  revise: string;
 }
 
 const spelled = new WeakMap<Table, Spelled>();
@@ -28,6 +29,10 @@ function spell(table: Table): Spelled {
     insert: `insert into ${name} (${names}) values (${names.map(() => '?')})`,
     update: `update ${name} set ${names.map((column) => `${column} = ?`)}`,
     upsert: `insert or replace into ${name} (${names}) select ${names.map((column) => `value ->> '${column}'`)} from json_each(?)`,
+    // An upsert, for its select can be told to go from the rows to the table; of an update with `from` SQLite decides, and walks the org.
+    revise: `insert into ${name} (${names}) select ${names.map((column) => `w.value ->> '${column}'`)} from json_each(?) w
+      cross join ${name} t on t.org_id = ? and t.id = w.value ->> 'id' and t.revision = (w.value ->> 'revision') - 1
+      where true on conflict (org_id, id) do update set ${names.map((column) => `${column} = excluded.${column}`)}`,
   };
   spelled.set(table, made);
   return made;
@@ -55,9 +60,19 @@ export function updateOf(table: Table, row: object, where: Record<string, unknow
 /** Many rows in one statement, each in place of the one with its key. */
 export function upsertOf(table: Table, rows: object[]): Statement {
   const spelling = spell(table);
-  const stored = rows.map((row) => {
-    const values = valuesOf(spelling, row);
-    return Object.fromEntries(spelling.columns.map(([name], at) => [name, values[at]]));
-  });
-  return { sql: spelling.upsert, params: [JSON.stringify(stored)] };
+  return { sql: spelling.upsert, params: [jsonOf(spelling, rows)] };
 }
+
+/** Changes every column of many rows of an org in one statement, each from the revision before its own. */
+export function reviseOf(table: Table, org: string, rows: object[]): Statement {
+  const spelling = spell(table);
+  return { sql: spelling.revise, params: [jsonOf(spelling, rows), org] };
+}
+
+const jsonOf = (spelling: Spelled, rows: object[]): string =>
+  JSON.stringify(
+    rows.map((row) => {
+      const values = valuesOf(spelling, row);
+      return Object.fromEntries(spelling.columns.map(([name], at) => [name, values[at]]));
+    }),
+  );

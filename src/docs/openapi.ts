@@ -58,6 +58,10 @@ const tagDescriptions: Record<string, string> = {
   Environments:
     'Secrets live in environments, such as staging and production. One of them is the default, used where a request names none.',
   Credentials: 'What the calling credential is and holds.',
+  Members:
+    'People, each with a role that is a set of scopes. A member enrols by a URL that is shown once, registers a passkey, and signs in with it.',
+  Teams: 'Members that are granted access together.',
+  Grants: 'What a member or a team may do with secrets beyond roles: read or write, in some environments, for some names, for some time.',
   'API keys': 'Long-lived credentials for services. A key holds scopes and may be limited to environments, names and addresses.',
   'Session tokens': 'Short-lived credentials that an API key mints of itself. They hold a subset of what the key does and die with it.',
   Agents:

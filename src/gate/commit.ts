@@ -4,10 +4,12 @@
 // epoch has begun; each row is changed from exactly the revision that the plan saw.
 import { getTableColumns } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
-import { secretVersions, type VersionRow } from '../db/schema';
-import { insertOf, type Statement, updateOf } from '../db/statements';
+import { utf8 } from '../crypto/bytes';
+import type { VersionRow } from '../db/schema';
+import type { Statement } from '../db/statements';
 import { ApiError, type Refusal, refuse } from '../errors';
 import { raise } from './alarm';
+import { batchOf } from './batch';
 import type { Draft } from './chain';
 import type { Core } from './core';
 import type { Mark } from './marks';
@@ -19,7 +21,7 @@ import { type Call, isRefusal, type Outcome } from './types';
 /** Builds statements; never connected to anything. */
 export const sqlite = drizzle({} as D1Database);
 
-type Put = Mark['puts'][number] & { from: number };
+export type Put = Mark['puts'][number] & { from: number };
 
 /** What a change will do. Rows come from `insertion` and `revision`, so that they bear a MAC. */
 export interface Plan {
@@ -41,6 +43,20 @@ export interface Plan {
   events?: Raised[];
 }
 
+/** Rows that one plan may change, and how much they may hold in all: a mark is one row of at most 2 MB, answer and events included. */
+const MOST_PUTS = 1000;
+const MOST_BYTES = 750_000;
+
+/** The first of some rows, as many as one plan may change and name in its answer. */
+export function portion<T extends object>(rows: T[]): T[] {
+  let bytes = 0;
+  const past = rows.slice(0, MOST_PUTS).findIndex((row) => {
+    bytes += utf8(JSON.stringify(row)).length;
+    return bytes > MOST_BYTES;
+  });
+  return rows.slice(0, past < 0 ? MOST_PUTS : past);
+}
+
 type Fields<K extends RowKind> = Omit<RowTypes[K], 'revision' | 'mac'>;
 type Nullable<T> = { [F in keyof T]-?: null extends T[F] ? F : never }[keyof T];
 /** What may be null may be left out. */
@@ -60,6 +76,15 @@ export function revision<K extends RowKind>(call: Call<never>, kind: K, before: 
 function seal<K extends RowKind>(call: Call<never>, kind: K, row: Omit<RowTypes[K], 'mac'>, from: number): Put {
   const { mac: _, ...bare } = row as RowTypes[K];
   return { kind, row: { ...bare, mac: macOf(rowKey(call), kind, bare) }, from } as unknown as Put;
+}
+
+/** Rows that go, for a plan. */
+export function removal(org: string, gone: { kind: RowKind; id: string }[]): Required<Pick<Plan, 'gone' | 'also'>> {
+  const also = [...new Set(gone.map(({ kind }) => kind))].map((kind) => ({
+    sql: `delete from ${tableName(kind)} where org_id = ? and id in (select value from json_each(?))`,
+    params: [org, JSON.stringify(gone.filter((row) => row.kind === kind).map(({ id }) => id))],
+  }));
+  return { gone, also };
 }
 
 /** The key of row MACs, which every change needs. */
@@ -158,38 +183,6 @@ async function write(core: Core, org: string, mark: Mark, plan: Plan): Promise<'
     }
   }
   return 'never';
-}
-
-function batchOf(org: string, mark: Mark, plan: Plan, epoch: number): Statement[] {
-  const puts = plan.puts ?? [];
-  const guards = puts.map(({ kind, row }) => {
-    const tenant = kind === 'org' ? [] : [org];
-    return {
-      // The MAC, not the revision alone: another row under the planned revision is not this commit's.
-      sql: `(select mac from ${tableName(kind)} where ${tenant.length ? 'org_id = ? and ' : ''}id = ?) = ?`,
-      params: [...tenant, row.id, row.mac],
-    };
-  });
-  return [
-    ...(plan.also ?? []),
-    ...puts.map(statementOf),
-    ...(plan.versions ?? []).map((version) => insertOf(secretVersions, version)),
-    ...(plan.trimmed ?? []).map(({ secret, version }) => ({
-      sql: 'delete from secret_versions where org_id = ? and secret_id = ? and version <= ?',
-      params: [org, secret, version],
-    })),
-    {
-      sql: `insert into commits (id, org_id, holds, created_at) values (?, ?, ${['(select epoch from fences where org_id = ?) = ?', ...guards.map((guard) => guard.sql)].join(' and ')}, ?)`,
-      params: [mark.id, org, org, epoch, ...guards.flatMap((guard) => guard.params), mark.at],
-    },
-  ];
-}
-
-function statementOf({ kind, row, from }: Put): Statement {
-  const { table } = places[kind];
-  if (from === 0) return insertOf(table, row);
-  const tenant = kind === 'org' ? {} : { org_id: (row as { org_id: string }).org_id };
-  return updateOf(table, row, { ...tenant, id: row.id, revision: from });
 }
 
 /** Makes a mark's commit part of what the gate holds, or writes down that it never was. Runs inside one transaction. */

@@ -12,7 +12,10 @@ interface Row {
   mac: string;
 }
 
-const tables = { org: 'orgs', secret: 'secrets', credential: 'credentials', environment: 'environments', member: 'members' };
+const tables = {
+  ...{ org: 'orgs', secret: 'secrets', credential: 'credentials', environment: 'environments' },
+  ...{ member: 'members', passkey: 'passkeys', team: 'teams', team_member: 'team_members', grant: 'grants' },
+};
 
 /** What does not hold, or null. */
 export async function problemOf(o: Caller): Promise<string | null> {

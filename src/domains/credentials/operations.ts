@@ -9,6 +9,7 @@ import { environmentOf, slugOf } from '../../gate/call';
 import { areAlive, isAlive, lineageOf } from '../../gate/callers';
 import { insertion, type New, type Plan, revision, rowKey } from '../../gate/commit';
 import type { Core } from '../../gate/core';
+import { type ListInput, listed } from '../../gate/listing';
 import type { Raised } from '../../gate/outbox';
 import { fromD1, macOf } from '../../gate/rows';
 import type { Call, Operation, Outcome } from '../../gate/types';
@@ -54,38 +55,16 @@ function find(call: Call<never>, kind: CredentialKind): CredentialRow | null {
   return row?.kind === kind ? row : null;
 }
 
-const raised = (type: Raised['type'], { id, kind, name }: CredentialRow): Raised => ({ type, data: { credential_id: id, kind, name } });
-
-interface ListInput {
-  limit: number;
-  after: string | null;
-}
-
-/** Rows looked at for one page: sessions whose key is gone stay here until they expire. */
-const LOOKED_AT = 5000;
+export const raised = (type: Raised['type'], { id, kind, name }: CredentialRow): Raised => ({
+  type,
+  data: { credential_id: id, kind, name },
+});
 
 /** The live credentials of a kind come from the gate's own rows, for it alone knows who is alive. */
-function list(kind: CredentialKind, prefix: string): Operation<ListInput> {
-  return {
-    read({ core, ask, input }): Outcome {
-      const items: unknown[] = [];
-      let after = input.after ?? prefix;
-      for (let looked = 0; looked < LOOKED_AT; looked += 200) {
-        const rows = core.rows.after('credential', after, 200);
-        for (const row of rows) {
-          if (!row.id.startsWith(prefix)) return { ok: true, status: 200, data: { items, next: null } };
-          if (row.kind === kind && isAlive(core, ask.org, row)) {
-            if (items.length === input.limit) return { ok: true, status: 200, data: { items, next: after } };
-            items.push(shown(core, row));
-          }
-          after = row.id;
-        }
-        if (rows.length < 200) return { ok: true, status: 200, data: { items, next: null } };
-      }
-      return { ok: true, status: 200, data: { items, next: after } };
-    },
-  };
-}
+const list = (kind: CredentialKind, prefix: string): Operation<ListInput> => ({
+  read: ({ core, ask, input }) =>
+    listed(core, 'credential', prefix, input, (row) => (row.kind === kind && isAlive(core, ask.org, row) ? shown(core, row) : null)),
+});
 
 function read(kind: CredentialKind): Operation<Record<string, never>> {
   return {
@@ -171,8 +150,8 @@ const fresh = (core: Core, org_id: string, token: TokenInput, created_at: number
   generation: core.rows.get('org', org_id)?.generation ?? null,
 });
 
-/** While a credential is made, whoever makes it stays as it is. */
-const makerLocks = ({ input, caller }: Call<{ token: TokenInput }>) => [input.token.id, caller.credential];
+/** While a credential is made, whoever makes it stays as it is: the credential that asks, and the member behind it. */
+const makerLocks = ({ input, caller }: Call<{ token: TokenInput }>) => [input.token.id, caller.credential, caller.id];
 
 /** The first key of an org, or of one whose keys are lost: it may do everything. */
 export const firstKey = (call: Call<never>, token: TokenInput, name: string, createdBy: string, now: number) =>

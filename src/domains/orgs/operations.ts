@@ -1,6 +1,7 @@
 // What can be done with an organisation and its environments, as the gate does it.
 // Invariants: an org is founded whole or not at all; its default environment always exists; an environment that holds secrets stays.
 import { needOf } from '../../auth/actions';
+import { isWithin } from '../../auth/addresses';
 import { reachesAll, reachesEnvironment } from '../../auth/authorize';
 import type { WrappedKey } from '../../crypto/keyring';
 import { type EnvironmentRow, fences, type MemberRow, type OrgRow, orgKeys } from '../../db/schema';
@@ -9,16 +10,19 @@ import { invalid, type Refusal, refuse } from '../../errors';
 import { adopt } from '../../gate/adopt';
 import { environmentOf, slugOf } from '../../gate/call';
 import { genesis } from '../../gate/chain';
-import { insertion, revision, rowKey } from '../../gate/commit';
+import { insertion, removal, revision, rowKey } from '../../gate/commit';
 import type { Call, Operation, Outcome } from '../../gate/types';
 import { shown as credentialShown, firstKey, type TokenInput } from '../credentials/operations';
-import { environmentOut, memberOut, orgOut } from './wire';
+import { enrolment, shown as memberShown, ownerOf } from '../members/operations';
+import { environmentOut, orgOut } from './wire';
 
 const MOST_ENVIRONMENTS = 1000;
 
 interface FoundInput {
   name: string;
   owner: { id: string; email: string; name: string };
+  /** The hash of the owner's enrolment token. */
+  enrolment: string;
   environments: { id: string; slug: string }[];
   token: TokenInput;
   wrapped: WrappedKey;
@@ -46,13 +50,19 @@ const found: Operation<FoundInput> = {
       const environments = input.environments.map(({ id, slug }) =>
         insertion(call as never, 'environment', { org_id: org, id, slug, name: slug, created_at: now }),
       );
-      const owner = insertion(call as never, 'member', { org_id: org, ...input.owner, role: 'owner', created_at: now });
+      const owner = insertion(call as never, 'member', {
+        org_id: org,
+        ...input.owner,
+        role: 'owner',
+        created_at: now,
+        ...enrolment(input.enrolment, now),
+      });
       const key = firstKey(call as never, input.token, 'first key', input.owner.id, now);
       return {
         status: 201,
         data: {
           org: orgOut(put.row as OrgRow, 'production'),
-          owner: memberOut(owner.row as MemberRow),
+          owner: memberShown(core, owner.row as MemberRow),
           api_key: credentialShown(core, key.row as never),
         },
         puts: [put, ...environments, owner, key],
@@ -66,18 +76,24 @@ const found: Operation<FoundInput> = {
 interface RecoverInput {
   token: TokenInput;
   reason: string;
+  /** Of the owner who is to enrol again; null for the oldest one. */
+  email: string | null;
+  enrolment: string;
 }
 
 const recover: Operation<RecoverInput> = {
   change: {
-    locks: ({ input }) => [input.token.id],
+    locks: ({ core, input }) => [input.token.id, 'owners', ownerOf(core, input.email)?.id ?? 'none'],
     plan(call, now) {
       const { core, ask, input } = call;
       Object.assign(call.subject, { resource: input.token.id, reason: input.reason });
       const org = core.rows.get('org', ask.org);
       if (!org || org.deleted_at !== null) return refuse('NOT_FOUND');
+      const owner = ownerOf(core, input.email);
+      if (!owner) return refuse('NOT_FOUND', { message: 'No owner has that email.' });
       const key = firstKey(call as never, input.token, 'recovery', 'bootstrap', now);
-      return { status: 201, data: { api_key: credentialShown(core, key.row as never) }, puts: [key], resource: input.token.id };
+      const enrolled = revision(call as never, 'member', owner, enrolment(input.enrolment, now));
+      return { status: 201, data: { api_key: credentialShown(core, key.row as never) }, puts: [key, enrolled], resource: input.token.id };
     },
   },
 };
@@ -116,6 +132,8 @@ const whole = ({ ask, caller }: Call<never>): Refusal | null =>
 interface UpdateInput {
   name: string | null;
   default_environment: string | null;
+  /** Undefined leaves them. */
+  allowed_addresses?: string[] | null;
 }
 
 const update: Operation<UpdateInput> = {
@@ -126,12 +144,16 @@ const update: Operation<UpdateInput> = {
       const { core, ask, input } = call;
       const org = core.rows.get('org', ask.org) as OrgRow;
       call.subject.resource = ask.org;
+      const { allowed_addresses } = input;
+      if (allowed_addresses && call.caller.kind === 'member' && !isWithin(ask.request.ip, allowed_addresses))
+        return invalid('allowed_addresses', 'must include the address that you act from, or you would lock yourself out');
       const environment = input.default_environment === null ? null : environmentOf(core, ask.org, input.default_environment);
       if (input.default_environment !== null && !environment)
         return refuse('NOT_FOUND', { message: `There is no environment ${input.default_environment}.` });
       const put = revision(call as never, 'org', org, {
         ...(input.name !== null && { name: input.name }),
         ...(environment && { default_environment: environment.id }),
+        ...(allowed_addresses !== undefined && { member_addresses: allowed_addresses }),
         updated_at: now,
       });
       return { status: 200, data: shown(call as never, put.row as OrgRow), puts: [put] };
@@ -227,12 +249,7 @@ const remove: Operation<Record<string, never>> = {
       if (!row) return refuse('NOT_FOUND');
       if (core.rows.get('org', ask.org)?.default_environment === row.id) return refuse('ENVIRONMENT_IS_DEFAULT');
       if (core.rows.named(row.id, '', '', 1).length || core.marks.concerns(row.id).filling) return refuse('ENVIRONMENT_NOT_EMPTY');
-      return {
-        status: 204,
-        data: null,
-        also: [{ sql: 'delete from environments where org_id = ? and id = ?', params: [ask.org, row.id] }],
-        gone: [{ kind: 'environment', id: row.id }],
-      };
+      return { status: 204, data: null, ...removal(ask.org, [{ kind: 'environment', id: row.id }]) };
     },
   },
 };

@@ -10,6 +10,7 @@ import { type Context, pageOf } from '../../http/context';
 import { type Input, route } from '../../http/route';
 import { iso, pageQuery } from '../../http/wire';
 import { issue } from '../credentials/routes';
+import { enrolment } from '../members/routes';
 import * as wire from './wire';
 
 const PageQuery = z.strictObject(pageQuery);
@@ -27,20 +28,22 @@ export const orgRoutes = [
     tag: 'Organisations',
     summary: 'Found an organisation',
     description:
-      'With the bootstrap token. Answers with the first API key, which may do everything; it has three environments, production being the default one.',
+      'With the bootstrap token. Answers with the first API key, which may do everything, and with the URL where the owner enrols; it has three environments, production being the default one.',
     body: { schema: wire.OrgIn },
     answers: { 201: wire.Founded },
     prepare({ body }, context) {
       const { token, once } = issue('api_key', context, 'api_key.token');
+      const owner = enrolment(context, 'owner.enrolment_url');
       return {
         input: {
           name: body.name,
           owner: { id: newId('mem'), ...body.owner },
+          enrolment: owner.hash,
           environments: FIRST_ENVIRONMENTS.map((slug) => ({ id: newId('env'), slug })),
           token,
           wrapped: context.wrapped,
         },
-        once,
+        once: { ...once, ...owner.once },
       };
     },
   }),
@@ -75,13 +78,18 @@ export const orgRoutes = [
     action: 'org.recover',
     tag: 'Organisations',
     summary: 'Give a locked-out organisation a new first key',
-    description: 'With the bootstrap token. The reason is kept in the audit log.',
+    description:
+      'With the bootstrap token. Answers with a URL too, where an owner enrols anew: the oldest one, unless the body names another. The reason is kept in the audit log.',
     body: { schema: wire.Recovery },
     answers: { 201: wire.Recovered },
     refusals: ['NOT_FOUND'],
     prepare({ body }, context) {
       const { token, once } = issue('api_key', context, 'api_key.token');
-      return { input: { token, reason: body.reason }, once };
+      const owner = enrolment(context);
+      return {
+        input: { token, reason: body.reason, email: body.email ?? null, enrolment: owner.hash },
+        once: { ...once, ...owner.once },
+      };
     },
   }),
   route({
@@ -92,7 +100,7 @@ export const orgRoutes = [
     summary: 'Accept a database that was put back from a backup',
     description:
       'With the bootstrap token. Secrets are then what the backup says they are; credentials, environments and revocations stay as they are, and what was deleted since stays deleted. Safe to repeat.',
-    body: { schema: wire.Recovery },
+    body: { schema: wire.Adoption },
     answers: { 200: wire.Adopted },
     refusals: ['NOT_FOUND', 'CONFLICT'],
     prepare: ({ body }) => ({ input: body }),
@@ -110,11 +118,14 @@ export const orgRoutes = [
     path: org,
     action: 'org.update',
     tag: 'Organisations',
-    summary: 'Rename the organisation, or change its default environment',
+    summary: 'Rename the organisation, or change its default environment or where its members may act from',
+    description: "A browser session's own address must be among allowed_addresses.",
     body: { schema: wire.OrgPatch },
     answers: { 200: wire.Org },
     refusals: ['NOT_FOUND'],
-    prepare: ({ body }) => ({ input: { name: body.name ?? null, default_environment: body.default_environment ?? null } }),
+    prepare: ({ body }) => ({
+      input: { ...body, name: body.name ?? null, default_environment: body.default_environment ?? null },
+    }),
   }),
   route({
     method: 'delete',

@@ -1,10 +1,10 @@
-// Organisations, environments and their first member on the wire.
+// Organisations and environments on the wire.
 import { z } from '@hono/zod-openapi';
-import { type EnvironmentRow, type MemberRow, type OrgRow, roles } from '../../db/schema';
-import { EnvironmentRef, iso, Name, pageOf, Time, text } from '../../http/wire';
+import type { EnvironmentRow, OrgRow } from '../../db/schema';
+import { Addresses, EnvironmentRef, iso, Name, pageOf, Time, text } from '../../http/wire';
 import { NewApiKey } from '../credentials/wire';
+import { Email, EnrolmentUrl, NewMember } from '../members/wire';
 
-const Email = z.email().max(254).openapi({ example: 'ann@example.com' });
 /** Where a Durable Object may be placed: https://developers.cloudflare.com/durable-objects/reference/data-location/ */
 const LocationHint = z.enum(['wnam', 'enam', 'sam', 'weur', 'eeur', 'apac', 'oc', 'afr', 'me']);
 
@@ -18,28 +18,40 @@ export const OrgIn = z
   })
   .openapi('OrgIn');
 
-export const OrgPatch = z.strictObject({ name: Name.optional(), default_environment: EnvironmentRef.optional() }).openapi('OrgPatch');
+const allowed_addresses = Addresses.nullable().openapi({
+  description: 'Where members may sign in and act from; null for anywhere. It does not bind what they make.',
+});
+export const OrgPatch = z
+  .strictObject({
+    name: Name.optional(),
+    default_environment: EnvironmentRef.optional(),
+    allowed_addresses: allowed_addresses.optional(),
+  })
+  .openapi('OrgPatch');
 export const OrgDelete = z
   .strictObject({ confirm: z.string().max(255).openapi({ description: 'The name of the organisation.', example: 'Acme' }) })
   .openapi('OrgDelete');
+const Reason = text(1024).openapi({ example: 'the only key was lost with a laptop' });
 export const Recovery = z
-  .strictObject({ reason: text(1024).openapi({ example: 'the only key was lost with a laptop' }) })
+  .strictObject({
+    reason: Reason,
+    email: Email.optional().openapi({ description: 'Of the owner who is to enrol again; the oldest owner where absent.' }),
+  })
   .openapi('Recovery');
+export const Adoption = z.strictObject({ reason: Reason }).openapi('Adoption');
 
 export const Org = z
   .object({
     id: z.string().openapi({ example: 'org_01M9xQeKcX3vTz6nWJfQ4b' }),
     name: z.string(),
     default_environment: z.string().openapi({ example: 'production' }),
+    allowed_addresses,
     created_at: Time,
     updated_at: Time,
   })
   .openapi('Org');
-export const Member = z
-  .object({ id: z.string(), email: z.string(), name: z.string(), role: z.enum(roles), created_at: Time })
-  .openapi('Member');
-export const Founded = z.object({ org: Org, owner: Member, api_key: NewApiKey }).openapi('Founded');
-export const Recovered = z.object({ api_key: NewApiKey }).openapi('Recovered');
+export const Founded = z.object({ org: Org, owner: NewMember, api_key: NewApiKey }).openapi('Founded');
+export const Recovered = z.object({ api_key: NewApiKey, enrolment_url: EnrolmentUrl }).openapi('Recovered');
 export const Adopted = z
   .object({
     restored: z.int().openapi({ description: 'Secrets that are put back to what the backup says.' }),
@@ -65,16 +77,9 @@ export const orgOut = (row: OrgRow, defaultEnvironment: string): z.infer<typeof 
   id: row.id,
   name: row.name,
   default_environment: defaultEnvironment,
+  allowed_addresses: row.member_addresses,
   created_at: iso(row.created_at),
   updated_at: iso(row.updated_at),
-});
-
-export const memberOut = ({ id, email, name, role, created_at }: MemberRow): z.infer<typeof Member> => ({
-  id,
-  email,
-  name,
-  role,
-  created_at: iso(created_at),
 });
 
 export const environmentOut = ({ id, name, slug }: EnvironmentRow): z.infer<typeof Environment> => ({ id, name, slug });

@@ -1,0 +1,42 @@
+// Roles among people: who may give one, and who may change whom. Pure. Invariants: nobody gives a role that holds more than they do; only
+// owners make owners; nobody changes a member whose role holds more than they do, and an owner ranks above all who are none.
+import type { Role } from '../db/schema';
+import { type Refusal, refuse } from '../errors';
+import { type Caller, nobody, standsAlone, type Wanted, withinHolding } from './authorize';
+import { roleScopes } from './scopes';
+
+/** What a role gives: everywhere, and without an end. */
+const holdingOf = (role: Role): Wanted => ({
+  scopes: roleScopes[role],
+  environments: null,
+  secrets: null,
+  allowed_addresses: null,
+  expires_at: null,
+});
+
+/** 403 unless the caller may give somebody this role. */
+export function mayGiveRole(caller: Caller, role: Role): Refusal | null {
+  if (!standsAlone(caller))
+    return refuse('SCOPE_EXCEEDS_PARENT', {
+      message:
+        'A credential that is limited in environments, names, addresses or time, or that ends with another, invites nobody and changes no role.',
+    });
+  if (role === 'owner' && !caller.isOwner) return refuse('SCOPE_EXCEEDS_PARENT', { message: 'Only an owner makes owners.' });
+  return withinHolding(caller, holdingOf(role));
+}
+
+/** Whether a role covers all that the caller holds, and something more. */
+export function outranks(role: Role, caller: Caller): boolean {
+  if (role === 'owner') return !caller.isOwner;
+  const member: Caller = { ...nobody, holdings: [holdingOf(role)] };
+  return (
+    caller.holdings.every((holding) => withinHolding(member, { ...holding, allowed_addresses: null }) === null) &&
+    withinHolding(caller, holdingOf(role)) !== null
+  );
+}
+
+/** 403 if a member's role ranks above the caller. */
+export const mayChangeMember = (caller: Caller, role: Role): Refusal | null =>
+  outranks(role, caller)
+    ? refuse('SCOPE_EXCEEDS_PARENT', { message: 'The role of this member holds more than the calling credential does.' })
+    : null;

@@ -1,0 +1,67 @@
+// Grants over HTTP.
+import { newId } from '../../db/ids';
+import { type Context, pageOf } from '../../http/context';
+import { type Input, route } from '../../http/route';
+import * as wire from './wire';
+
+const grants = '/orgs/{org_id}/grants';
+const byGrant = ({ params }: { params: Record<string, string> }) => ({ grant: params.id as string });
+
+export const grantRoutes = [
+  route({
+    method: 'post',
+    path: grants,
+    action: 'grant.create',
+    tag: 'Grants',
+    summary: 'Grant access to secrets',
+    description:
+      'Adds to what the role of a member gives, for one member or for a team. Nobody grants more than they hold; what a session token or an agent grants ends with it.',
+    body: { schema: wire.GrantIn },
+    answers: { 201: wire.Grant },
+    refusals: ['SCOPE_EXCEEDS_PARENT', 'NOT_FOUND', 'LIMIT_REACHED'],
+    prepare: ({ body }) => ({
+      input: {
+        id: newId('grt'),
+        grantee: body.grantee,
+        permission: body.permission,
+        environments: body.environments ?? null,
+        secrets: body.secrets ?? null,
+        expires_at: body.expires_at ?? null,
+      },
+    }),
+  }),
+  route({
+    method: 'get',
+    path: grants,
+    action: 'grant.list',
+    tag: 'Grants',
+    summary: 'List the live grants',
+    query: wire.GrantQuery,
+    answers: { 200: wire.GrantPage },
+    refusals: ['INVALID_CURSOR'],
+    prepare: ({ query }) => ({ input: { limit: query.limit ?? 50, after: query.cursor ?? null, grantee: query.grantee ?? null } }),
+    render: (slice: { items: unknown[]; next: string | null }, _: Input, context: Context) => ({ json: pageOf(context, grants, slice) }),
+  }),
+  route({
+    method: 'get',
+    path: `${grants}/{id}`,
+    action: 'grant.list',
+    operation: 'grant.read',
+    tag: 'Grants',
+    summary: 'Show a grant',
+    answers: { 200: wire.Grant },
+    refusals: ['NOT_FOUND'],
+    named: byGrant,
+  }),
+  route({
+    method: 'delete',
+    path: `${grants}/{id}`,
+    action: 'grant.delete',
+    tag: 'Grants',
+    summary: 'Withdraw a grant',
+    description: 'It gives nothing from the moment this is answered.',
+    answers: { 204: null },
+    refusals: ['NOT_FOUND'],
+    named: byGrant,
+  }),
+];

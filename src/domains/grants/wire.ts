@@ -1,0 +1,53 @@
+// Grants on the wire.
+import { z } from '@hono/zod-openapi';
+import type { GrantRow } from '../../db/schema';
+import { Environments, FutureTime, iso, isoOrNull, Patterns, pageOf, pageQuery, Time } from '../../http/wire';
+
+const GranteeId = z.string().min(1).max(64).openapi({ example: 'mem_01M9xQeKcX3vTz6nWJfQ4b' });
+const grantee = { type: z.enum(['member', 'team']), id: GranteeId };
+const Permission = z.enum(['read', 'write']).openapi({
+  description: 'read gives secrets:list and secrets:read there; write also secrets:write and secrets:rotate.',
+});
+
+export const GrantIn = z
+  .strictObject({
+    grantee: z.strictObject(grantee),
+    permission: Permission,
+    environments: Environments.optional().openapi({ description: 'Where, by id or slug; where absent, wherever its creator may.' }),
+    secrets: Patterns.optional().openapi({ description: 'Names, as glob patterns; where absent, those of its creator.' }),
+    expires_at: FutureTime.optional(),
+  })
+  .openapi('GrantIn');
+
+export const GrantQuery = z.strictObject({
+  ...pageQuery,
+  grantee: GranteeId.optional().openapi({ description: 'Only the grants of this member or team.' }),
+});
+
+export const Grant = z
+  .object({
+    id: z.string().openapi({ example: 'grt_01M9xQeKcX3vTz6nWJfQ4b' }),
+    grantee: z.object(grantee),
+    permission: Permission,
+    environments: z.array(z.string()).nullable(),
+    secrets: z.array(z.string()).nullable(),
+    created_by: z.string(),
+    parent_id: z.string().nullable().openapi({ description: 'The credential that it dies with.' }),
+    created_at: Time,
+    expires_at: Time.nullable(),
+  })
+  .openapi('Grant');
+export const GrantPage = pageOf(Grant, 'GrantPage');
+
+/** A grant, with its environments by slug. */
+export const grantOut = (row: GrantRow, environments: string[] | null): z.infer<typeof Grant> => ({
+  id: row.id,
+  grantee: { type: row.grantee_type, id: row.grantee_id },
+  permission: row.permission,
+  environments,
+  secrets: row.secrets,
+  created_by: row.created_by,
+  parent_id: row.dies_with,
+  created_at: iso(row.created_at),
+  expires_at: isoOrNull(row.expires_at),
+});

@@ -1,0 +1,115 @@
+// Members, roles and what explains their access, on the wire.
+import { z } from '@hono/zod-openapi';
+import { allScopes } from '../../auth/scopes';
+import { type MemberRow, roles } from '../../db/schema';
+import { EnvironmentRef, iso, isoOrNull, Name, pageOf, pageQuery, Time } from '../../http/wire';
+
+export const Email = z.email().max(254).openapi({ example: 'ann@example.com' });
+const RoleName = z.enum(roles).openapi({ example: 'developer' });
+const statuses = ['invited', 'active', 'lapsed'] as const;
+export type Status = (typeof statuses)[number];
+const Id = z.string().openapi({ example: 'mem_01M9xQeKcX3vTz6nWJfQ4b' });
+
+export const MemberIn = z.strictObject({ email: Email, name: Name.openapi({ example: 'Ann' }), role: RoleName }).openapi('MemberIn');
+export const MemberPatch = z
+  .strictObject({ email: Email.optional(), name: Name.optional(), role: RoleName.optional() })
+  .openapi('MemberPatch');
+export const MemberQuery = z.strictObject({
+  ...pageQuery,
+  status: z
+    .enum(statuses)
+    .optional()
+    .openapi({ description: 'Only those whose enrolment waits, who have enrolled, or whose enrolment has lapsed.' }),
+});
+export const RemovalQuery = z.strictObject({
+  revoke_credentials: z
+    .enum(['true', 'false'])
+    .optional()
+    .openapi({ description: 'Whether the credentials that the member made end too.' }),
+});
+export const AccessQuery = z.strictObject({
+  action: z
+    .string()
+    .refine((scope) => allScopes.includes(scope), 'is not a scope')
+    .openapi({ description: 'What the member would do, as a scope.', example: 'secrets:read' }),
+  environment: EnvironmentRef.optional(),
+  secret: z.string().min(1).max(255).optional().openapi({
+    description: 'The name of a secret, in the default environment where none is named.',
+    example: 'DATABASE_URL',
+  }),
+});
+
+export const Member = z
+  .object({
+    id: Id,
+    email: z.string(),
+    name: z.string(),
+    role: RoleName,
+    status: z.enum(statuses).openapi({ description: 'invited: the enrolment waits; lapsed: it was not used in time; active: enrolled.' }),
+    passkeys: z.int().openapi({ description: 'How many passkeys the member can sign in with.', example: 1 }),
+    invited_by: z.string().nullable(),
+    created_at: Time,
+    enrolled_at: Time.nullable(),
+    enrolment: z
+      .object({ created_at: Time, expires_at: Time })
+      .nullable()
+      .openapi({ description: 'The enrolment URL that waits to be used, or has lapsed.' }),
+  })
+  .openapi('Member');
+
+const url = z.string().nullable().openapi({
+  description: 'Where the member registers a passkey. Shown this once; it serves once, and for 24 hours.',
+  example: 'https://vault.example.com/enrol#svcenrol_…',
+});
+export const NewMember = Member.extend({ enrolment_url: url }).openapi('NewMember');
+export const EnrolmentUrl = url;
+export const MemberPage = pageOf(Member, 'MemberPage');
+
+export const Removed = z
+  .object({
+    credentials: z
+      .array(z.object({ kind: z.string(), id: z.string(), name: z.string().nullable() }))
+      .openapi({ description: 'What the member made and was alive: it lives on, or has ended, as was asked. Session tokens apart.' }),
+    remaining: z.int().optional().openapi({
+      description:
+        'How many more there are, neither named nor ended, where they are too many for one request (about 1,000): repeat it with revoke_credentials=true.',
+    }),
+  })
+  .openapi('Removed');
+
+export const Access = z
+  .object({
+    allowed: z.boolean(),
+    reasons: z.array(
+      z.object({
+        source: z.enum(['role', 'grant']),
+        role: RoleName.optional(),
+        grant_id: z.string().optional(),
+        grantee: z.object({ type: z.enum(['member', 'team']), id: z.string() }).optional(),
+      }),
+    ),
+  })
+  .openapi('Access');
+
+export const Roles = z.object({ data: z.array(z.object({ role: RoleName, scopes: z.array(z.string()) })) }).openapi('Roles');
+
+export function statusOf({ enrolled_at, enrolment_ends_at }: MemberRow, now: number): Status {
+  if (enrolled_at !== null) return 'active';
+  return enrolment_ends_at !== null && enrolment_ends_at > now ? 'invited' : 'lapsed';
+}
+
+export const memberOut = (row: MemberRow, passkeys: number, now: number): z.infer<typeof Member> => ({
+  id: row.id,
+  email: row.email,
+  name: row.name,
+  role: row.role,
+  status: statusOf(row, now),
+  passkeys,
+  invited_by: row.invited_by,
+  created_at: iso(row.created_at),
+  enrolled_at: isoOrNull(row.enrolled_at),
+  enrolment:
+    row.enrolment_hash === null
+      ? null
+      : { created_at: iso(row.enrolment_made_at as number), expires_at: iso(row.enrolment_ends_at as number) },
+});

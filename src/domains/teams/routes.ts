@@ -1,0 +1,111 @@
+// Teams over HTTP.
+import { z } from '@hono/zod-openapi';
+import { newId } from '../../db/ids';
+import { type Context, pageOf } from '../../http/context';
+import { type Input, route } from '../../http/route';
+import { pageQuery } from '../../http/wire';
+import * as wire from './wire';
+
+const PageQuery = z.strictObject(pageQuery);
+const teams = '/orgs/{org_id}/teams';
+const inTeam = `${teams}/{id}/members`;
+const byTeam = ({ params }: { params: Record<string, string> }) => ({ team: params.id as string });
+const page = ({ query }: Input<{ limit?: number; cursor?: string }>) => ({
+  input: { limit: query.limit ?? 50, after: query.cursor ?? null },
+});
+type Slice = { items: unknown[]; next: string | null };
+
+export const teamRoutes = [
+  route({
+    method: 'post',
+    path: teams,
+    action: 'team.create',
+    tag: 'Teams',
+    summary: 'Create a team',
+    body: { schema: wire.TeamIn },
+    answers: { 201: wire.Team },
+    refusals: ['LIMIT_REACHED'],
+    prepare: ({ body }) => ({ input: { id: newId('team'), name: body.name } }),
+  }),
+  route({
+    method: 'get',
+    path: teams,
+    action: 'team.list',
+    tag: 'Teams',
+    summary: 'List the teams',
+    query: PageQuery,
+    answers: { 200: wire.TeamPage },
+    refusals: ['INVALID_CURSOR'],
+    prepare: page,
+    render: (slice: Slice, _: Input, context: Context) => ({ json: pageOf(context, teams, slice) }),
+  }),
+  route({
+    method: 'get',
+    path: `${teams}/{id}`,
+    action: 'team.read',
+    tag: 'Teams',
+    summary: 'Show a team',
+    answers: { 200: wire.Team },
+    refusals: ['NOT_FOUND'],
+    named: byTeam,
+  }),
+  route({
+    method: 'patch',
+    path: `${teams}/{id}`,
+    action: 'team.update',
+    tag: 'Teams',
+    summary: 'Rename a team',
+    body: { schema: wire.TeamIn },
+    answers: { 200: wire.Team },
+    refusals: ['NOT_FOUND'],
+    named: byTeam,
+    prepare: ({ body }) => ({ input: body }),
+  }),
+  route({
+    method: 'delete',
+    path: `${teams}/{id}`,
+    action: 'team.delete',
+    tag: 'Teams',
+    summary: 'Delete a team',
+    description: 'Its memberships and grants go with it.',
+    answers: { 204: null },
+    refusals: ['NOT_FOUND'],
+    named: byTeam,
+  }),
+  route({
+    method: 'post',
+    path: inTeam,
+    action: 'team_member.add',
+    tag: 'Teams',
+    summary: 'Add a member to a team',
+    description: 'Whoever adds has to hold all that the grants of the team give. Adding one who is in it changes nothing.',
+    body: { schema: wire.TeamMemberIn },
+    answers: { 201: wire.TeamMember },
+    refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT'],
+    named: byTeam,
+    prepare: ({ body }) => ({ input: body }),
+  }),
+  route({
+    method: 'get',
+    path: inTeam,
+    action: 'team_member.list',
+    tag: 'Teams',
+    summary: 'List the members of a team',
+    query: PageQuery,
+    answers: { 200: wire.TeamMemberPage },
+    refusals: ['NOT_FOUND', 'INVALID_CURSOR'],
+    named: byTeam,
+    prepare: page,
+    render: (slice: Slice, { params }: Input, context: Context) => ({ json: pageOf(context, `${inTeam} ${params.id}`, slice) }),
+  }),
+  route({
+    method: 'delete',
+    path: `${inTeam}/{member_id}`,
+    action: 'team_member.remove',
+    tag: 'Teams',
+    summary: 'Take a member out of a team',
+    answers: { 204: null },
+    refusals: ['NOT_FOUND'],
+    named: ({ params }) => ({ team: params.id as string, member: params.member_id as string }),
+  }),
+];
