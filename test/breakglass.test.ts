@@ -160,7 +160,8 @@ describe('who may issue one', () => {
 
   it('finds at most five alive, also where many issue at once; one that ends makes room', async () => {
     const o = await newOrg();
-    const answers = await Promise.all(Array.from({ length: 12 }, () => issue(o)));
+    const other = await newKey(o);
+    const answers = await Promise.all(Array.from({ length: 12 }, (_, n) => issue(n % 2 ? o : other.o)));
     const [made, refused] = [answers.filter(({ status }) => status === 201), answers.filter(({ status }) => status !== 201)];
     expect(made).toHaveLength(5);
     for (const answer of refused) expect(code(answer)).toEqual([409, 'LIMIT_REACHED']);
