@@ -23,6 +23,8 @@ const reads = 'src/domains/secrets/reads.ts';
 const plans = 'src/domains/secrets/plans.ts';
 const changes = 'src/domains/secrets/changes.ts';
 const provider = 'src/domains/provider/operations.ts';
+const callers = 'src/gate/callers.ts';
+const authorize = 'src/auth/authorize.ts';
 const credentials = 'src/domains/credentials/operations.ts';
 const orgs = 'src/domains/orgs/operations.ts';
 const members = 'src/domains/members/operations.ts';
@@ -41,10 +43,10 @@ export const mutants = [
     notice: 'faults: fifty writers on one secret',
   },
   {
-    name: 'a mint does not lock its parent',
+    name: 'whoever makes a credential is not locked meanwhile',
     file: credentials,
-    from: 'one after the other.\n    locks: ({ input, caller }) => [input.token.id, caller.id],',
-    to: 'one after the other.\n    locks: ({ input }) => [input.token.id],',
+    from: '=> [input.token.id, caller.credential];',
+    to: '=> [input.token.id, caller.credential].slice(0, 1);',
     notice: 'faults: come one after the other',
   },
   {
@@ -316,14 +318,14 @@ export const mutants = [
   },
   {
     name: 'a child does not die with its parent',
-    file: call,
+    file: callers,
     from: 'for (let link = row; link.dies_with !== null; )',
     to: 'for (let link = row; false; )',
     notice: 'faults: readers in flight while',
   },
   {
     name: 'a child outlives a parent that has been cleared away',
-    file: call,
+    file: callers,
     from: 'if (!above) return [{ ...row, revoked_at: row.revoked_at ?? 0 }, ...lineage.slice(1)];',
     to: 'if (!above) return lineage;',
     notice: 'attacker: whose parent D1 does not hold',
@@ -331,9 +333,93 @@ export const mutants = [
   {
     name: 'what a session token makes does not die with it',
     file: credentials,
-    from: 'dies_with: parent?.id ?? null,',
-    to: 'dies_with: null,',
+    from: '(caller.isDependent ? caller.credential : null);',
+    to: 'null;',
     notice: 'lifecycle: what a session token made',
+  },
+  {
+    name: 'what an agent made keeps what the agent has lost',
+    file: callers,
+    from: '[agents.reduce((holding, agent) => overlap(holding, held(agent)), held(row))]',
+    to: '[held(row)]',
+    notice: 'agents: is narrowed with it',
+  },
+  {
+    name: 'an agent raises its own rate limit',
+    file: credentials,
+    from: ' ?? raisesOwn(call as never, row, call.input.rate_limit)',
+    to: '',
+    notice: 'agents: not by itself to hold more',
+  },
+  {
+    name: 'who ends with another widens what does not',
+    file: credentials,
+    from: 'isNarrower(held(row), after) ? null : (mayOutlive(call, row) ?? withinHolding(call.caller, after));',
+    to: 'isNarrower(held(row), after) ? null : withinHolding(call.caller, after);',
+    notice: 'agents: not by itself to hold more',
+  },
+  {
+    name: 'a credential is widened by whoever may change it',
+    file: credentials,
+    from: 'isNarrower(held(row), after) ? null : (mayOutlive(call, row) ?? withinHolding(call.caller, after));',
+    to: 'null;',
+    notice: 'agents: and by nobody beyond',
+  },
+  {
+    name: 'an action is open to every kind of caller',
+    file: authorize,
+    from: 'if (!need.kinds.includes(caller.kind))',
+    to: 'if (!need)',
+    notice: 'breakglass: is nothing else: every other route',
+  },
+  {
+    name: 'an action for owners is open to whoever holds its scopes',
+    file: authorize,
+    from: 'if (need.owner && !caller.isOwner)',
+    to: 'if (false)',
+    notice: 'auth/authorize: where the action is for owners',
+  },
+  {
+    name: 'two holdings together give what neither does',
+    file: authorize,
+    from: 'const there = here.filter(',
+    to: 'const there = caller.holdings.filter(',
+    notice: 'auth/authorize: by putting together',
+  },
+  {
+    name: 'the address of a caller is not looked at',
+    file: authorize,
+    from: "if (!ranges.every((allowed) => isWithin(ip, allowed))) return refuse('ADDRESS_NOT_ALLOWED');",
+    to: '',
+    notice: 'addresses: is used from its ranges alone',
+  },
+  {
+    name: 'only the first link of a lineage is limited by address',
+    file: callers,
+    from: 'addresses: lineage.flatMap(',
+    to: 'addresses: lineage.slice(0, 1).flatMap(',
+    notice: 'addresses: binds what ends with it',
+  },
+  {
+    name: 'more than five break-glass tokens may be alive where several issue at once',
+    file: credentials,
+    from: "[...makerLocks(call), 'break-glass']",
+    to: 'makerLocks(call)',
+    notice: 'breakglass: finds at most five alive',
+  },
+  {
+    name: 'a break-glass token destroys',
+    file: changes,
+    from: "input.permanent && caller.kind === 'break_glass'",
+    to: 'false',
+    notice: 'breakglass: is not to destroy',
+  },
+  {
+    name: 'a use of a break-glass token is not told',
+    file: 'src/gate/recording.ts',
+    from: '      outbox.emergency(actor.id, count, now);\n',
+    to: '',
+    notice: 'breakglass: is told: the issue once',
   },
   {
     name: 'a credential does not end by time',
@@ -372,14 +458,14 @@ export const mutants = [
   },
   {
     name: 'the tokens of a deleted organisation are admitted',
-    file: call,
+    file: callers,
     from: "const over = core.rows.get('org', ask.org)?.deleted_at !== null ? refuse('TOKEN_REVOKED') : null;",
     to: 'const over = null;',
     notice: 'lifecycle: loses its key at once',
   },
   {
     name: 'a credential that only D1 knows is believed without its MAC',
-    file: call,
+    file: callers,
     from: "stored.mac !== macOf(ask.keys.row, 'credential', stored)",
     to: 'false',
     notice: 'attacker: a credential in D1 that the gate does not know',
@@ -389,15 +475,15 @@ export const mutants = [
   {
     name: 'a gate that starts knows of no budget that is spent',
     file: 'src/gate/budget.ts',
-    from: '  for (const { actor, parent, at } of chain.since(now - WINDOW)) for (const id of [actor, parent]) if (id) timesOf(id).unshift(at);\n',
+    from: '  for (const { actor, parent, at } of chain.since(now - WINDOW)) for (const id of linksOf(actor, parent)) timesOf(id).unshift(at);\n',
     to: '',
     notice: 'lifecycle: is counted exactly',
   },
   {
     name: "a session token takes nothing from its parent's budget",
-    file: call,
-    from: '    if (parent) allowances.push({ id: parent.id, limit: parent.rate_limit });\n',
-    to: '',
+    file: callers,
+    from: 'lineage.map(({ id, rate_limit }) => ({ id, limit: rate_limit }));',
+    to: 'lineage.slice(0, 1).map(({ id, rate_limit }) => ({ id, limit: rate_limit }));',
     notice: 'lifecycle: of a parent is taken from',
   },
 

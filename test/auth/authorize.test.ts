@@ -1,4 +1,5 @@
 // The decision: who has ended, who may act at all and upon what, and who would hand on more than they hold.
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Action, actions, needOf } from '../../src/auth/actions';
 import {
@@ -10,6 +11,7 @@ import {
   mayReach,
   namesHeld,
   nobody,
+  overlap,
   reaches,
   reachesAll,
   reachesEnvironment,
@@ -317,6 +319,54 @@ describe('a change only narrows', () => {
     const all = wanted({ scopes: ['*'], environments: null, secrets: null, allowed_addresses: null, expires_at: null });
     expect(isNarrower(all, before)).toBe(true);
     expect(isNarrower(all, all)).toBe(true);
+  });
+});
+
+describe('what two holdings give both', () => {
+  const both = (one: Partial<Holding>, other: Partial<Holding>) => overlap(holding(one), holding(other));
+
+  it('is the scopes that each covers, the environments in each, and the patterns of either that lie within the other', () => {
+    const one = { scopes: ['secrets:*', 'audit:read'], environments: ['env_1', 'env_2'], secrets: ['app/*', 'db'] };
+    const other = {
+      scopes: ['secrets:read', 'secrets:list', 'audit:*', 'org:read'],
+      environments: ['env_2', 'env_3'],
+      secrets: ['app/a*', 'd?'],
+    };
+    const common = { scopes: ['audit:read', 'secrets:read', 'secrets:list'], environments: ['env_2'], secrets: ['db', 'app/a*'] };
+    expect(both(one, other)).toEqual(holding(common));
+    expect(both(one, {})).toEqual(holding(one));
+    expect(both({}, one)).toEqual(holding(one));
+    expect(both(one, one)).toEqual(holding(one));
+  });
+
+  it('is nothing where they have nothing in common, which is not everything', () => {
+    const nothing = both(
+      { scopes: ['org:read'], environments: ['env_1'], secrets: ['a'] },
+      { scopes: ['audit:read'], environments: ['env_2'], secrets: ['b'] },
+    );
+    expect(nothing).toEqual(holding({ scopes: [], environments: [], secrets: [] }));
+    expect(reaches(callerWith({}, { ...nothing, scopes: ['*'] }), ['org:read'], 'env_1', 'a')).toBe(false);
+  });
+
+  it('leaves what a provider token may do where the other holds what that needs', () => {
+    const scopes = ['issue', 'rotate', 'revoke'];
+    expect(both({ scopes }, { scopes: ['*'] }).scopes).toEqual(scopes);
+    expect(both({ scopes }, { scopes: ['secrets:write', 'secrets:delete'] }).scopes).toEqual(['issue', 'revoke']);
+    expect(both({ scopes }, { scopes: ['secrets:read'] }).scopes).toEqual([]);
+  });
+
+  it('is held by each', () => {
+    const some = fc.record({
+      scopes: fc.subarray(['*', 'secrets:*', 'secrets:read', 'audit:read', 'audit:*']),
+      environments: fc.option(fc.subarray(['env_1', 'env_2'])),
+      secrets: fc.option(fc.subarray(['*', 'a*', '*b', 'ab', '?'])),
+    });
+    fc.assert(
+      fc.property(some, some, (one, other) => {
+        const given = { ...both(one, other), allowed_addresses: null };
+        expect([withinHolding(callerWith({}, one), given), withinHolding(callerWith({}, other), given)]).toEqual([null, null]);
+      }),
+    );
   });
 });
 
