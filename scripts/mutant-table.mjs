@@ -761,6 +761,13 @@ export const mutants = [
     notice: 'members: stands once, whatever its capitals',
   },
   {
+    name: 'an enrolment serves for a role that somebody else gave',
+    file: members,
+    from: 'row.invited_by !== caller.id && noEnrolment',
+    to: 'false && noEnrolment',
+    notice: 'members: serves for no role but the one',
+  },
+  {
     name: 'who is removed leaves grants and memberships',
     file: members,
     from: "const kinds = ['passkey', 'team_member', 'grant'] as const;",

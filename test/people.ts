@@ -94,7 +94,7 @@ export async function addSession(o: Caller, member_id: string, passkey_id: strin
   return id as string;
 }
 
-/** What a member asks of the gate: the status and code, or the data, of the answer. */
+/** What a member asks of the gate, in a browser session where one is given: the status and code, or the data, of the answer. */
 export async function asMember(
   o: Caller,
   member: string,
@@ -104,14 +104,15 @@ export async function asMember(
     named = {},
     ip = '203.0.113.7',
     finding = null,
-  }: { input?: unknown; named?: Ask['named']; ip?: string; finding?: Refusal | null } = {},
+    session,
+  }: { input?: unknown; named?: Ask['named']; ip?: string; finding?: Refusal | null; session?: string } = {},
 ) {
   const keys = await keysOf(o);
   const ask: Ask = {
     org: o.id,
     action,
     operation: action,
-    bearer: { member },
+    bearer: session === undefined ? { member } : { kind: 'browser', org: o.id, hash: session },
     path_org: o.id,
     named,
     finding,
