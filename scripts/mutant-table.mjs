@@ -45,8 +45,8 @@ export const mutants = [
   {
     name: 'whoever makes a credential is not locked meanwhile',
     file: credentials,
-    from: '=> [input.token.id, caller.credential];',
-    to: '=> [input.token.id, caller.credential].slice(0, 1);',
+    from: '=> [input.token.id, caller.credential, caller.id];',
+    to: '=> [input.token.id];',
     notice: 'faults: come one after the other',
   },
   {
