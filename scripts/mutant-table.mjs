@@ -382,8 +382,8 @@ export const mutants = [
   {
     name: 'two holdings together give what neither does',
     file: authorize,
-    from: 'const there = here.filter(',
-    to: 'const there = caller.holdings.filter(',
+    from: '      gives(holding, scopes) &&\n      (target',
+    to: '      holdings.some((one) => gives(one, scopes)) &&\n      (target',
     notice: 'auth/authorize: by putting together',
   },
   {
