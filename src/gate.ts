@@ -6,7 +6,9 @@ import { auditOperations } from './domains/audit/operations';
 import { credentialOperations } from './domains/credentials/operations';
 import { deploymentOperations } from './domains/deployment/operations';
 import { orgOperations } from './domains/orgs/operations';
+import { passkeyOperations } from './domains/passkeys/operations';
 import { secretOperations } from './domains/secrets/operations';
+import { signinOperations } from './domains/signin/operations';
 import type { Env } from './env';
 import { ApiError, refuse } from './errors';
 import { answer } from './gate/call';
@@ -23,6 +25,8 @@ const operations = {
   ...secretOperations,
   ...auditOperations,
   ...deploymentOperations,
+  ...signinOperations,
+  ...passkeyOperations,
 } as unknown as Record<string, Operation>;
 
 const newerStorage = () =>

@@ -3,7 +3,17 @@ import { auditRoutes } from './domains/audit/routes';
 import { credentialRoutes } from './domains/credentials/routes';
 import { deploymentRoutes } from './domains/deployment/routes';
 import { orgRoutes } from './domains/orgs/routes';
+import { passkeyRoutes } from './domains/passkeys/routes';
 import { secretRoutes } from './domains/secrets/routes';
+import { signinRoutes } from './domains/signin/routes';
 import type { Route } from './http/route';
 
-export const routes: Route[] = [...orgRoutes, ...credentialRoutes, ...secretRoutes, ...auditRoutes, ...deploymentRoutes];
+export const routes: Route[] = [
+  ...orgRoutes,
+  ...credentialRoutes,
+  ...secretRoutes,
+  ...auditRoutes,
+  ...deploymentRoutes,
+  ...signinRoutes,
+  ...passkeyRoutes,
+];

@@ -10,6 +10,7 @@ import { adopt } from '../../gate/adopt';
 import { environmentOf, slugOf } from '../../gate/call';
 import { genesis } from '../../gate/chain';
 import { insertion, revision, rowKey } from '../../gate/commit';
+import { DAY } from '../../gate/rows';
 import type { Call, Operation, Outcome } from '../../gate/types';
 import { shown as credentialShown, firstKey, type TokenInput } from '../credentials/operations';
 import { environmentOut, memberOut, orgOut } from './wire';
@@ -21,6 +22,8 @@ interface FoundInput {
   owner: { id: string; email: string; name: string };
   environments: { id: string; slug: string }[];
   token: TokenInput;
+  /** Hash of the token with which the owner enrols. */
+  enrolment: string;
   wrapped: WrappedKey;
 }
 
@@ -46,7 +49,10 @@ const found: Operation<FoundInput> = {
       const environments = input.environments.map(({ id, slug }) =>
         insertion(call as never, 'environment', { org_id: org, id, slug, name: slug, created_at: now }),
       );
-      const owner = insertion(call as never, 'member', { org_id: org, ...input.owner, role: 'owner', created_at: now });
+      const owner = insertion(call as never, 'member', {
+        ...{ org_id: org, ...input.owner, role: 'owner', created_at: now },
+        ...{ enrolment_hash: input.enrolment, enrolment_made_at: now, enrolment_ends_at: now + DAY },
+      });
       const key = firstKey(call as never, input.token, 'first key', input.owner.id, now);
       return {
         status: 201,

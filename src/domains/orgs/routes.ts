@@ -2,6 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import { and, asc, gt, isNull } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
+import { newToken } from '../../auth/token';
 import { newId } from '../../db/ids';
 import { fromCursor } from '../../db/page';
 import { orgs } from '../../db/schema';
@@ -27,20 +28,22 @@ export const orgRoutes = [
     tag: 'Organisations',
     summary: 'Found an organisation',
     description:
-      'With the bootstrap token. Answers with the first API key, which may do everything; it has three environments, production being the default one.',
+      'With the bootstrap token. Answers with the first API key, which may do everything; it has three environments, production being the default one. Who opens owner.enrolment_url within 24 hours becomes able to sign in as the owner.',
     body: { schema: wire.OrgIn },
     answers: { 201: wire.Founded },
     prepare({ body }, context) {
       const { token, once } = issue('api_key', context, 'api_key.token');
+      const enrolment = newToken('enrolment', context.org, context.deployment.tokenTag);
       return {
         input: {
           name: body.name,
           owner: { id: newId('mem'), ...body.owner },
           environments: FIRST_ENVIRONMENTS.map((slug) => ({ id: newId('env'), slug })),
           token,
+          enrolment: enrolment.hash,
           wrapped: context.wrapped,
         },
-        once,
+        once: { ...once, 'owner.enrolment_url': `${context.base}/enrol#${enrolment.token}` },
       };
     },
   }),
