@@ -38,13 +38,10 @@ export const Org = z
 export const Member = z
   .object({ id: z.string(), email: z.string(), name: z.string(), role: z.enum(roles), created_at: Time })
   .openapi('Member');
-const enrolmentUrl = z
-  .string()
-  .nullable()
-  .openapi({
-    description: 'Where the member makes a passkey: shown this once, for 24 hours.',
-    example: 'https://vault.example.com/enrol#svcenrol_…',
-  });
+const enrolmentUrl = z.string().nullable().openapi({
+  description: 'Where the member makes a passkey: shown this once, for 24 hours.',
+  example: 'https://vault.example.com/enrol#svcenrol_…',
+});
 export const Enrolling = Member.extend({ enrolment_url: enrolmentUrl }).openapi('EnrollingMember');
 export const Founded = z.object({ org: Org, owner: Enrolling, api_key: NewApiKey }).openapi('Founded');
 export const Recovered = z.object({ api_key: NewApiKey }).openapi('Recovered');

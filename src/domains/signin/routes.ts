@@ -52,10 +52,11 @@ const refused = async (context: OpenContext) => ({ refusal: await context.count(
 
 const isOurPage = ({ headers, base }: OpenContext) => headers.get('origin') === base;
 
-function cookieOf({ headers, deployment }: OpenContext): RefreshCookie | null {
+/** The cookie of a request; null for one that is not ours, undefined where there is none. */
+function cookieOf({ headers, deployment }: OpenContext): RefreshCookie | null | undefined {
   for (const part of (headers.get('cookie') ?? '').split(/;\s*/))
     if (part.startsWith(`${COOKIE}=`)) return readCookie(deployment.proof, part.slice(COOKIE.length + 1));
-  return null;
+  return undefined;
 }
 
 const sessions = '/auth/sessions';
@@ -162,6 +163,8 @@ export const signinRoutes = [
     async open(_, context) {
       if (!isOurPage(context)) return { refusal: refuse('ORIGIN_NOT_ALLOWED') };
       const cookie = cookieOf(context);
+      // Who comes without one has attempted nothing: a page asks, for it cannot see whether there is one.
+      if (cookie === undefined) return { refusal: refuse('UNAUTHENTICATED') };
       const keys = cookie && (await context.keyring.org(cookie.org));
       if (!cookie || !keys) return { ...(await refused(context)), headers: cleared };
       const key = await signer(context);
