@@ -1,8 +1,11 @@
 // One list of refusals, run on every route that exists: a new route cannot escape it.
+import { decodeJwt } from 'jose';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { needOf } from '../src/auth/actions';
 import { type Code, catalogue } from '../src/errors';
 import { routes } from '../src/routes';
+import { newSignedIn } from './browser';
+import { faults } from './faults';
 import { type Answer, BOOTSTRAP, type Caller, newKey, newOrg, newSecret, newSession, send, useWorld } from './world';
 
 useWorld();
@@ -13,6 +16,10 @@ let hosts = 0;
 beforeEach(() => {
   address = `100.64.${++hosts >> 8}.${hosts & 255}`;
 });
+
+const passkey = { id: 'AAAA', rawId: 'AAAA', type: 'public-key' };
+const creation = { ...passkey, response: { clientDataJSON: 'AAAA', attestationObject: 'AAAA' } };
+const assertion = { ...passkey, response: { clientDataJSON: 'AAAA', authenticatorData: 'AAAA', signature: 'AAAA' } };
 
 /** A body that each route takes; what is not here takes none, or an empty one. */
 const bodies: Record<string, unknown> = {
@@ -32,27 +39,42 @@ const bodies: Record<string, unknown> = {
   'PATCH /orgs/{org_id}/secrets/{id}': { value: 'v' },
   'POST /orgs/{org_id}/secrets/{id}/rotate': { value: 'v' },
   'POST /orgs/{org_id}/secrets/{id}/rollback': { version: 1 },
+  'POST /auth/enrol/options': { token: 'x' },
+  'POST /auth/enrol': { token: 'x', response: creation },
+  'POST /auth/login': { response: assertion },
+  'POST /orgs/{org_id}/members/{id}/passkeys': { response: creation },
+  'PATCH /orgs/{org_id}/members/{id}/passkeys/{passkey_id}': { name: 'x' },
 };
 
 interface World {
   o: Caller;
   other: Caller;
+  /** The JWT of its owner. */
+  person: string;
   ids: Record<string, string>;
 }
 
 async function furnish(): Promise<World> {
-  const [o, other] = [await newOrg(), await newOrg()];
+  const [{ o, browser }, other] = [await newSignedIn(), await newOrg()];
+  const passkey = (await o.get(`/members/${o.owner}/passkeys`)).json.data[0].id;
   const environment = ((await o.get('/environments')).json.data as { id: string; slug: string }[]).find(
     ({ slug }) => slug === 'development',
   )?.id as string;
   return {
     o,
     other,
-    ids: { secret: (await newSecret(o, { name: 'KEEP' })).id, key: (await newKey(o)).id, token: (await newSession(o)).id, environment },
+    person: browser.token,
+    ids: {
+      ...{ member: o.owner, passkey, browser: decodeJwt(browser.token).sid as string },
+      secret: (await newSecret(o, { name: 'KEEP' })).id,
+      key: (await newKey(o)).id,
+      token: (await newSession(o)).id,
+      environment,
+    },
   };
 }
 
-for (const route of routes) {
+for (const route of routes.filter(({ open }) => !open)) {
   const name = `${route.method.toUpperCase()} ${route.path}`;
   const need = needOf(route.action);
   const byBootstrap = need.kinds.includes('system');
@@ -64,15 +86,20 @@ for (const route of routes) {
         .replace('{org_id}', o.id)
         .replace('{name}', 'KEEP')
         .replace('{environment}', 'production')
+        .replace('{passkey_id}', ids.passkey as string)
         .replace(
           '{id}',
-          (route.path.includes('/api-keys')
-            ? ids.key
-            : route.path.includes('/access-tokens')
-              ? ids.token
-              : route.path.includes('/environments')
-                ? ids.environment
-                : ids.secret) as string,
+          (route.path.includes('/members')
+            ? ids.member
+            : route.path.includes('/auth/sessions')
+              ? ids.browser
+              : route.path.includes('/api-keys')
+                ? ids.key
+                : route.path.includes('/access-tokens')
+                  ? ids.token
+                  : route.path.includes('/environments')
+                    ? ids.environment
+                    : ids.secret) as string,
         );
     const call = (
       world: World,
@@ -93,7 +120,7 @@ for (const route of routes) {
       expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
       if (answer.status === 401) expect(answer.headers.get('www-authenticate')).toBe('Bearer');
     };
-    const mayDo = (world: World) => (byBootstrap ? BOOTSTRAP : world.o.token);
+    const mayDo = (world: World) => (byBootstrap ? BOOTSTRAP : need.kinds.includes('api_key') ? world.o.token : world.person);
 
     it('refuses who shows no token, junk, a forged, truncated, lengthened or re-prefixed one, and the wrong bootstrap token', async () => {
       const world = await furnish();
@@ -169,7 +196,7 @@ for (const route of routes) {
       });
     }
 
-    if (route.named && !route.path.includes('/api-keys') && !route.path.includes('/access-tokens') && named) {
+    if (route.named && /\/(secrets|environments)\b/.test(route.path) && named) {
       it('refuses a key that is limited to another environment, or to other names', async () => {
         const world = await furnish();
         const elsewhere = await newKey(world.o, { scopes: ['*'], environments: ['staging'] });
@@ -216,6 +243,29 @@ for (const route of routes) {
   });
 }
 
+describe.each(routes.filter(({ open }) => open))('$method $path, which needs no credential,', (route) => {
+  const body = bodies[`${route.method.toUpperCase()} ${route.path}`];
+  const call = (sent: unknown, headers: Record<string, string> = {}, query = '') =>
+    send('POST', `/api/v1${route.path}${query}`, { body: sent, headers: { 'CF-Connecting-IP': address, ...headers } });
+  const codeOf = ({ status, json }: Answer) => [status, json.error.code];
+
+  it('refuses a body of another type, broken, too large, or with a field that it does not know, and asks no gate', async () => {
+    const before = faults.gate;
+    expect(codeOf(await call('{}', { 'Content-Type': 'text/plain' }))).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
+    expect(codeOf(await call('{'))).toEqual([400, 'MALFORMED_JSON']);
+    expect(codeOf(await call(' '.repeat(1_048_577)))).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+    expect(codeOf(await call({ ...(body as object), org_id: 'x' }))).toEqual([400, 'VALIDATION_FAILED']);
+    expect(codeOf(await call(body, {}, '?surprise=1'))).toEqual([400, 'VALIDATION_FAILED']);
+    expect(codeOf(await call(body, { 'X-Access-Reason': '' }))).toEqual([400, 'VALIDATION_FAILED']);
+    expect(faults.gate).toBe(before);
+  });
+
+  it('refuses a method that it does not take', async () => {
+    const answer = await send('PUT', `/api/v1${route.path}`, { body: {} });
+    expect([...codeOf(answer), answer.headers.get('allow')]).toEqual([405, 'METHOD_NOT_ALLOWED', 'POST']);
+  });
+});
+
 describe('a session token', () => {
   it('rotates no API key, not even its parent', async () => {
     const o = await newOrg();
@@ -231,7 +281,7 @@ describe('over its budget', () => {
     const world = await furnish();
     const key = await newKey(world.o, { scopes: ['*'] });
     for (let i = 0; i < 1200; i += 100) await Promise.all(Array.from({ length: 100 }, () => key.o.get('/environments')));
-    for (const route of routes.filter(({ action }) => !needOf(action).kinds.includes('system'))) {
+    for (const route of routes.filter(({ action, open }) => !open && !needOf(action).kinds.includes('system'))) {
       const path = route.path
         .replace('{org_id}', world.o.id)
         .replace('{id}', 'x')
