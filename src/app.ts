@@ -8,7 +8,9 @@ import { ApiError, type Refusal, refuse } from './errors';
 import { health } from './health';
 import type { Trace } from './http/context';
 import { errorResponse, handle, reasonOf } from './http/handle';
+import { handleOpen } from './http/open';
 import { API, type Route } from './http/route';
+import { pageRoutes } from './pages/routes';
 import { routes } from './routes';
 import { version } from './version';
 
@@ -75,6 +77,7 @@ app.get('/healthz', async (c) => {
 });
 
 docsRoutes(app, routes);
+pageRoutes(app);
 
 const methods = new Map<string, string[]>();
 for (const route of routes) methods.set(route.path, [...(methods.get(route.path) ?? []), route.method.toUpperCase()]);
@@ -89,7 +92,7 @@ for (const [path, allowed] of methods) {
     if (!route) return errorResponse(refuse('METHOD_NOT_ALLOWED'), c.get('base'), trace, null, { Allow: allowed.join(', ') });
     const settings = settingsOf(c.env);
     if ('problem' in settings) throw new ApiError(refuse('MISCONFIGURED', { message: settings.problem }));
-    return handle(route, {
+    return (route.open ? handleOpen : handle)(route, {
       request: c.req.raw,
       env: c.env,
       settings,

@@ -8,8 +8,10 @@ import { deploymentOperations } from './domains/deployment/operations';
 import { grantOperations } from './domains/grants/operations';
 import { memberOperations } from './domains/members/operations';
 import { orgOperations } from './domains/orgs/operations';
+import { passkeyOperations } from './domains/passkeys/operations';
 import { providerOperations } from './domains/provider/operations';
 import { secretOperations } from './domains/secrets/operations';
+import { signinOperations } from './domains/signin/operations';
 import { teamOperations } from './domains/teams/operations';
 import type { Env } from './env';
 import { ApiError, refuse } from './errors';
@@ -31,6 +33,8 @@ const operations = {
   ...providerOperations,
   ...auditOperations,
   ...deploymentOperations,
+  ...signinOperations,
+  ...passkeyOperations,
 } as unknown as Record<string, Operation>;
 
 const newerStorage = () =>

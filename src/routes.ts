@@ -5,14 +5,17 @@ import { deploymentRoutes } from './domains/deployment/routes';
 import { grantRoutes } from './domains/grants/routes';
 import { memberRoutes } from './domains/members/routes';
 import { orgRoutes } from './domains/orgs/routes';
+import { passkeyRoutes } from './domains/passkeys/routes';
 import { providerRoutes } from './domains/provider/routes';
 import { secretRoutes } from './domains/secrets/routes';
+import { signinRoutes } from './domains/signin/routes';
 import { teamRoutes } from './domains/teams/routes';
 import type { Route } from './http/route';
 
 export const routes: Route[] = [
   ...orgRoutes,
   ...memberRoutes,
+  ...passkeyRoutes,
   ...teamRoutes,
   ...grantRoutes,
   ...credentialRoutes,
@@ -20,4 +23,5 @@ export const routes: Route[] = [
   ...providerRoutes,
   ...auditRoutes,
   ...deploymentRoutes,
+  ...signinRoutes,
 ];

@@ -1,8 +1,12 @@
 // One list of refusals, run on every route that exists: a new route cannot escape it.
+import { decodeJwt } from 'jose';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { needOf } from '../src/auth/actions';
+import { covers, roleScopes } from '../src/auth/scopes';
 import { type Code, catalogue } from '../src/errors';
 import { routes } from '../src/routes';
+import { newSignedIn, signIn } from './browser';
+import { faults } from './faults';
 import { newGrant, newMember, newTeam } from './people';
 import {
   type Answer,
@@ -27,6 +31,10 @@ let hosts = 0;
 beforeEach(() => {
   address = `100.64.${++hosts >> 8}.${hosts & 255}`;
 });
+
+const passkey = { id: 'AAAA', rawId: 'AAAA', type: 'public-key' };
+const creation = { ...passkey, response: { clientDataJSON: 'AAAA', attestationObject: 'AAAA' } };
+const assertion = { ...passkey, response: { clientDataJSON: 'AAAA', authenticatorData: 'AAAA', signature: 'AAAA' } };
 
 /** A body that each route takes; what is not here takes none, or an empty one. */
 const bodies: Record<string, unknown> = {
@@ -59,17 +67,25 @@ const bodies: Record<string, unknown> = {
   'POST /provider/issue': { secretName: 'INTRUDER', environment: 'production', value: 'v', ttlSeconds: 60 },
   'POST /provider/rotate': { secretName: 'KEEP', environment: 'production', newValue: 'v' },
   'POST /provider/revoke': { secretName: 'KEEP', environment: 'production' },
+  'POST /auth/enrol/options': { token: 'x' },
+  'POST /auth/enrol': { token: 'x', response: creation },
+  'POST /auth/login': { response: assertion },
+  'POST /orgs/{org_id}/members/{id}/passkeys': { response: creation },
+  'PATCH /orgs/{org_id}/members/{id}/passkeys/{passkey_id}': { name: 'x' },
 };
 
 interface World {
-  o: Caller;
+  /** With the JWT of its owner, where a person asks. */
+  o: Caller & { person: string };
   other: Caller;
   /** What `{id}` stands for, by the collection that it stands in. */
   ids: Record<string, string>;
 }
 
 async function furnish(): Promise<World> {
-  const [o, other] = [await newOrg(), await newOrg()];
+  const [{ o: signed, browser }, other] = [await newSignedIn(), await newOrg()];
+  const o = { ...signed, person: browser.token };
+  const passkey = (await o.get(`/members/${o.owner}/passkeys`)).json.data[0].id;
   const environment = ((await o.get('/environments')).json.data as { id: string; slug: string }[]).find(
     ({ slug }) => slug === 'development',
   )?.id as string;
@@ -85,17 +101,20 @@ async function furnish(): Promise<World> {
     members: member,
     teams: await newTeam(o, member),
     grants: (await newGrant(o, 'member', member)).id,
+    sessions: decodeJwt(browser.token).sid as string,
+    owner: o.owner,
+    passkeys: passkey,
   };
   return { o, other, ids };
 }
 
-type Able = Exclude<ReturnType<typeof needOf>['kinds'][number], 'member'>;
+type Able = ReturnType<typeof needOf>['kinds'][number];
 const NOTHING = ['integrations:notify'];
 
 /** A caller of each kind that can be made by a call. `most` holds all that its kind can, within limits if there are some; `least` nothing that matters. */
 const make: Record<
   Able,
-  { most(o: Caller, limits?: Record<string, unknown>): Promise<string>; least?(o: Caller, but?: string): Promise<string> }
+  { most(o: World['o'], limits?: Record<string, unknown>): Promise<string>; least?(o: Caller, but?: string): Promise<string> }
 > = {
   system: { most: async () => BOOTSTRAP },
   api_key: {
@@ -114,12 +133,16 @@ const make: Record<
     most: async (o, limits) => (await newProvider(o, limits)).token,
     least: async (o, but) => (await newProvider(o, { scopes: ['issue', 'rotate', 'revoke'].filter((scope) => scope !== but) })).token,
   },
+  member: {
+    most: async (o) => o.person,
+    least: async (o, but = '') => (await signIn(o, covers(roleScopes.auditor, but) ? 'viewer' : 'auditor')).token,
+  },
   // It always holds the same, for the whole organisation.
   break_glass: { most: async (o) => (await newBreakGlass(o)).token },
 };
 const makeable = Object.keys(make) as Able[];
 
-for (const route of routes) {
+for (const route of routes.filter(({ open }) => !open)) {
   const name = `${route.method.toUpperCase()} ${route.path}`;
   const need = needOf(route.action);
   const byBootstrap = need.kinds.includes('system');
@@ -132,6 +155,8 @@ for (const route of routes) {
         .replace('{org_id}', o.id)
         .replace('{name}', 'KEEP')
         .replace('{environment}', 'production')
+        .replace('{passkey_id}', ids.passkeys as string)
+        .replace(/(?<=members\/)\{id\}(?=\/passkeys)/, ids.owner as string)
         .replace('{member_id}', ids.members as string)
         .replace('{id}', ids[/([a-z-]+)\/\{id\}/.exec(route.path)?.[1] ?? ''] ?? 'none');
     const call = (
@@ -291,6 +316,29 @@ for (const route of routes) {
   });
 }
 
+describe.each(routes.filter(({ open }) => open))('$method $path, which needs no credential,', (route) => {
+  const body = bodies[`${route.method.toUpperCase()} ${route.path}`];
+  const call = (sent: unknown, headers: Record<string, string> = {}, query = '') =>
+    send('POST', `/api/v1${route.path}${query}`, { body: sent, headers: { 'CF-Connecting-IP': address, ...headers } });
+  const codeOf = ({ status, json }: Answer) => [status, json.error.code];
+
+  it('refuses a body of another type, broken, too large, or with a field that it does not know, and asks no gate', async () => {
+    const before = faults.gate;
+    expect(codeOf(await call('{}', { 'Content-Type': 'text/plain' }))).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
+    expect(codeOf(await call('{'))).toEqual([400, 'MALFORMED_JSON']);
+    expect(codeOf(await call(' '.repeat(1_048_577)))).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+    expect(codeOf(await call({ ...(body as object), org_id: 'x' }))).toEqual([400, 'VALIDATION_FAILED']);
+    expect(codeOf(await call(body, {}, '?surprise=1'))).toEqual([400, 'VALIDATION_FAILED']);
+    expect(codeOf(await call(body, { 'X-Access-Reason': '' }))).toEqual([400, 'VALIDATION_FAILED']);
+    expect(faults.gate).toBe(before);
+  });
+
+  it('refuses a method that it does not take', async () => {
+    const answer = await send('PUT', `/api/v1${route.path}`, { body: {} });
+    expect([...codeOf(answer), answer.headers.get('allow')]).toEqual([405, 'METHOD_NOT_ALLOWED', 'POST']);
+  });
+});
+
 describe('a session token', () => {
   it('rotates no API key, not even its parent', async () => {
     const o = await newOrg();
@@ -306,7 +354,7 @@ describe('over its budget', () => {
     const world = await furnish();
     const key = await newKey(world.o, { scopes: ['*'] });
     for (let i = 0; i < 1200; i += 100) await Promise.all(Array.from({ length: 100 }, () => key.o.get('/environments')));
-    for (const route of routes.filter(({ action }) => !needOf(action).kinds.includes('system'))) {
+    for (const route of routes.filter(({ action, open }) => !open && !needOf(action).kinds.includes('system'))) {
       const path = route.path
         .replace('{org_id}', world.o.id)
         .replace('{id}', 'x')

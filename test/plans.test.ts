@@ -5,15 +5,17 @@ import { env } from 'cloudflare:workers';
 import { expect, it } from 'vitest';
 import type { Gate } from '../src/gate';
 import { work } from '../src/gate/work';
+import { invite, newBrowser, ORIGIN } from './browser';
 import { faults } from './faults';
+import { newPasskey } from './passkey';
 import { addKeys, addPasskey, newGrant, newMember, newTeam } from './people';
 import { BOOTSTRAP, type Caller, db, newKey, newOrg, newSecret, newSession, send, useWorld } from './world';
 
 useWorld();
 
 const DAY = 86_400_000;
-/** Asked seldom, by an operator: how many keys there are. */
-const WHOLE = /^select count\(\*\)|deployment_keys|select owner|count\(/i;
+/** Asked seldom, by an operator: how many keys there are. The deployment has one key, and two that sign. */
+const WHOLE = /^select count\(\*\)|deployment_keys|signing_keys|select owner|count\(/i;
 
 const inGate = (o: Caller, run: (gate: Gate) => unknown) =>
   runInDurableObject((env as unknown as { GATE: DurableObjectNamespace }).GATE.getByName(o.id), (gate) => run(gate as unknown as Gate));
@@ -23,6 +25,19 @@ const later = (o: Caller, ms: number) =>
     for (let i = 0; i < 12; i++) await work(core, o.id, Number.MAX_SAFE_INTEGER);
     core.now = () => Date.now();
   });
+
+/** A person enrols, signs in, adds a passkey and removes it, and signs out. */
+async function signIn(o: Caller): Promise<void> {
+  const { id, url } = await invite(o, 'viewer');
+  const browser = newBrowser(await newPasskey(ORIGIN));
+  await browser.enrol(url);
+  await browser.login();
+  await browser.refresh();
+  const options = (await browser.o.post(`/members/${id}/passkeys/options`)).json;
+  const added = await browser.o.post(`/members/${id}/passkeys`, { response: await (await newPasskey(ORIGIN)).create(options) });
+  await browser.o.del(`/members/${id}/passkeys/${added.json.id}`);
+  expect((await browser.logout()).status).toBe(204);
+}
 
 /** Everything that an org can be asked, and what its gate does by itself. */
 async function tour(): Promise<void> {
@@ -52,6 +67,7 @@ async function tour(): Promise<void> {
   const environment = (await o.post('/environments', { name: 'e' })).json.id;
   await o.patch(`/environments/${environment}`, { name: 'f' });
   await o.del(`/environments/${environment}`);
+  await signIn(o);
   await o.patch('', { name: 'renamed' });
   const member = await newMember(o);
   const team = await newTeam(o, member.id);

@@ -2,7 +2,9 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { env, exports } from 'cloudflare:workers';
 import { describe, expect, it, vi } from 'vitest';
+import { invite, newBrowser, ORIGIN } from './browser';
 import { faults } from './faults';
+import { newPasskey } from './passkey';
 import { BOOTSTRAP, db, newKey, newOrg, newSecret, newSession, send, useWorld } from './world';
 
 useWorld();
@@ -52,6 +54,11 @@ describe('after a whole run', () => {
     await provide('rotate', { newValue: 'the-rotated-value-0123456789' });
     await provide('revoke', {});
     await provide('rotate', { newValue: 'the-refused-value-0123456789' });
+    const { id: member, url } = await invite(o, 'viewer');
+    const browser = newBrowser(await newPasskey(ORIGIN));
+    await browser.enrol(url);
+    const [jwt, cookie] = [browser.token, browser.cookie];
+    await browser.refresh();
     const audit = (await o.get('/audit-log?limit=100')).text;
     await (exports.default as unknown as ExportedHandler).scheduled?.({} as never, undefined, undefined as never);
     const queued = JSON.stringify(faults.queued);
@@ -63,6 +70,8 @@ describe('after a whole run', () => {
     const inDatabase = await everythingIn(async (query) => (await db.prepare(query).all()).results);
     expect(inGate).toContain(secret.id);
     expect(inDatabase).toContain(secret.id);
+    expect(inDatabase).toContain(member);
+    expect(inDatabase).not.toContain('"d":');
     expect(logged.join('\n')).toContain(o.id);
     expect(queued).toContain('probe');
     const needles = {
@@ -78,6 +87,10 @@ describe('after a whole run', () => {
       'second key': key.token.slice('svc_live_'.length),
       'session token': session.token.slice('svcsess_'.length),
       'kept token': kept.slice('svcsess_'.length),
+      'enrolment token': url.slice(url.indexOf('svcenrol_') + 'svcenrol_'.length),
+      'JWT signature': jwt.split('.')[2] as string,
+      'MAC of a cookie': cookie.split('.')[3] as string,
+      'MAC of the next cookie': browser.cookie.split('.')[3] as string,
       'bootstrap token': BOOTSTRAP,
       'master key': bindings.MASTER_KEYS.slice(3),
     };

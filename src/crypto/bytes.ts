@@ -1,4 +1,4 @@
-// Bytes and their spellings: UTF-8, base64, base62, and the length-prefixed tuple that every MAC and AAD is made of.
+// Bytes and their spellings: UTF-8, base64, base64url, base62, and the length-prefixed tuple that every MAC and AAD is made of.
 // Invariant: each decoder refuses (null) every spelling but the one that its encoder gives.
 
 const encoder = new TextEncoder();
@@ -45,6 +45,15 @@ export const toBase64 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer,
 export function fromBase64(text: string): Uint8Array | null {
   const bytes = Buffer.from(text, 'base64');
   return bytes.toString('base64') === text ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : null;
+}
+
+export const toBase64Url = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64url');
+
+/** Decodes canonical base64url (RFC 4648 §5, without padding); null for anything else. */
+export function fromBase64Url(text: string): Uint8Array | null {
+  const bytes = Buffer.from(text, 'base64url');
+  return bytes.toString('base64url') === text ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : null;
 }
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

@@ -16,6 +16,10 @@ export interface DeploymentKeys {
   tokenTag: Uint8Array;
   cursor: Uint8Array;
   digest: Uint8Array;
+  /** Seals the keys that sign browser sessions. */
+  signing: Uint8Array;
+  /** MACs of challenges, user handles and refresh cookies. */
+  proof: Uint8Array;
 }
 
 export interface OrgKeys {
@@ -39,7 +43,7 @@ export interface WrappedKey {
 const derive = <K extends string>(root: Uint8Array, names: readonly K[]): Record<K, Uint8Array> =>
   Object.fromEntries(names.map((name) => [name, hkdf(root, NO_SALT, `svc/v1/key/${name}`)])) as Record<K, Uint8Array>;
 
-export const deriveDeployment = (root: Uint8Array): DeploymentKeys => derive(root, ['tokenTag', 'cursor', 'digest']);
+export const deriveDeployment = (root: Uint8Array): DeploymentKeys => derive(root, ['tokenTag', 'cursor', 'digest', 'signing', 'proof']);
 export const deriveOrg = (root: Uint8Array): OrgKeys => derive(root, ['value', 'fingerprint', 'digest', 'row', 'answer']);
 
 /** Wraps a key under the current master key. */

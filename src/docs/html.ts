@@ -1,5 +1,5 @@
 // HTML: escaping, the shell of every page and its one stylesheet. Invariant: text enters a page only through `html`, which escapes
-// all that is not itself made by `html`; a page holds no script and loads nothing.
+// all that is not itself made by `html`; a page holds no script and loads none but this deployment's own.
 import { createHash } from 'node:crypto';
 
 /** Markup that is safe to put into a page as it is. */
@@ -47,13 +47,21 @@ details{margin:.4rem 0;border-left:2px solid var(--line);padding-left:.8rem}summ
 nav{font-size:.92rem;margin:1.5rem 0}nav ul,ul.plain{list-style:none;padding:0;margin:.25rem 0 1rem}nav li{margin:.2rem 0}nav strong{display:block;margin-top:.8rem}
 .top{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;margin:0}.codes{display:flex;flex-wrap:wrap;gap:.2rem .8rem;padding:0;margin:.25rem 0;list-style:none}
 .facts{color:var(--dim);font-size:.95rem}footer{margin-top:4rem;color:var(--dim);font-size:.85rem}
+button{font:600 1rem ui-sans-serif,system-ui,"Segoe UI",sans-serif;padding:.7rem 1.3rem;border:0;border-radius:8px;background:var(--link);color:var(--paper);cursor:pointer}
+button:hover{filter:brightness(1.1)}button:focus-visible{outline:3px solid var(--warm);outline-offset:3px}button[disabled],button[aria-disabled=true]{opacity:.6;cursor:progress}
+.card{max-width:27rem;margin:8vh auto 0;background:var(--soft);border:1px solid var(--line);border-radius:12px;padding:1.5rem 1.75rem 1.75rem}.card .facts{margin:0}
+.card section:focus{outline:0}.card button{margin-top:.75rem;width:100%}[role=status]:empty{display:none}.error{color:var(--warm)}
 @media print{body{max-width:none}details{border:0}}`;
 
 const styleHash = createHash('sha256').update(style).digest('base64');
 const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
+/** For pages that do something: with scripts of this deployment's, and its API. */
+const active = `${policy}; script-src 'self'; connect-src 'self'`;
 
-/** A whole page as a response. */
-export function page(title: string, content: Markup): Response {
+const documentation = html`<nav class="top" aria-label="Documentation"><a href="/docs">API reference</a><a href="/docs/errors">Errors</a><a href="/api/v1/openapi.json">OpenAPI</a></nav>`;
+
+/** A whole page as a response: one of the documentation, or one that runs scripts, which know it by its name. */
+export function page(title: string, content: Markup, app?: { name: string; scripts: string[] }): Response {
   const whole = html`<!doctype html>
 <html lang="en">
 <head>
@@ -62,13 +70,19 @@ export function page(title: string, content: Markup): Response {
 <title>${title}</title>
 <style>${new Markup(style)}</style>
 </head>
-<body>
-<nav class="top" aria-label="Documentation"><a href="/docs">API reference</a><a href="/docs/errors">Errors</a><a href="/api/v1/openapi.json">OpenAPI</a></nav>
+<body${app && html` data-page="${app.name}"`}>
+${app ? null : documentation}
 ${content}
+${app?.scripts.map((src) => html`<script src="${src}"></script>`)}
 </body>
 </html>
 `;
   return new Response(whole.text, {
-    headers: { 'Content-Type': 'text/html; charset=utf-8', 'Content-Security-Policy': policy, 'Referrer-Policy': 'no-referrer' },
+    headers: {
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Security-Policy': app ? active : policy,
+      'Referrer-Policy': 'no-referrer',
+      ...(app && { 'Cross-Origin-Opener-Policy': 'same-origin' }),
+    },
   });
 }

@@ -71,6 +71,9 @@ const tagDescriptions: Record<string, string> = {
   Secrets: 'Encrypted values with versions, lifetimes and rotation. Values are given out only where a request reads one.',
   Provider:
     'For platforms that issue credentials, such as a database provisioner or a certificate authority: with a provider token they push, rotate and revoke secrets by name.',
+  'Sign-in':
+    'People sign in with passkeys, and act with a JWT of ten minutes that a cookie renews. The pages /enrol and /sign-in of this deployment do all of it.',
+  Passkeys: 'What members sign in with. Each may have several; those of a browser session end with it.',
   Deployment: 'What concerns the deployment as a whole, for those who operate it.',
   'Audit log': 'Who did what, when and from where: a hash chain of entries that never change.',
 };
@@ -78,6 +81,7 @@ const tagDescriptions: Record<string, string> = {
 const pathDescriptions: Record<string, string> = {
   org_id: 'Id of the organisation; it must be the one that the credential belongs to.',
   id: 'Id of the resource.',
+  passkey_id: 'Id of the passkey.',
   name: 'Name of the secret. It may hold slashes, percent-encoded or not.',
   environment: 'Id or slug of the environment.',
 };
@@ -224,11 +228,12 @@ const creating: Code[] = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'];
 /** Every refusal that a route can give, in the order of the catalogue. */
 export function refusalsOf(route: Route): Code[] {
   const codes = new Set<Code>([...everywhere, ...(route.refusals ?? [])]);
+  if (route.open) codes.delete('CREDENTIAL_KIND_NOT_ALLOWED');
   const { scopes, kinds, owner, reveals } = needOf(route.action);
   if (scopes.length > 0 || owner) codes.add('INSUFFICIENT_SCOPE');
   if (reveals && kinds.includes('agent')) codes.add('SECRET_ACCESS_DENIED');
   if (route.method !== 'get') for (const code of sending) codes.add(code);
-  if (route.method === 'post') for (const code of creating) codes.add(code);
+  if (route.method === 'post' && !route.open) for (const code of creating) codes.add(code);
   return (Object.keys(catalogue) as Code[]).filter((code) => codes.has(code));
 }
 
@@ -241,6 +246,7 @@ export function errorExample(code: Code, base: string) {
 
 /** Who may make a call, in words. */
 export function accessOf(route: Route): string {
+  if (route.open) return 'By anyone: it needs no credential.';
   const { scopes, kinds, owner } = needOf(route.action);
   const words = kinds.map((kind) => kindNames[kind]);
   const who = `By ${[words.slice(0, -1).join(', '), words.at(-1)].filter(Boolean).join(' or ')}`;
@@ -337,16 +343,17 @@ function operationOf(route: Route, generated: Operation, document: Document, bas
   const { components } = document;
   const { schemas } = components;
   const byBootstrap = needOf(route.action).kinds.includes('system');
+  const isUnbudgeted = byBootstrap || route.open !== undefined;
   const requestBody = generated.requestBody && route.body && bodyOf(generated.requestBody.content, !route.body.optional, schemas);
   return {
     operationId: idOf(route.operation ?? route.action),
     tags: [route.tag],
     summary: route.summary,
     description: [route.description, accessOf(route)].filter(Boolean).join('\n\n'),
-    security: [{ [byBootstrap ? 'bootstrap' : 'bearer']: [] }],
+    security: route.open ? [] : [{ [byBootstrap ? 'bootstrap' : 'bearer']: [] }],
     parameters: parametersOf(route, generated, components),
     ...(requestBody && { requestBody }),
-    responses: { ...answersOf(route, generated, components, byBootstrap), ...refusedOf(route, components, base, byBootstrap) },
+    responses: { ...answersOf(route, generated, components, isUnbudgeted), ...refusedOf(route, components, base, isUnbudgeted) },
   };
 }
 
@@ -392,7 +399,7 @@ function parametersOf(route: Route, generated: Operation, components: Document['
     });
   const shared = [
     ...(route.conditional ?? []).map((name) => (name === 'if-match' ? 'IfMatch' : 'IfNoneMatch')),
-    ...(route.method === 'post' ? ['IdempotencyKey'] : []),
+    ...(route.method === 'post' && !route.open ? ['IdempotencyKey'] : []),
     'AccessReason',
   ];
   for (const name of shared) components.parameters[name] = parameters[name] as Parameter;
@@ -407,8 +414,9 @@ const prefixes: Record<string, string> = {
   'break-glass-tokens': 'bgt',
   secrets: 'sec',
   environments: 'env',
+  sessions: 'ses',
 };
-const singular: Record<string, string> = { 'api-keys': 'API key', 'access-tokens': 'session token' };
+const singular: Record<string, string> = { 'api-keys': 'API key', 'access-tokens': 'session token', sessions: 'browser session' };
 
 /** What `{id}` stands for: the collection before it says so. */
 function resourceOf(route: Route): { words: string; prefix: string } | null {
@@ -425,15 +433,15 @@ function headersOf(names: string[], components: Document['components']): Record<
 
 const tagged = new Set(['Secret', 'SecretWithValue', 'RotatedSecret']);
 
-function answersOf(route: Route, generated: Operation, components: Document['components'], byBootstrap: boolean): Record<string, Answer> {
+function answersOf(route: Route, generated: Operation, components: Document['components'], isUnbudgeted: boolean): Record<string, Answer> {
   const { schemas } = components;
   const found: Record<string, Answer> = {};
   for (const status of Object.keys(route.answers)) {
     const schema = generated.responses[status]?.content?.['application/json']?.schema;
     const hasTag = status === '304' || (schema && (route.conditional?.length || tagged.has(nameOf(schema.$ref ?? ''))));
-    const names = ['Request-Id', ...(byBootstrap ? [] : ['RateLimit', 'RateLimit-Policy'])];
+    const names = ['Request-Id', ...(isUnbudgeted ? [] : ['RateLimit', 'RateLimit-Policy'])];
     if (hasTag) names.push('ETag');
-    if (route.method === 'post') names.push('Idempotency-Replayed');
+    if (route.method === 'post' && !route.open) names.push('Idempotency-Replayed');
     found[status] = {
       description: statusWords[Number(status)] ?? 'Done.',
       headers: headersOf(names, components),
@@ -458,7 +466,7 @@ function furtherForms(route: Route, schema: Schema, schemas: Schemas): Record<st
   return Object.fromEntries((route.alsoAs ?? []).map((type) => [type, form]));
 }
 
-function refusedOf(route: Route, components: Document['components'], base: string, byBootstrap: boolean): Record<string, Answer> {
+function refusedOf(route: Route, components: Document['components'], base: string, isUnbudgeted: boolean): Record<string, Answer> {
   const byStatus = new Map<number, Code[]>();
   for (const code of refusalsOf(route)) {
     const status = route.statuses?.[code] ?? catalogue[code].status;
@@ -468,7 +476,7 @@ function refusedOf(route: Route, components: Document['components'], base: strin
   for (const [status, codes] of byStatus) {
     for (const code of codes) components.examples[code] ??= { summary: catalogue[code].message, value: errorExample(code, base) };
     const names = ['Request-Id'];
-    if (!byBootstrap && ![401, 405].includes(status)) names.push('RateLimit', 'RateLimit-Policy');
+    if (!isUnbudgeted && ![401, 405].includes(status)) names.push('RateLimit', 'RateLimit-Policy');
     if (status === 401) names.push('WWW-Authenticate');
     if (status === 405) names.push('Allow');
     if ([429, 503].includes(status) || codes.includes('IDEMPOTENCY_IN_PROGRESS')) names.push('Retry-After');

@@ -2,7 +2,8 @@
 import type { DeploymentKeys, Keyring, OrgKeys, WrappedKey } from '../crypto/keyring';
 import { toCursor } from '../db/page';
 import type { Env, Settings } from '../env';
-import type { Outcome, RequestFacts } from '../gate/types';
+import type { Refusal } from '../errors';
+import type { Ask, BudgetState, Outcome, Reply, RequestFacts } from '../gate/types';
 
 export interface Context {
   env: Env;
@@ -24,6 +25,21 @@ export interface Context {
   trace: Trace;
   defer(work: Promise<unknown>): void;
 }
+
+/** The same for a request that needs no credential. */
+export interface OpenContext extends Omit<Context, 'org' | 'keys' | 'wrapped' | 'etag' | 'further'> {
+  headers: Headers;
+  /** Asks the gate of an org to do what the route is about. */
+  ask(org: string, keys: OrgKeys, bearer: Ask['bearer'], input: unknown): Promise<Reply>;
+  /** Counts a refused attempt by this address: the refusal as it is, or 429 after too many. */
+  count(refusal: Refusal): Promise<Refusal>;
+}
+
+/** What such a request is answered with. */
+export type Opened = { headers?: Record<string, string>; budget?: BudgetState | null } & (
+  | { status: number; json?: unknown }
+  | { refusal: Refusal }
+);
 
 /** What the log line of a request says besides the request itself. */
 export interface Trace {

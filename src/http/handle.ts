@@ -4,7 +4,9 @@
 import type { z } from '@hono/zod-openapi';
 import { needOf } from '../auth/actions';
 import { clientOf } from '../auth/addresses';
-import { canonical, type ReadToken, readToken, type TokenRef } from '../auth/token';
+import { isJwt, readSession } from '../auth/jwt';
+import { signingKeysOf } from '../auth/signing';
+import { canonical, readToken, type TokenRef } from '../auth/token';
 import { fromUtf8, tuple, utf8 } from '../crypto/bytes';
 import { equalSecret, hkdf, hmacHex } from '../crypto/digest';
 import { open, seal } from '../crypto/envelope';
@@ -39,8 +41,14 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
   const keyring = keyringOf(env.DB, settings.masterKeys);
   const bearer = bearerOf(request);
   const token = bearer === null ? null : readToken(bearer);
-  const deployment = token ? await keyring.deployment(token.org) : null;
-  const genuine = token && deployment && token.isGenuine(deployment.tokenTag) ? token : null;
+  const deployment = token || (bearer !== null && isJwt(bearer)) ? await keyring.deployment(token?.org) : null;
+  let genuine: TokenRef | null = null;
+  if (token && deployment && token.isGenuine(deployment.tokenTag)) genuine = { kind: token.kind, org: token.org, hash: token.hash };
+  else if (deployment && !token) {
+    const session = await readSession(signingKeysOf(env.DB, deployment), base, bearer as string);
+    if (session === 'expired') return refused(refuse('TOKEN_EXPIRED'));
+    genuine = session;
+  }
   const byBootstrap = !genuine && isBootstrap(route) && bearer !== null && equalSecret(settings.bootstrapToken, bearer);
   if (!genuine && !byBootstrap) {
     if (!isBootstrap(route)) return refused(refuse('UNAUTHENTICATED'));
@@ -105,7 +113,7 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
   let prepared: Prepared = { input: null };
   if (!finding && keys) {
     try {
-      prepared = route.prepare?.(input, context) ?? { input: {} };
+      prepared = (await route.prepare?.(input, context)) ?? { input: {} };
     } catch (error) {
       // What a schema cannot say is found here.
       if (!(error instanceof ApiError)) throw error;
@@ -118,7 +126,7 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
     org: context.org,
     action: route.action,
     operation: route.operation ?? route.action,
-    bearer: genuine ? refOf(genuine) : 'bootstrap',
+    bearer: genuine ?? 'bootstrap',
     path_org: genuine ? pathOrg : null,
     named: namedOf(route, input),
     finding,
@@ -179,7 +187,6 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
 }
 
 const isBootstrap = (route: Route) => needOf(route.action).kinds.includes('system');
-const refOf = ({ kind, org, hash }: ReadToken): TokenRef => ({ kind, org, hash });
 const listOf = (route: Route, params: Record<string, string>) => [route.path, params.id ?? ''].join(' ').trim();
 
 function namedOf(route: Route, input: Input) {
@@ -205,7 +212,7 @@ function idempotencyKeyOf(request: Request): string | null {
   return /^[\x20-\x7e]{1,255}$/.test(key) ? key : null;
 }
 
-function headerFinding(request: Request): Refusal | null {
+export function headerFinding(request: Request): Refusal | null {
   if (request.method === 'POST' && request.headers.has('idempotency-key') && idempotencyKeyOf(request) === null)
     return invalid('Idempotency-Key', 'must be 1 to 255 printable ASCII characters, bare or as a quoted string');
   const reason = request.headers.get('x-access-reason');
@@ -230,7 +237,7 @@ const isReason = (header: string) => {
 };
 
 /** Validates query and body against the route's schemas. */
-function validate(route: Route, { request, params }: Incoming, body: ReadBody): { input: Input; finding: Refusal | null } {
+export function validate(route: Route, { request, params }: Incoming, body: ReadBody): { input: Input; finding: Refusal | null } {
   const url = new URL(request.url);
   const given = [...url.searchParams];
   const details: { path: string; message: string }[] = [];
@@ -330,7 +337,7 @@ export function errorResponse(
   });
 }
 
-function rendered(
+export function rendered(
   shown: { json: unknown; headers?: Record<string, string> } | Response,
   status: number,
   budget: BudgetState | null,

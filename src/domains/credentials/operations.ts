@@ -141,7 +141,8 @@ function issue(call: Call<never>, token: TokenInput, made: Made, holding: Wanted
   return { status: 201, data: shown(core, row), puts: [put], resource: token.id, events };
 }
 
-const fresh = (core: Core, org_id: string, token: TokenInput, created_at: number) => ({
+/** What every new credential has. */
+export const fresh = (core: Core, org_id: string, token: TokenInput, created_at: number) => ({
   org_id,
   id: token.id,
   token_hash: token.hash,

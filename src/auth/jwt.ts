@@ -1,0 +1,65 @@
+// The bearer token of a browser session: a JWT (RFC 7519) of ten minutes, signed by the deployment. It says whose gate to ask about which
+// session, and nothing of what its member may do. Invariant: ES256 alone, by a key of this deployment's own, for its own API.
+import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose';
+import { sha256 } from '../crypto/digest';
+import type { SigningKey, SigningKeys } from './signing';
+import type { TokenRef } from './token';
+
+/** How long a JWT lives, in milliseconds. */
+export const JWT_LIVES = 600_000;
+
+const audienceOf = (issuer: string) => `${issuer}/api/v1`;
+
+export interface SessionClaims {
+  org: string;
+  member: string;
+  session: string;
+}
+
+/** Signs a JWT that ends at `until`, in milliseconds, or up to a second earlier: JWTs count seconds. */
+export function signSession(key: SigningKey, issuer: string, { org, member, session }: SessionClaims, until: number, now = Date.now()) {
+  const exp = Math.floor(until / 1000);
+  const token = new SignJWT({ sid: session, org })
+    .setProtectedHeader({ alg: 'ES256', typ: 'JWT', kid: key.id })
+    .setIssuer(issuer)
+    .setAudience(audienceOf(issuer))
+    .setSubject(member)
+    .setIssuedAt(Math.floor(now / 1000))
+    .setExpirationTime(exp)
+    .sign(key.privateKey);
+  return token.then((signed) => ({ token: signed, expires_at: exp * 1000 }));
+}
+
+/** Whether a bearer token is spelled like a JWT. */
+export const isJwt = (text: string): boolean => /^[\w-]+\.[\w-]+\.[\w-]+$/.test(text);
+
+/** Whose gate to ask, and about which session; `expired` for a genuine one whose time is over; null for anything else. */
+export async function readSession(keys: SigningKeys, issuer: string, text: string, now = Date.now()): Promise<TokenRef | 'expired' | null> {
+  // A signature costs more than all else of a read: it is checked once an isolate.
+  const digest = sha256(`${issuer} ${text}`);
+  const known = keys.verified.get(digest);
+  if (known) return known.until > now ? known.ref : 'expired';
+  try {
+    const { alg, kid } = decodeProtectedHeader(text);
+    const key = alg === 'ES256' && kid ? await keys.find(kid, now) : null;
+    if (!key) return null;
+    const { payload } = await jwtVerify(text, key.publicKey, {
+      algorithms: ['ES256'],
+      typ: 'JWT',
+      issuer,
+      audience: audienceOf(issuer),
+      requiredClaims: ['sub', 'sid', 'org', 'iat', 'exp'],
+      currentDate: new Date(now),
+    });
+    const { org, sid, exp } = payload;
+    if (typeof org !== 'string' || typeof sid !== 'string') return null;
+    const ref: TokenRef = { kind: 'browser', org, hash: sid };
+    keys.verified.set(digest, { ref, until: (exp as number) * 1000 });
+    return ref;
+  } catch (error) {
+    // jose looks at the time last: what is expired here is right in all else.
+    if (error instanceof errors.JWTExpired) return 'expired';
+    if (error instanceof errors.JOSEError || error instanceof TypeError) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,74 @@
+// What this deployment gives to browsers and knows again without having stored it: challenges, user handles and refresh cookies, each
+// with a MAC over what it says and what it is for. Invariant: nobody is asked; what is altered, or made for another end, is null.
+import { concat, fromBase64Url, randomBytes, toBase64Url, tuple } from '../crypto/bytes';
+import { equal, hmac } from '../crypto/digest';
+import { idBytes, idOf, type Prefix } from '../db/ids';
+
+const macOf = (key: Uint8Array, what: string, ...parts: (string | Uint8Array)[]) => hmac(key, tuple(`svc/v1/proof/${what}`, ...parts));
+
+// ---------------------------------------------------------------- challenges
+
+/** How long a challenge serves, in milliseconds. */
+export const CHALLENGE_LIVES = 300_000;
+const STAMP = 6;
+const RANDOM = 16;
+const TAG = 16;
+
+/** A challenge for one purpose: 6 bytes of the time, 16 random ones, a tag. */
+export function newChallenge(key: Uint8Array, purpose: string[], now = Date.now(), random = randomBytes(RANDOM)): Uint8Array {
+  const stamp = new DataView(new ArrayBuffer(STAMP));
+  stamp.setUint16(0, Math.floor(now / 2 ** 32));
+  stamp.setUint32(2, now % 2 ** 32);
+  const body = concat(new Uint8Array(stamp.buffer), random);
+  return concat(body, macOf(key, 'challenge', ...purpose, body).subarray(0, TAG));
+}
+
+/**
+ * Whether the text is a challenge that was given for that purpose in the last five minutes: then the id of what it may begin, which is
+ * always the same, so that whoever keeps ids sees it used twice. Else null.
+ */
+export function readChallenge(key: Uint8Array, purpose: string[], text: string, prefix: Prefix, now = Date.now()): string | null {
+  const bytes = fromBase64Url(text);
+  if (bytes?.length !== STAMP + RANDOM + TAG) return null;
+  const body = bytes.subarray(0, STAMP + RANDOM);
+  if (!equal(bytes.subarray(STAMP + RANDOM), macOf(key, 'challenge', ...purpose, body).subarray(0, TAG))) return null;
+  const view = new DataView(bytes.buffer, bytes.byteOffset);
+  const made = view.getUint16(0) * 2 ** 32 + view.getUint32(2);
+  if (made > now || made <= now - CHALLENGE_LIVES) return null;
+  return idOf(prefix, concat(bytes.subarray(0, STAMP), macOf(key, 'begun', body).subarray(0, 10)));
+}
+
+// ---------------------------------------------------------------- user handles
+
+/** What an authenticator keeps of a member, and tells when they sign in: org, member, and a tag. 48 bytes, of at most 64 (WebAuthn). */
+export function userHandle(key: Uint8Array, org: string, member: string): Uint8Array {
+  const [first, second] = [idBytes('org', org), idBytes('mem', member)];
+  if (!first || !second) throw new Error('ids of an org and a member are expected');
+  return concat(first, second, macOf(key, 'handle', first, second).subarray(0, TAG));
+}
+
+export function readHandle(key: Uint8Array, text: string): { org: string; member: string } | null {
+  const bytes = fromBase64Url(text);
+  if (bytes?.length !== 32 + TAG) return null;
+  const [first, second] = [bytes.subarray(0, 16), bytes.subarray(16, 32)];
+  if (!equal(bytes.subarray(32), macOf(key, 'handle', first, second).subarray(0, TAG))) return null;
+  return { org: idOf('org', first), member: idOf('mem', second) };
+}
+
+// ---------------------------------------------------------------- refresh cookies
+
+/** The n-th refresh cookie of a browser session. A genuine one that is not good any more has been used. */
+export interface RefreshCookie {
+  org: string;
+  session: string;
+  n: number;
+}
+
+export const toCookie = (key: Uint8Array, { org, session, n }: RefreshCookie): string =>
+  [org, session, n, toBase64Url(macOf(key, 'cookie', org, session, String(n)))].join('.');
+
+export function readCookie(key: Uint8Array, text: string): RefreshCookie | null {
+  const [, org, session, n, mac] = /^(org_\w{22})\.(ses_\w{22})\.([1-9]\d{0,8})\.([\w-]{43})$/.exec(text) ?? [];
+  if (!org || !session || !n || !mac) return null;
+  return equal(mac, toBase64Url(macOf(key, 'cookie', org, session, n))) ? { org, session, n: Number(n) } : null;
+}

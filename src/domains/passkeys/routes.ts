@@ -1,0 +1,103 @@
+// Passkeys over HTTP. What an authenticator says is verified here, before the gate is asked.
+import { z } from '@hono/zod-openapi';
+import { newChallenge, readChallenge, userHandle } from '../../auth/proofs';
+import { ApiError, invalid } from '../../errors';
+import { type Context, pageOf } from '../../http/context';
+import { type Input, route } from '../../http/route';
+import { pageQuery } from '../../http/wire';
+import { challengeOf, creationOptions, verifyCreation } from './webauthn';
+import * as wire from './wire';
+
+const passkeys = '/orgs/{org_id}/members/{id}/passkeys';
+
+const byMember = ({ params }: { params: Record<string, string> }) => ({ member: params.id as string });
+const byPasskey = ({ params }: { params: Record<string, string> }) => ({
+  member: params.id as string,
+  passkey: params.passkey_id as string,
+});
+
+/** What a challenge is for that a member adds a passkey with. */
+const adding = (org: string, member: string) => ['passkey', org, member];
+
+interface Owner {
+  id: string;
+  email: string;
+  name: string;
+  has: { credential_id: string; transports: string[] }[];
+}
+
+export const passkeyRoutes = [
+  route({
+    method: 'get',
+    path: passkeys,
+    action: 'passkey.list',
+    tag: 'Passkeys',
+    summary: "List a member's passkeys",
+    description: 'A member needs no scope for their own.',
+    query: z.strictObject(pageQuery),
+    answers: { 200: wire.PasskeyPage },
+    refusals: ['INVALID_CURSOR'],
+    named: byMember,
+    prepare: ({ query }) => ({ input: { limit: query.limit ?? 50, after: query.cursor ?? null } }),
+    render: (slice: { items: unknown[]; next: string | null }, _: Input, context: Context) => ({ json: pageOf(context, passkeys, slice) }),
+  }),
+  route({
+    method: 'post',
+    path: `${passkeys}/options`,
+    action: 'passkey.create',
+    operation: 'passkey.options',
+    tag: 'Passkeys',
+    summary: 'Get the options of one more passkey',
+    description: 'For navigator.credentials.create(). By the member, signed in, alone. They serve once, for five minutes.',
+    answers: { 200: wire.CreationOptions },
+    named: byMember,
+    render: async ({ id, ...owner }: Owner, _: Input, { base, deployment, org }: Context) => ({
+      json: await creationOptions(base, newChallenge(deployment.proof, adding(org, id)), {
+        handle: userHandle(deployment.proof, org, id),
+        ...owner,
+      }),
+    }),
+  }),
+  route({
+    method: 'post',
+    path: passkeys,
+    action: 'passkey.create',
+    tag: 'Passkeys',
+    summary: 'Add a passkey',
+    description: 'By the member, signed in, alone.',
+    body: { schema: wire.PasskeyIn },
+    answers: { 201: wire.Passkey },
+    refusals: ['CONFLICT', 'LIMIT_REACHED'],
+    named: byMember,
+    async prepare({ params, body }, { base, deployment, org }) {
+      const challenge = challengeOf(body.response.response.clientDataJSON);
+      const id = readChallenge(deployment.proof, adding(org, params.id as string), challenge, 'psk');
+      const made = id && (await verifyCreation(base, body.response, challenge));
+      if (!made) throw new ApiError(invalid('response', 'is no valid answer to options that were given in the last five minutes'));
+      return { input: { passkey: { ...made, name: body.name ?? made.name, id } } };
+    },
+  }),
+  route({
+    method: 'patch',
+    path: `${passkeys}/{passkey_id}`,
+    action: 'passkey.update',
+    tag: 'Passkeys',
+    summary: 'Rename a passkey',
+    description: "A member needs no scope for their own. Another's, whoever may change that member.",
+    body: { schema: wire.PasskeyPatch },
+    answers: { 200: wire.Passkey },
+    named: byPasskey,
+    prepare: ({ body }) => ({ input: body }),
+  }),
+  route({
+    method: 'delete',
+    path: `${passkeys}/{passkey_id}`,
+    action: 'passkey.delete',
+    tag: 'Passkeys',
+    summary: 'Remove a passkey',
+    description: 'The browser sessions that began with it end at once. The last one stays: a member without any could not sign in.',
+    answers: { 204: null },
+    refusals: ['LAST_PASSKEY'],
+    named: byPasskey,
+  }),
+];

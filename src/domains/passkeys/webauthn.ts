@@ -1,0 +1,141 @@
+// WebAuthn (https://www.w3.org/TR/webauthn-3/) as this service asks for it: discoverable passkeys, user verification always, no attestation.
+// Invariant: what is verified here is bound to this origin and to a challenge of ours; a failure is null, and says not why.
+import { generateRegistrationOptions, verifyAuthenticationResponse, verifyRegistrationResponse } from '@simplewebauthn/server';
+import { decodeAttestationObject, decodeClientDataJSON } from '@simplewebauthn/server/helpers';
+import { fromBase64Url, toBase64Url } from '../../crypto/bytes';
+import type { PasskeyRow } from '../../db/schema';
+import type { Assertion, Attestation } from './wire';
+
+/** COSE: ES256, EdDSA, RS256. */
+const ALGORITHMS = [-7, -8, -257];
+const TIMEOUT = 300_000;
+
+const partyOf = (base: string) => ({ id: new URL(base).hostname, origin: new URL(base).origin });
+
+/** The public key of nobody: an assertion is checked by it where there is no passkey, so that this takes as long. */
+const NOBODY = 'pQECAyYgASFYIA3Qq8CxY1NYHOfm7COzRi-RjEVBzqLuQ99xjqzoom2zIlggDnbqDdc7HimrL4MRXu0lzveZkXEMy5dsKc43kc9jbEk';
+
+interface Owner {
+  handle: Uint8Array;
+  email: string;
+  name: string;
+  /** Passkeys that the member has already. */
+  has: Pick<PasskeyRow, 'credential_id' | 'transports'>[];
+}
+
+/** What a browser needs to make a passkey. */
+export async function creationOptions(base: string, challenge: Uint8Array, { handle, email, name, has }: Owner) {
+  return generateRegistrationOptions({
+    rpName: 'Secrets Vault',
+    rpID: partyOf(base).id,
+    userID: new Uint8Array(handle),
+    userName: email,
+    userDisplayName: name,
+    challenge: new Uint8Array(challenge),
+    timeout: TIMEOUT,
+    attestationType: 'none',
+    excludeCredentials: has.map(({ credential_id, transports }) => ({ id: credential_id, transports: transports as never })),
+    authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+    supportedAlgorithmIDs: ALGORITHMS,
+  });
+}
+
+/** What a browser needs to sign in with a passkey: it names nobody. */
+export const requestOptions = (base: string, challenge: Uint8Array) => ({
+  challenge: toBase64Url(challenge),
+  rpId: partyOf(base).id,
+  timeout: TIMEOUT,
+  userVerification: 'required' as const,
+  allowCredentials: [],
+});
+
+/** The challenge that a response says it answers, not yet known to be ours; empty if it says none. */
+export function challengeOf(clientDataJSON: string): string {
+  try {
+    const { challenge, crossOrigin } = decodeClientDataJSON(clientDataJSON);
+    return typeof challenge === 'string' && crossOrigin !== true ? challenge : '';
+  } catch {
+    return '';
+  }
+}
+
+/** A passkey that has proved to be new and its owner's. */
+export type Registered = Pick<PasskeyRow, 'name' | 'credential_id' | 'public_key' | 'counter' | 'transports' | 'backed_up'>;
+
+/** Verifies a registration whose challenge has been found to be ours. */
+export async function verifyCreation(base: string, response: Attestation, challenge: string): Promise<Registered | null> {
+  const party = partyOf(base);
+  try {
+    if (!isUnattested(response.response.attestationObject)) return null;
+    const { verified, registrationInfo } = await verifyRegistrationResponse({
+      response: response as never,
+      expectedChallenge: challenge,
+      expectedOrigin: party.origin,
+      expectedRPID: party.id,
+      expectedType: 'webauthn.create',
+      requireUserVerification: true,
+      supportedAlgorithmIDs: ALGORITHMS,
+    });
+    if (!verified || registrationInfo.credential.id !== response.id) return null;
+    const { credential, credentialBackedUp } = registrationInfo;
+    const transports = [...new Set(response.response.transports ?? [])];
+    return {
+      name: nameOf(response.authenticatorAttachment ?? null, transports),
+      credential_id: credential.id,
+      public_key: toBase64Url(credential.publicKey),
+      counter: credential.counter,
+      transports,
+      backed_up: credentialBackedUp ? 1 : 0,
+    };
+  } catch {
+    return null;
+  }
+}
+
+/** No attestation was asked for, so none is read: certificates in one could have the verifier fetch what an attacker names. */
+function isUnattested(attestationObject: string): boolean {
+  const decoded = decodeAttestationObject(new Uint8Array(fromBase64Url(attestationObject) ?? []));
+  const fmt = decoded.get('fmt') as string;
+  return fmt === 'none' || (fmt === 'packed' && decoded.get('attStmt').get('x5c') === undefined);
+}
+
+function nameOf(attachment: string | null, transports: string[]): string {
+  if (attachment === 'platform') return 'Passkey on this device';
+  if (transports.includes('hybrid')) return 'Passkey on another device';
+  return transports.some((way) => ['usb', 'nfc', 'ble', 'smart-card'].includes(way)) ? 'Security key' : 'Passkey';
+}
+
+/** What an assertion has shown of a passkey. */
+export type Used = Pick<PasskeyRow, 'counter' | 'backed_up'>;
+
+/** Verifies an assertion, whose challenge has been found to be ours, by a passkey, or by nobody's. */
+export async function verifyAssertion(
+  base: string,
+  response: Assertion,
+  challenge: string,
+  passkey: Pick<PasskeyRow, 'credential_id' | 'public_key' | 'counter'> | null,
+): Promise<Used | null> {
+  const party = partyOf(base);
+  try {
+    const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+      response: response as never,
+      expectedChallenge: challenge,
+      expectedOrigin: party.origin,
+      expectedRPID: party.id,
+      expectedType: 'webauthn.get',
+      requireUserVerification: true,
+      credential: {
+        id: response.id,
+        publicKey: new Uint8Array(fromBase64Url(passkey?.public_key ?? NOBODY) ?? []),
+        counter: passkey?.counter ?? 0,
+      },
+    });
+    const { newCounter, credentialBackedUp } = authenticationInfo;
+    return verified && passkey ? { counter: newCounter, backed_up: credentialBackedUp ? 1 : 0 } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether a counter may follow another: it grows, or both are 0 (WebAuthn 7.2, step 22). */
+export const mayFollow = (before: number, after: number): boolean => after > before || (after === 0 && before === 0);

@@ -1,0 +1,100 @@
+// Passkeys on the wire, and the WebAuthn JSON of navigator.credentials (PublicKeyCredential.toJSON).
+import { z } from '@hono/zod-openapi';
+import type { PasskeyRow } from '../../db/schema';
+import { iso, Name, pageOf, Time } from '../../http/wire';
+
+const bytes = (most: number, example = 'AAAA') =>
+  z
+    .string()
+    .min(1)
+    .max(most)
+    .regex(/^[\w-]+$/, 'must be base64url without padding')
+    .openapi({ example });
+
+/** What a browser adds beyond these fields is left out: later versions of WebAuthn may add some. */
+const credential = {
+  id: bytes(1400),
+  rawId: bytes(1400),
+  type: z.literal('public-key'),
+  authenticatorAttachment: z.string().max(32).nullable().optional(),
+  clientExtensionResults: z.record(z.string().max(64), z.unknown()).optional().openapi({ example: {} }),
+};
+
+export const Attestation = z
+  .object({
+    ...credential,
+    response: z.object({
+      clientDataJSON: bytes(4000),
+      attestationObject: bytes(40_000),
+      transports: z
+        .array(z.string().regex(/^[a-z-]{1,32}$/, 'is not a transport'))
+        .max(10)
+        .optional()
+        .openapi({ example: ['internal'] }),
+    }),
+  })
+  .openapi('PasskeyCreation', { description: 'What navigator.credentials.create() gave, by its toJSON().' });
+export type Attestation = z.infer<typeof Attestation>;
+
+export const Assertion = z
+  .object({
+    ...credential,
+    response: z.object({
+      clientDataJSON: bytes(4000),
+      authenticatorData: bytes(4000),
+      signature: bytes(4000),
+      userHandle: z.string().max(100).nullable().optional().openapi({ example: 'AAAA' }),
+    }),
+  })
+  .openapi('PasskeyAssertion', { description: 'What navigator.credentials.get() gave, by its toJSON().' });
+export type Assertion = z.infer<typeof Assertion>;
+
+/** Options for navigator.credentials.create(); for PublicKeyCredential.parseCreationOptionsFromJSON(). */
+export const CreationOptions = z
+  .object({
+    challenge: z.string(),
+    rp: z.object({ id: z.string().openapi({ example: 'vault.example.com' }), name: z.string() }),
+    user: z.object({ id: z.string(), name: z.string(), displayName: z.string() }),
+    pubKeyCredParams: z.array(z.object({ type: z.string().openapi({ example: 'public-key' }), alg: z.int().openapi({ example: -7 }) })),
+    timeout: z.int(),
+    attestation: z.string().openapi({ example: 'none' }),
+    excludeCredentials: z.array(z.object({ id: z.string(), type: z.string(), transports: z.array(z.string()).optional() })),
+    authenticatorSelection: z.object({ residentKey: z.string(), requireResidentKey: z.boolean(), userVerification: z.string() }),
+    extensions: z.record(z.string(), z.unknown()).openapi({ example: { credProps: true } }),
+    hints: z.array(z.string()),
+  })
+  .openapi('CreationOptions');
+
+export const RequestOptions = z
+  .object({
+    challenge: z.string(),
+    rpId: z.string().openapi({ example: 'vault.example.com' }),
+    timeout: z.int(),
+    userVerification: z.string().openapi({ example: 'required' }),
+    allowCredentials: z.array(z.object({ id: z.string(), type: z.string() })).openapi({ example: [] }),
+  })
+  .openapi('RequestOptions');
+
+export const PasskeyIn = z
+  .strictObject({ response: Attestation, name: Name.optional().openapi({ example: 'Laptop' }) })
+  .openapi('PasskeyIn');
+export const PasskeyPatch = z.strictObject({ name: Name.openapi({ example: 'Laptop' }) }).openapi('PasskeyPatch');
+
+export const Passkey = z
+  .object({
+    id: z.string().openapi({ example: 'psk_01M9xQeKcX3vTz6nWJfQ4b' }),
+    name: z.string().openapi({ example: 'Passkey on this device' }),
+    transports: z.array(z.string()).openapi({ example: ['internal'] }),
+    backed_up: z.boolean().openapi({ description: 'Whether a passkey provider keeps a copy, and so other devices may hold it too.' }),
+    created_at: Time,
+  })
+  .openapi('Passkey');
+export const PasskeyPage = pageOf(Passkey, 'PasskeyPage');
+
+export const passkeyOut = ({ id, name, transports, backed_up, created_at }: PasskeyRow): z.infer<typeof Passkey> => ({
+  id,
+  name,
+  transports: transports ?? [],
+  backed_up: backed_up === 1,
+  created_at: iso(created_at),
+});

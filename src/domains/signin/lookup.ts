@@ -1,0 +1,60 @@
+// What sign-in asks D1 before any gate is asked: whose enrolment a token is, whose passkey a response is of. Invariant: only rows whose
+// MAC is right count; the gate judges again by its own.
+import { readPageToken } from '../../auth/token';
+import type { OrgKeys } from '../../crypto/keyring';
+import type { MemberRow, PasskeyRow } from '../../db/schema';
+import { ApiError, refuse } from '../../errors';
+import { macOf, type RowKind, type RowTypes, readable } from '../../gate/rows';
+import type { OpenContext } from '../../http/context';
+
+const genuine = <K extends RowKind>(keys: OrgKeys, kind: K, raw: Record<string, unknown>): RowTypes[K][] => {
+  const row = readable(kind, raw);
+  return row && row.mac === macOf(keys.row, kind, row) ? [row] : [];
+};
+
+function unavailable(): never {
+  throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
+}
+
+export interface Enrolment {
+  org: string;
+  keys: OrgKeys;
+  hash: string;
+  member: MemberRow;
+  passkeys: PasskeyRow[];
+}
+
+/** The live enrolment that a token is for; null for one that is forged, spent, lapsed or replaced. */
+export async function enrolmentOf(text: string, { deployment, keyring, env, trace }: OpenContext): Promise<Enrolment | null> {
+  const token = readPageToken(text);
+  if (!token?.isGenuine(deployment.tokenTag)) return null;
+  const keys = await keyring.org(token.org);
+  if (!keys) return null;
+  trace.d1_calls++;
+  const [members, passkeys] = await env.DB.batch<Record<string, unknown>>([
+    env.DB.prepare('select * from members where org_id = ? and enrolment_hash = ?').bind(token.org, token.hash),
+    env.DB.prepare(
+      'select * from passkeys where org_id = ?1 and member_id = (select id from members where org_id = ?1 and enrolment_hash = ?2)',
+    ).bind(token.org, token.hash),
+  ]).catch(unavailable);
+  const [member] = (members?.results ?? []).flatMap((raw) => genuine(keys, 'member', raw));
+  if (!member || (member.enrolment_ends_at ?? 0) <= Date.now()) return null;
+  const has = (passkeys?.results ?? []).flatMap((raw) => genuine(keys, 'passkey', raw));
+  return { org: token.org, keys, hash: token.hash, member, passkeys: has };
+}
+
+/** A member's passkey, by what its authenticator calls it. */
+export async function passkeyOf(
+  { env, trace }: OpenContext,
+  keys: OrgKeys,
+  org: string,
+  member: string,
+  credential: string,
+): Promise<PasskeyRow | null> {
+  trace.d1_calls++;
+  const { results } = await env.DB.prepare('select * from passkeys where org_id = ? and member_id = ? and credential_id = ?')
+    .bind(org, member, credential)
+    .all<Record<string, unknown>>()
+    .catch(unavailable);
+  return results.flatMap((raw) => genuine(keys, 'passkey', raw))[0] ?? null;
+}

@@ -1,0 +1,229 @@
+// Signing in over HTTP. Proofs are judged here, before a gate is asked; JWTs and cookies are made here, from what the gate has begun.
+// Invariants: a refused login has one body, whatever the reason; the cookie is read by refresh and logout alone, and these are asked from
+// our own pages alone.
+import { z } from '@hono/zod-openapi';
+import { JWT_LIVES, signSession } from '../../auth/jwt';
+import { newChallenge, type RefreshCookie, readChallenge, readCookie, readHandle, toCookie, userHandle } from '../../auth/proofs';
+import { type SigningKey, signingKeysOf } from '../../auth/signing';
+import { newId } from '../../db/ids';
+import { invalid, refuse, statusOf } from '../../errors';
+import type { Reply } from '../../gate/types';
+import { type Context, type OpenContext, type Opened, pageOf } from '../../http/context';
+import { type Input, route } from '../../http/route';
+import { iso, pageQuery } from '../../http/wire';
+import { challengeOf, creationOptions, requestOptions, verifyAssertion, verifyCreation } from '../passkeys/webauthn';
+import { CreationOptions, RequestOptions } from '../passkeys/wire';
+import { enrolmentOf, passkeyOf } from './lookup';
+import type { Begun } from './operations';
+import * as wire from './wire';
+
+const COOKIE = '__Host-svc_refresh';
+const setCookie = (value: string, seconds: number) => ({
+  'Set-Cookie': `${COOKIE}=${value}; Max-Age=${seconds}; Path=/; HttpOnly; Secure; SameSite=Strict`,
+});
+const cleared = setCookie('', 0);
+
+const signer = ({ env, deployment }: OpenContext): Promise<SigningKey> => signingKeysOf(env.DB, deployment).current();
+
+/** A JWT and the next cookie, from what the gate answered. The key is at hand beforehand, so that nothing is begun that cannot be told. */
+async function signedIn(context: OpenContext, org: string, key: SigningKey, reply: Reply): Promise<Opened> {
+  const { outcome, budget } = reply;
+  if (outcome.ok !== true) return { refusal: outcome.ok === false ? outcome.refusal : refuse('INTERNAL'), budget };
+  const { session, member } = outcome.data as Begun;
+  const now = Date.now();
+  const until = Math.min(now + JWT_LIVES, session.ends_at);
+  const { token, expires_at } = await signSession(key, context.base, { org, member: member.id, session: session.id }, until, now);
+  const cookie = toCookie(context.deployment.proof, { org, session: session.id, n: session.n });
+  return {
+    status: 200,
+    json: { token, expiresAt: iso(expires_at), member },
+    headers: setCookie(cookie, Math.max(1, Math.floor((session.expires_at - now) / 1000))),
+    budget,
+  };
+}
+
+const LOGIN = ['login'];
+/** What a challenge is for that a passkey is enrolled with. */
+const enrolling = (hash: string) => ['enrol', hash];
+
+const gone = async (context: OpenContext) => ({ refusal: await context.count(refuse('ENROLMENT_GONE')) });
+/** The one answer to every login that is refused. */
+const refused = async (context: OpenContext) => ({ refusal: await context.count(refuse('UNAUTHENTICATED')) });
+
+const isOurPage = ({ headers, base }: OpenContext) => headers.get('origin') === base;
+
+/** The cookie of a request; null for one that is not ours, undefined where there is none. */
+function cookieOf({ headers, deployment }: OpenContext): RefreshCookie | null | undefined {
+  for (const part of (headers.get('cookie') ?? '').split(/;\s*/))
+    if (part.startsWith(`${COOKIE}=`)) return readCookie(deployment.proof, part.slice(COOKIE.length + 1));
+  return undefined;
+}
+
+const sessions = '/auth/sessions';
+export const signinRoutes = [
+  route({
+    method: 'post',
+    path: '/auth/enrol/options',
+    action: 'auth.enrol',
+    tag: 'Sign-in',
+    summary: 'Get the options of a first passkey',
+    description: 'For navigator.credentials.create(). They serve once, for five minutes.',
+    body: { schema: wire.EnrolOptionsIn },
+    answers: { 200: CreationOptions },
+    refusals: ['ENROLMENT_GONE'],
+    async open({ body }, context) {
+      const found = await enrolmentOf(body.token, context);
+      if (!found) return gone(context);
+      const { org, hash, member, passkeys } = found;
+      const { base, deployment } = context;
+      const { email, name } = member;
+      const handle = userHandle(deployment.proof, org, member.id);
+      const challenge = newChallenge(deployment.proof, enrolling(hash));
+      return { status: 200, json: await creationOptions(base, challenge, { handle, email, name, has: passkeys }) };
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/auth/enrol',
+    action: 'auth.enrol',
+    tag: 'Sign-in',
+    summary: 'Enrol a passkey and sign in',
+    description: 'The enrolment is spent with it. Passkeys that the member has already stay. Sets the refresh cookie.',
+    body: { schema: wire.EnrolIn },
+    answers: { 200: wire.SignedIn },
+    refusals: ['ENROLMENT_GONE', 'CONFLICT', 'LIMIT_REACHED'],
+    async open({ body }, context) {
+      const found = await enrolmentOf(body.token, context);
+      if (!found) return gone(context);
+      const { org, keys, hash, member } = found;
+      const challenge = challengeOf(body.response.response.clientDataJSON);
+      const session = readChallenge(context.deployment.proof, enrolling(hash), challenge, 'ses');
+      const made = session && (await verifyCreation(context.base, body.response, challenge));
+      if (!made)
+        return {
+          refusal: await context.count(invalid('response', 'is no valid answer to options that were given in the last five minutes')),
+        };
+      const key = await signer(context);
+      const passkey = { id: newId('psk'), ...made };
+      const reply = await context.ask(org, keys, { member: member.id }, { session, enrolment: hash, passkey });
+      const { outcome } = reply;
+      if (outcome.ok === false && ['ENROLMENT_GONE', 'UNAUTHENTICATED'].includes(outcome.refusal.code)) return gone(context);
+      return signedIn(context, org, key, reply);
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/auth/login/options',
+    action: 'auth.login',
+    tag: 'Sign-in',
+    summary: 'Get the options of a sign-in',
+    description: 'For navigator.credentials.get(). They name nobody, and serve once, for five minutes.',
+    body: { schema: wire.LoginOptionsIn, optional: true },
+    answers: { 200: RequestOptions },
+    open: async (_, { base, deployment }) => ({ status: 200, json: requestOptions(base, newChallenge(deployment.proof, LOGIN)) }),
+  }),
+  route({
+    method: 'post',
+    path: '/auth/login',
+    action: 'auth.login',
+    tag: 'Sign-in',
+    summary: 'Sign in with a passkey',
+    description: 'Sets the refresh cookie. A refused one is answered alike for every reason.',
+    body: { schema: wire.LoginIn },
+    answers: { 200: wire.SignedIn },
+    async open({ body: { response } }, context) {
+      const { deployment, keyring, base } = context;
+      const challenge = challengeOf(response.response.clientDataJSON);
+      const session = readChallenge(deployment.proof, LOGIN, challenge, 'ses');
+      const who = readHandle(deployment.proof, response.response.userHandle ?? '');
+      if (!session || !who) return refused(context);
+      const keys = await keyring.org(who.org);
+      const passkey = keys && (await passkeyOf(context, keys, who.org, who.member, response.id));
+      const used = await verifyAssertion(base, response, challenge, passkey);
+      if (!used || !keys || !passkey) return refused(context);
+      const key = await signer(context);
+      const { id, credential_id } = passkey;
+      const input = { session, passkey: { id, credential_id, ...used } };
+      const reply = await context.ask(who.org, keys, { member: who.member }, input);
+      const { outcome } = reply;
+      if (outcome.ok === false && statusOf(outcome.refusal) < 500) return refused(context);
+      return signedIn(context, who.org, key, reply);
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/auth/refresh',
+    action: 'auth.refresh',
+    tag: 'Sign-in',
+    summary: 'Refresh a browser session',
+    description:
+      'By the refresh cookie, from a page of this deployment. The cookie is good once: used again it ends the session, but within ten seconds, for a reply may be lost, a repeat gets a cookie of its own.',
+    answers: { 200: wire.SignedIn },
+    refusals: ['ORIGIN_NOT_ALLOWED'],
+    async open(_, context) {
+      if (!isOurPage(context)) return { refusal: refuse('ORIGIN_NOT_ALLOWED') };
+      const cookie = cookieOf(context);
+      // Who comes without one has attempted nothing: a page asks, for it cannot see whether there is one.
+      if (cookie === undefined) return { refusal: refuse('UNAUTHENTICATED') };
+      const keys = cookie && (await context.keyring.org(cookie.org));
+      if (!cookie || !keys) return { ...(await refused(context)), headers: cleared };
+      const key = await signer(context);
+      const { org, session, n } = cookie;
+      const reply = await context.ask(org, keys, { kind: 'browser', org, hash: session }, { n });
+      const { outcome, budget } = reply;
+      if (outcome.ok === true && outcome.status === 401) return { refusal: refuse('TOKEN_REVOKED'), headers: cleared, budget };
+      if (outcome.ok === false && statusOf(outcome.refusal) === 401) return { refusal: outcome.refusal, headers: cleared, budget };
+      return signedIn(context, org, key, reply);
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/auth/logout',
+    action: 'auth.logout',
+    tag: 'Sign-in',
+    summary: 'Sign out',
+    description:
+      'By the refresh cookie, from a page of this deployment. Ends the session at once, its JWTs with it, and clears the cookie; the same where it has ended before.',
+    answers: { 204: null },
+    refusals: ['ORIGIN_NOT_ALLOWED'],
+    async open(_, context) {
+      if (!isOurPage(context)) return { refusal: refuse('ORIGIN_NOT_ALLOWED') };
+      const cookie = cookieOf(context);
+      const keys = cookie && (await context.keyring.org(cookie.org));
+      if (!cookie || !keys) return { status: 204, headers: cleared };
+      const { org, session } = cookie;
+      const { outcome, budget } = await context.ask(org, keys, { kind: 'browser', org, hash: session }, {});
+      if (outcome.ok === false && statusOf(outcome.refusal) !== 401) return { refusal: outcome.refusal, budget };
+      return { status: 204, headers: cleared, budget };
+    },
+  }),
+  route({
+    method: 'get',
+    path: sessions,
+    action: 'auth.session_list',
+    tag: 'Sign-in',
+    summary: "List the caller's browser sessions",
+    query: z.strictObject(pageQuery),
+    answers: { 200: wire.SessionPage },
+    refusals: ['INVALID_CURSOR'],
+    prepare: ({ query }) => ({ input: { limit: query.limit ?? 50, after: query.cursor ?? null } }),
+    render: (slice: { items: unknown[]; next: string | null }, _: Input, context: Context) => ({ json: pageOf(context, sessions, slice) }),
+  }),
+  route({
+    method: 'delete',
+    path: sessions,
+    action: 'auth.session_end',
+    tag: 'Sign-in',
+    summary: "End all of the caller's browser sessions",
+    answers: { 204: null },
+  }),
+  route({
+    method: 'delete',
+    path: `${sessions}/{id}`,
+    action: 'auth.session_end',
+    tag: 'Sign-in',
+    summary: "End one of the caller's browser sessions",
+    answers: { 204: null },
+    named: ({ params }) => ({ credential: params.id as string }),
+  }),
+];

@@ -1,0 +1,61 @@
+// Signing in, on the wire.
+import { z } from '@hono/zod-openapi';
+import { type CredentialRow, type MemberRow, roles } from '../../db/schema';
+import type { Use } from '../../gate/uses';
+import { iso, isoOrNull, pageOf, Time } from '../../http/wire';
+import { Assertion, Attestation } from '../passkeys/wire';
+
+const token = z.string().min(1).max(200).openapi({ description: 'What follows # in the enrolment URL.', example: 'svcenrol_…' });
+export const EnrolOptionsIn = z.strictObject({ token }).openapi('EnrolOptionsIn');
+export const EnrolIn = z.strictObject({ token, response: Attestation }).openapi('EnrolIn');
+export const LoginOptionsIn = z.strictObject({}).openapi('LoginOptionsIn');
+export const LoginIn = z.strictObject({ response: Assertion }).openapi('LoginIn');
+
+const SignedInMember = z
+  .object({
+    id: z.string().openapi({ example: 'mem_01M9xQeKcX3vTz6nWJfQ4b' }),
+    email: z.string(),
+    name: z.string().openapi({ example: 'Ann' }),
+    role: z.enum(roles),
+    org_id: z.string(),
+  })
+  .openapi('SignedInMember');
+
+export const SignedIn = z
+  .object({
+    token: z.string().openapi({ description: 'A JWT of ten minutes, for the Authorization header.', example: 'eyJhbGciOiJFUzI1NiIs…' }),
+    expiresAt: Time,
+    member: SignedInMember,
+  })
+  .openapi('SignedIn');
+
+export const Session = z
+  .object({
+    id: z.string().openapi({ example: 'ses_01M9xQeKcX3vTz6nWJfQ4b' }),
+    created_at: Time,
+    expires_at: Time.openapi({ description: 'When it ends unless it is refreshed.' }),
+    last_used_at: Time.nullable(),
+    last_used_place: z.string().nullable().openapi({ example: 'Zurich, CH (ZRH)' }),
+    current: z.boolean().openapi({ description: 'Whether it is the one that asks.' }),
+    passkey_id: z.string().openapi({ example: 'psk_01M9xQeKcX3vTz6nWJfQ4b' }),
+  })
+  .openapi('BrowserSession');
+export const SessionPage = pageOf(Session, 'BrowserSessionPage');
+
+export const signedInMember = ({ id, email, name, role, org_id }: MemberRow): z.infer<typeof SignedInMember> => ({
+  id,
+  email,
+  name,
+  role,
+  org_id,
+});
+
+export const sessionOut = (row: CredentialRow, used: Use | null, current: boolean): z.infer<typeof Session> => ({
+  id: row.id,
+  created_at: iso(row.created_at),
+  expires_at: iso(row.expires_at as number),
+  last_used_at: isoOrNull(used?.at ?? null),
+  last_used_place: used?.place ?? null,
+  current,
+  passkey_id: row.passkey_id ?? '',
+});

@@ -1,0 +1,49 @@
+// Requests that need no credential, since their body or a cookie proves who asks: sign-in. Invariants: what is refused is counted by
+// address and has asked no gate; what succeeds is neither counted nor held up.
+import { clientOf } from '../auth/addresses';
+import { keyringOf } from '../crypto/keyring';
+import { refuse, statusOf } from '../errors';
+import { readBody } from './body';
+import type { OpenContext } from './context';
+import { callGate } from './gate-call';
+import { errorResponse, headerFinding, type Incoming, rendered, validate } from './handle';
+import type { Route } from './route';
+
+export async function handleOpen(route: Route, incoming: Incoming): Promise<Response> {
+  const { request, env, settings, base, facts, trace } = incoming;
+  const body = await readBody(request);
+  const { input, finding: found } = validate(route, incoming, body);
+  const finding = body.refusal && statusOf(body.refusal) !== 400 ? body.refusal : (headerFinding(request) ?? body.refusal ?? found);
+  if (finding) return errorResponse(finding, base, trace);
+
+  const keyring = keyringOf(env.DB, settings.masterKeys);
+  const context: OpenContext = {
+    env,
+    settings,
+    base,
+    request: facts,
+    deployment: await keyring.deployment(),
+    keyring,
+    trace,
+    defer: incoming.defer,
+    headers: request.headers,
+    async ask(org, { row, answer }, bearer, asked) {
+      trace.org = org;
+      const { action } = route;
+      const ask = {
+        ...{ org, action, operation: action, bearer, path_org: null, named: {}, finding: null, input: asked, idempotency: null },
+        ...{ one_time: null, again: false, repeated: false, keys: { row, answer }, request: facts },
+      };
+      const reply = await callGate(env, ask, trace, true, incoming.defer);
+      trace.credential = reply.credential;
+      return reply;
+    },
+    async count(refusal) {
+      const wait = await env.THROTTLE.getByName(clientOf(facts.ip)).refused();
+      return wait ? refuse('RATE_LIMITED', { retry_after: wait }) : refusal;
+    },
+  };
+  const opened = await (route.open as NonNullable<Route['open']>)(input, context);
+  if ('refusal' in opened) return errorResponse(opened.refusal, base, trace, opened.budget, opened.headers);
+  return rendered({ json: opened.json }, opened.status, opened.budget ?? null, opened.headers);
+}

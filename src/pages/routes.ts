@@ -1,0 +1,42 @@
+// What this deployment serves besides its API and its documentation: the pages for people with their scripts, and its public keys.
+import type { OpenAPIHono } from '@hono/zod-openapi';
+import webauthn from '../../node_modules/@simplewebauthn/browser/dist/bundle/index.umd.min.js';
+import { signingKeysOf } from '../auth/signing';
+import { keyringOf } from '../crypto/keyring';
+import { type Env, settingsOf } from '../env';
+import { ApiError, refuse } from '../errors';
+import type { Trace } from '../http/context';
+import { errorResponse } from '../http/handle';
+import passkey from './passkey.page.js';
+import { enrolPage, signInPage } from './signin';
+
+type App = { Bindings: Env; Variables: { trace: Trace; base: string; requestId: string } };
+
+const script = (text: string) => new Response(text, { headers: { 'Content-Type': 'text/javascript; charset=utf-8' } });
+
+/** The public keys of JWTs (RFC 7517). */
+async function publicKeys(env: Env): Promise<Response> {
+  const settings = settingsOf(env);
+  if ('problem' in settings) throw new ApiError(refuse('MISCONFIGURED', { message: settings.problem }));
+  const deployment = await keyringOf(env.DB, settings.masterKeys).deployment();
+  return Response.json({ keys: await signingKeysOf(env.DB, deployment).published() });
+}
+
+const paths: Record<string, (env: Env) => Response | Promise<Response>> = {
+  '/enrol': enrolPage,
+  '/sign-in': signInPage,
+  '/assets/webauthn.js': () => script(webauthn),
+  '/assets/passkey.js': () => script(passkey),
+  '/.well-known/jwks.json': publicKeys,
+};
+
+export function pageRoutes(app: OpenAPIHono<App>): void {
+  for (const [path, answer] of Object.entries(paths))
+    app.all(path, (c) => {
+      const trace = c.get('trace');
+      trace.route = path;
+      if (c.req.method !== 'GET' && c.req.method !== 'HEAD')
+        return errorResponse(refuse('METHOD_NOT_ALLOWED'), c.get('base'), trace, null, { Allow: 'GET' });
+      return answer(c.env);
+    });
+}

@@ -1,0 +1,43 @@
+// The pages for people: one to make a first passkey, one to sign in. Invariant: they work without any host but this one, and say
+// nothing of any organisation before somebody has signed in.
+import { html, type Markup, page } from '../docs/html';
+
+const scripts = ['/assets/webauthn.js', '/assets/passkey.js'];
+
+const shell = (name: 'enrol' | 'sign-in', title: string, lead: Markup, action: string): Response =>
+  page(
+    title,
+    html`<main class="card">
+<p class="facts">Secrets Vault Service</p>
+<section id="ask" aria-labelledby="title">
+<h1 id="title">${title}</h1>
+${lead}
+<p><button id="act" type="button" disabled>${action}</button></p>
+</section>
+<section id="who" tabindex="-1" aria-labelledby="hello" hidden>
+<h1 id="hello">Signed in</h1>
+<dl><dt>Name</dt><dd id="name"></dd><dt>Email</dt><dd id="email"></dd><dt>Role</dt><dd id="role"></dd></dl>
+<p><button id="out" type="button">Sign out</button></p>
+</section>
+<p id="status" role="status" aria-live="polite"></p>
+<noscript><p class="error">Passkeys need JavaScript, and this page runs only its own. Allow it for this address, and load the page again.</p></noscript>
+</main>`,
+    { name, scripts },
+  );
+
+export const enrolPage = (): Response =>
+  shell(
+    'enrol',
+    'Set up your passkey',
+    html`<p>A passkey lets you sign in with what unlocks this device: a fingerprint, your face, or its PIN. There is no password to remember, and none to steal.</p>
+<p>Your browser will ask you where to keep it.</p>`,
+    'Set up a passkey',
+  );
+
+export const signInPage = (): Response =>
+  shell(
+    'sign-in',
+    'Sign in',
+    html`<p>Use the passkey that you made for this service. There is no name to type.</p>`,
+    'Sign in with a passkey',
+  );

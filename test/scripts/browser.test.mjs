@@ -1,0 +1,175 @@
+// The pages /enrol and /sign-in in a real browser, with a virtual authenticator (https://www.w3.org/TR/webauthn-3/#sctn-automation), on the
+// real service. Skipped, loudly, where there is no Chromium: CHROMIUM names one that lies elsewhere.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import { after, describe, it } from 'node:test';
+import { chromium } from 'playwright-core';
+import { copyOfProject, freePort, startService } from './service.mjs';
+
+const usual = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', '/snap/bin/chromium'];
+const macOS = ['/Applications/Google Chrome.app/Contents/MacOS/Google Chrome', '/Applications/Chromium.app/Contents/MacOS/Chromium'];
+const executablePath = process.env.CHROMIUM ?? [...usual, ...macOS].find((file) => fs.existsSync(file));
+if (!executablePath)
+  process.stderr.write('\nNo Chromium was found, so the pages were NOT tried in a browser: install it, or set CHROMIUM to its path.\n\n');
+
+const port = await freePort();
+const at = `http://localhost:${port}`;
+const service = executablePath ? await startService(copyOfProject(), { PORT: String(port), PUBLIC_URL: at }) : undefined;
+const browser = executablePath ? await chromium.launch({ executablePath, args: ['--no-sandbox'] }) : undefined;
+after(() => browser?.close());
+
+describe('in a browser', { skip: browser ? false : 'there is no Chromium' }, () => {
+  const found = async () => {
+    const answer = await service.call('POST', '/orgs', service.variable('BOOTSTRAP_TOKEN'), {
+      name: 'Acme',
+      owner: { email: 'ann@example.com', name: 'Ann' },
+    });
+    assert.equal(answer.status, 201);
+    return { id: answer.json.org.id, key: answer.json.api_key.token, owner: answer.json.owner.id, url: answer.json.owner.enrolment_url };
+  };
+
+  /** A person's browser with an authenticator; what its page says on the console, and what it is answered. */
+  async function person() {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    const [said, answers] = [/** @type {string[]} */ ([]), /** @type {import('playwright-core').Response[]} */ ([])];
+    page.on('console', (message) => said.push(message.text()));
+    page.on('pageerror', (error) => said.push(String(error)));
+    page.on('response', (response) => answers.push(response));
+    const devtools = await context.newCDPSession(page);
+    await devtools.send('WebAuthn.enable');
+    const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        ...{ protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true, isUserVerified: true },
+        automaticPresenceSimulation: true,
+      },
+    });
+    const cookie = async () => (await context.cookies(at)).find(({ name }) => name === '__Host-svc_refresh');
+    const status = () => page.locator('#status').textContent();
+    /** Waits for words in the status line. @param {RegExp} words */
+    const says = async (words) => {
+      await page.waitForFunction((source) => new RegExp(source).test(document.getElementById('status')?.textContent ?? ''), words.source, {
+        timeout: 15_000,
+      });
+      return status();
+    };
+    const verified = (/** @type {boolean} */ isUserVerified) =>
+      devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified });
+    const passkeys = async () => (await devtools.send('WebAuthn.getCredentials', { authenticatorId })).credentials;
+    return { context, page, said, answers, cookie, says, verified, passkeys };
+  }
+
+  it('a person enrols, is signed in, is kept so, signs out and signs in again, by keyboard alone', async () => {
+    const org = await found();
+    const { context, page, said, answers, cookie, says, passkeys } = await person();
+    await page.goto(org.url);
+    assert.equal(page.url(), `${at}/enrol`, 'the token has left the address bar');
+    assert.equal(await page.title(), 'Set up your passkey');
+    await page.keyboard.press('Tab');
+    assert.equal(await page.evaluate(() => document.activeElement?.id), 'act');
+    await page.keyboard.press('Enter');
+    await says(/set up/);
+    assert.equal(await page.locator('#name').textContent(), 'Ann');
+    assert.equal(await page.locator('#role').textContent(), 'owner');
+    const [credential] = await passkeys();
+    assert.equal(credential?.isResidentCredential, true);
+    assert.equal(credential?.rpId, 'localhost');
+
+    const first = await cookie();
+    assert.deepEqual(
+      [first?.httpOnly, first?.secure, first?.sameSite, first?.path, first?.domain],
+      [true, true, 'Strict', '/', 'localhost'],
+    );
+    assert.equal(await page.evaluate(() => document.cookie), '');
+    assert.equal(await page.evaluate(() => localStorage.length + sessionStorage.length), 0);
+
+    // A page that opens later renews the session from the cookie.
+    await page.goto(`${at}/sign-in`);
+    await says(/are signed in/);
+    const second = await cookie();
+    assert.notEqual(second?.value, first?.value);
+
+    await page.locator('#out').focus();
+    await page.keyboard.press('Enter');
+    await says(/signed out/);
+    assert.equal(await cookie(), undefined);
+    assert.equal(await page.evaluate(() => document.activeElement?.id), 'act');
+    await page.keyboard.press('Enter');
+    await says(/are signed in/);
+    assert.equal(await page.locator('#email').textContent(), 'ann@example.com');
+
+    assert.deepEqual(
+      said.filter((line) => /Content Security Policy|Error/.test(line)),
+      [],
+    );
+    assert.deepEqual([...new Set(answers.map((answer) => new URL(answer.url()).origin))], [at]);
+    const entries = (await service.call('GET', `/orgs/${org.id}/audit-log?actor=${org.owner}`, org.key)).json.data;
+    assert.deepEqual(entries.map((/** @type {{ action: string }} */ { action }) => action).reverse(), [
+      'auth.enrol',
+      'auth.refresh',
+      'auth.logout',
+      'auth.login',
+    ]);
+    await context.close();
+  });
+
+  it('what was captured is of no use again: enrolment, response, and a cookie that was used', async () => {
+    const org = await found();
+    const { context, page, answers, cookie, says } = await person();
+    await page.goto(org.url);
+    await page.click('#act');
+    await says(/set up/);
+    const old = (await cookie())?.value;
+    await page.click('#out');
+    await page.waitForURL(`${at}/sign-in`);
+    await page.click('#act');
+    await says(/are signed in/);
+
+    /** @param {string} where */
+    const sent = (where) =>
+      answers
+        .map((answer) => answer.request())
+        .find((request) => request.url() === `${at}/api/v1${where}`)
+        ?.postDataJSON();
+    /** @param {string} where @param {unknown} body @param {Record<string, string>} [headers] */
+    const again = async (where, body, headers = {}) => {
+      const answer = await fetch(`${at}/api/v1${where}`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', Origin: at, ...headers },
+        body: JSON.stringify(body),
+      });
+      return [answer.status, (await answer.json()).error.code];
+    };
+    assert.deepEqual(await again('/auth/login', sent('/auth/login')), [401, 'UNAUTHENTICATED']);
+    assert.deepEqual(await again('/auth/enrol', sent('/auth/enrol')), [410, 'ENROLMENT_GONE']);
+    assert.deepEqual(await again('/auth/refresh', {}, { Cookie: `__Host-svc_refresh=${old}` }), [401, 'TOKEN_REVOKED']);
+    await page.goto(org.url);
+    await page.click('#act');
+    assert.match(await says(/link/), /has been used/);
+    await context.close();
+  });
+
+  it('says in words what went wrong: a device that does not know its user, a link that is cut, no passkey', async () => {
+    const org = await found();
+    const { context, page, says, verified, cookie } = await person();
+    await verified(false);
+    await page.goto(org.url);
+    await page.click('#act');
+    assert.match((await says(/\.$/)) ?? '', /Nothing was done|cannot make such a passkey/);
+    assert.equal(await page.locator('#status').getAttribute('role'), 'status');
+    assert.equal(await cookie(), undefined);
+    await verified(true);
+    await page.click('#act');
+    await says(/set up/);
+    await page.goto(`${at}/enrol`);
+    assert.match((await says(/link/)) ?? '', /whole enrolment link/);
+    assert.equal(await page.locator('#act').isVisible(), false);
+    await context.close();
+
+    const stranger = await person();
+    await stranger.page.goto(`${at}/sign-in`);
+    await stranger.page.click('#act');
+    assert.match((await stranger.says(/\.$/)) ?? '', /Nothing was done/);
+    await stranger.context.close();
+  });
+});
