@@ -25,10 +25,10 @@ function issue({ role, vault, ttl, grant }) {
   const made = `IF EXISTS (SELECT FROM pg_roles WHERE rolname = '${role}') THEN ${ours(role)}
     ELSE CREATE ROLE "${role}"; COMMENT ON ROLE "${role}" IS '${MADE}'; END IF;`;
   const granted = grant === undefined ? '' : `GRANT "${grant}" TO "${role}";`;
-  return withPassword(role, `${block(made)} ${granted}`, (value) => vault('issue', { value, ttlSeconds: ttl }));
+  return withPassword(role, `${block(made)} ${granted} ALTER ROLE "${role}" LOGIN;`, (value) => vault('issue', { value, ttlSeconds: ttl }));
 }
 
-/** Gives the role another password. @param {Task} task */
+/** Gives the role another password. One that was ended meanwhile logs in no more for it. @param {Task} task */
 function rotate({ role, vault }) {
   return withPassword(role, block(ours(role)), (newValue) => vault('rotate', { newValue }));
 }
@@ -55,7 +55,7 @@ async function revoke({ role, vault }) {
 async function withPassword(role, first, tell) {
   const password = randomBytes(32).toString('base64url');
   let told;
-  await database(`BEGIN; ${locked(role)} ${first} ALTER ROLE "${role}" LOGIN PASSWORD '${verifier(password)}';`, async () => {
+  await database(`BEGIN; ${locked(role)} ${first} ALTER ROLE "${role}" PASSWORD '${verifier(password)}';`, async () => {
     told = await tell(password);
     const until = told.expiresAt === null ? 'infinity' : new Date(told.expiresAt).toISOString();
     return `ALTER ROLE "${role}" VALID UNTIL '${until}'; COMMIT;`;

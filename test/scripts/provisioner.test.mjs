@@ -224,7 +224,7 @@ it('a role logs in with what the vault holds alone, from its issue until its rev
     'the log of PostgreSQL': postgres.log(),
     'the log of the vault': service.said(),
   };
-  assert.match(places['the log of PostgreSQL'], /ALTER ROLE "app" LOGIN PASSWORD/);
+  assert.match(places['the log of PostgreSQL'], /ALTER ROLE "app" PASSWORD/);
   assert.match(places['command lines'], /PGPASSWORD/);
   for (const [where, text] of Object.entries(places))
     for (const secret of [...passwords, provider]) assert.ok(!text.includes(secret), where);
