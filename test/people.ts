@@ -68,7 +68,15 @@ async function add<K extends RowKind>(o: Caller, kind: K, rows: Omit<RowTypes[K]
 
 const credential = (kind: CredentialRow['kind'], id: string, fields: Partial<CredentialRow>) => ({
   ...{ kind, id, name: 'many', token_hash: id, hint: 'h', scopes: ['secrets:read'], environments: null, secrets: null },
-  ...{ allowed_addresses: null, rate_limit: 600, created_by: '', dies_with: null, successor_id: null, created_at: Date.now() },
+  ...{
+    allowed_addresses: null,
+    rate_limit: 600,
+    created_by: '',
+    below_owner: null,
+    dies_with: null,
+    successor_id: null,
+    created_at: Date.now(),
+  },
   ...{ expires_at: null, revoked_at: null, generation: null, reason: null, member_id: null, passkey_id: null, refresh: null },
   ...fields,
 });

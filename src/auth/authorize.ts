@@ -36,7 +36,7 @@ export interface Caller {
   expires_at: number | null;
   /** What it makes ends with it: a session token, an agent, and whatever they made. */
   isDependent: boolean;
-  /** A member who is an owner, or an API key that holds everything without limits. */
+  /** A member who is an owner, or an API key that holds everything without limits and was made by such a one. */
   isOwner: boolean;
   /** Requests a minute. */
   rate_limit: number;

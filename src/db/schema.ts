@@ -156,6 +156,8 @@ export const credentials = sqliteTable(
     allowed_addresses: strings(),
     rate_limit: integer().notNull(),
     created_by: text().notNull(),
+    /** 1 for an API key whose maker did not act as an owner: then neither does it, whatever it holds. */
+    below_owner: integer(),
     dies_with: text(),
     successor_id: text(),
     created_at: integer().notNull(),

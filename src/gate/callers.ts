@@ -186,7 +186,7 @@ export function callerOf(core: Core, org: string, lineage: readonly CredentialRo
     isDependent: row.kind === 'session' || row.kind === 'agent' || row.dies_with !== null,
     rate_limit: row.rate_limit,
   };
-  return { ...caller, isOwner: row.kind === 'api_key' && row.scopes.includes('*') && standsAlone(caller) };
+  return { ...caller, isOwner: row.kind === 'api_key' && row.below_owner === null && row.scopes.includes('*') && standsAlone(caller) };
 }
 
 /** What a member may do: role and grants. One who is gone may do nothing. */

@@ -63,7 +63,7 @@ const tables = {
 const ADDED: Partial<Record<RowKind | 'version', ReadonlySet<string>>> = {
   org: new Set(['member_addresses', 'generation', 'keys_generation', 'spared', 'panicked_at']),
   member: new Set(['invited_by', 'enrolled_at', 'enrolment_hash', 'enrolment_made_at', 'enrolment_ends_at']),
-  credential: new Set(['generation', 'reason', 'member_id', 'passkey_id', 'refresh']),
+  credential: new Set(['below_owner', 'generation', 'reason', 'member_id', 'passkey_id', 'refresh']),
   secret: new Set(['lost_versions', 'lifetime_seconds', 'revoked_at', 'revoked_through']),
 };
 

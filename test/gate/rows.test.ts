@@ -122,6 +122,7 @@ const credential: CredentialRow = {
   allowed_addresses: ['10.0.0.0/8'],
   rate_limit: 600,
   created_by: 'key_0',
+  below_owner: 1,
   dies_with: null,
   successor_id: null,
   created_at: 1_800_000_000_000,

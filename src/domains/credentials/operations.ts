@@ -134,12 +134,16 @@ function issue(call: Call<never>, token: TokenInput, made: Made, holding: Wanted
     ...made,
     scopes: [...made.scopes],
     created_by: caller.id,
+    below_owner: made.kind === 'api_key' ? belowOwner(caller) : null,
     dies_with,
   });
   const row = put.row as CredentialRow;
   const events = [raised(row.kind === 'break_glass' ? 'BREAK_GLASS_ISSUED' : 'CREDENTIAL_CREATED', row)];
   return { status: 201, data: shown(core, row), puts: [put], resource: token.id, events };
 }
+
+/** Nobody makes an owner of a key who is none. */
+const belowOwner = (caller: Caller): 1 | null => (caller.isOwner ? null : 1);
 
 /** What every new credential has. */
 export const fresh = (core: Core, org_id: string, token: TokenInput, created_at: number) => ({
@@ -364,6 +368,7 @@ const rotateKey: Operation<RotateInput> = {
         ...fresh(core, ask.org, input.token, now),
         ...{ kind, name, scopes, environments, secrets, allowed_addresses, rate_limit, dies_with, expires_at },
         created_by: call.caller.id,
+        below_owner: row.below_owner ?? belowOwner(call.caller),
       });
       const end = now + input.overlap_seconds * 1000;
       const old = revision(call as never, 'credential', row, {
