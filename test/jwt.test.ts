@@ -105,6 +105,11 @@ describe('reading a JWT', () => {
     for (const issuer of ['https://other.example.com', `${ORIGIN}:8787`]) expect(await readSession(cold, issuer, token, now)).toBe(null);
     // Of another deployment: the same database would say nothing to it.
     expect(await readSession(openSigningKeys(db, randomBytes(32)), ORIGIN, token, now)).toBe(null);
+    const { aud: _, ...rest } = decodeJwt(token);
+    for (const aud of [undefined, ORIGIN, 'https://other.example.com/api/v1']) {
+      const forAnother = new SignJWT({ ...rest, aud }).setProtectedHeader({ alg: 'ES256', typ: 'JWT', kid: key.id });
+      expect(await readSession(keys, ORIGIN, await forAnother.sign(key.privateKey), now), aud).toBe(null);
+    }
     const elsewhere = await signSession(key, 'https://other.example.com', claims, now + 600_000, now);
     expect(await readSession(keys, ORIGIN, elsewhere.token, now)).toBe(null);
   });

@@ -78,7 +78,8 @@ describe('an enrolment', () => {
     const replaced = await browser.enrol(o.url);
     expect((await browser.enrol(second)).status).toBe(200);
     const spent = await browser.enrol(second);
-    const lapsed = await browser.enrol(await newEnrolment(o.id, o.owner, Date.now() - 1));
+    const asked = faults.gate;
+    const lapsed = await browser.auth('/enrol/options', { token: tokenOf(await newEnrolment(o.id, o.owner, Date.now() - 1)) });
     const token = tokenOf(second);
     const forged = await browser.auth('/enrol/options', { token: `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}` });
     const none = await browser.auth('/enrol/options', { token: 'x' });
@@ -89,6 +90,7 @@ describe('an enrolment', () => {
       pubKeyCredParams: [{ alg: -7 }],
     });
     const late = await browser.auth('/enrol', { token, response });
+    expect(faults.gate).toBe(asked);
     for (const dead of [replaced, spent, lapsed, forged, none, late]) expect([dead.status, dead.text]).toEqual([410, replaced.text]);
     expect(replaced.json.error.code).toBe('ENROLMENT_GONE');
   });
