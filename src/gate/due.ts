@@ -8,6 +8,8 @@ export interface Due {
   at(task: Task, time: number): void;
   /** What is due, earliest first. */
   now(time: number): Task[];
+  /** A task begins: what is wished for from here on counts once it is done. */
+  begin(task: Task): void;
   /** A task is done for now; `next` is when to do it again, or null. */
   done(task: Task, next: number | null): void;
   /** Sets the alarm to the earliest. */
@@ -23,6 +25,8 @@ export function openDue(storage: DurableObjectStorage): Due {
       .toArray()
       .map(({ task, at }) => [task, at]),
   );
+  /** Tasks under way, and for when they were wished for meanwhile. */
+  const running = new Map<Task, number>();
   let armed: number | null = null;
   const arm = () => {
     const earliest = times.size ? Math.min(...times.values()) : null;
@@ -36,6 +40,8 @@ export function openDue(storage: DurableObjectStorage): Due {
   };
   return {
     at(task, time) {
+      const meanwhile = running.get(task);
+      if (meanwhile !== undefined) running.set(task, Math.min(meanwhile, time));
       const wished = times.get(task);
       if (wished !== undefined && wished <= time) return;
       set(task, time);
@@ -46,8 +52,11 @@ export function openDue(storage: DurableObjectStorage): Due {
         .filter(([, at]) => at <= time)
         .sort(([, a], [, b]) => a - b)
         .map(([task]) => task),
+    begin: (task) => void running.set(task, Number.POSITIVE_INFINITY),
     done(task, next) {
-      if (next !== null) return set(task, next);
+      const time = Math.min(next ?? Number.POSITIVE_INFINITY, running.get(task) ?? Number.POSITIVE_INFINITY);
+      running.delete(task);
+      if (Number.isFinite(time)) return set(task, time);
       times.delete(task);
       sql.exec('delete from due where task = ?', task);
     },

@@ -77,6 +77,7 @@ const tasks: Record<Task, (core: Core, org: string, now: number) => Promise<numb
 /** Runs what is due. Never throws: a task that fails is tried again a minute later. */
 export async function work(core: Core, org: string, now = core.now()): Promise<void> {
   for (const task of core.due.now(now)) {
+    core.due.begin(task);
     try {
       core.due.done(task, await tasks[task](core, org, core.now()));
     } catch (error) {
