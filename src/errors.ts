@@ -64,7 +64,8 @@ export const catalogue = {
   SCOPE_EXCEEDS_PARENT: {
     status: 403,
     message: 'A credential cannot create or change another to hold more than it holds itself.',
-    cause: 'The scopes, environments, names, addresses or lifetime asked for go beyond those of the credential that made the request.',
+    cause:
+      'The scopes, environments, names, addresses or lifetime asked for go beyond those of the credential that made the request, or it would raise a rate limit that it is under itself.',
     remedy: 'Ask for a subset of what the calling credential holds, or make the request with a stronger one.',
   },
   CREDENTIAL_KIND_NOT_ALLOWED: {
