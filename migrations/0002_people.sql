@@ -61,6 +61,7 @@ CREATE TABLE `teams` (
 	PRIMARY KEY(`org_id`, `id`)
 );
 --> statement-breakpoint
+ALTER TABLE `credentials` ADD `created_in` text;--> statement-breakpoint
 ALTER TABLE `credentials` ADD `generation` integer;--> statement-breakpoint
 ALTER TABLE `credentials` ADD `reason` text;--> statement-breakpoint
 ALTER TABLE `credentials` ADD `member_id` text;--> statement-breakpoint

@@ -5,6 +5,7 @@ import { DurableObject } from 'cloudflare:workers';
 import { auditOperations } from './domains/audit/operations';
 import { credentialOperations } from './domains/credentials/operations';
 import { deploymentOperations } from './domains/deployment/operations';
+import { incidentOperations } from './domains/incidents/operations';
 import { orgOperations } from './domains/orgs/operations';
 import { secretOperations } from './domains/secrets/operations';
 import type { Env } from './env';
@@ -22,6 +23,7 @@ const operations = {
   ...credentialOperations,
   ...secretOperations,
   ...auditOperations,
+  ...incidentOperations,
   ...deploymentOperations,
 } as unknown as Record<string, Operation>;
 

@@ -2,8 +2,9 @@
 import { auditRoutes } from './domains/audit/routes';
 import { credentialRoutes } from './domains/credentials/routes';
 import { deploymentRoutes } from './domains/deployment/routes';
+import { incidentRoutes } from './domains/incidents/routes';
 import { orgRoutes } from './domains/orgs/routes';
 import { secretRoutes } from './domains/secrets/routes';
 import type { Route } from './http/route';
 
-export const routes: Route[] = [...orgRoutes, ...credentialRoutes, ...secretRoutes, ...auditRoutes, ...deploymentRoutes];
+export const routes: Route[] = [...orgRoutes, ...credentialRoutes, ...secretRoutes, ...auditRoutes, ...incidentRoutes, ...deploymentRoutes];

@@ -156,6 +156,8 @@ export const credentials = sqliteTable(
     allowed_addresses: strings(),
     rate_limit: integer().notNull(),
     created_by: text().notNull(),
+    /** The browser session in which a member made it. */
+    created_in: text(),
     dies_with: text(),
     successor_id: text(),
     created_at: integer().notNull(),

@@ -70,14 +70,17 @@ export function rowKey(call: Call<never>): Uint8Array {
 }
 
 /** Makes a plan under locks and carries it out. The audit entry of a success is written here, that of a refusal by the caller. */
-export function commit(
+export async function commit(
   call: Call<never>,
   draft: () => Draft,
-  locks: string[],
+  locks: () => string[],
   plan: (now: number) => Plan | Refusal | { more: unknown },
 ): Promise<Outcome & { closed?: true }> {
   const { core, ask } = call;
-  return core.locks.hold(locks, async () => {
+  const names = locks();
+  const outcome = await core.locks.hold(names, async (): Promise<(Outcome & { closed?: true }) | null> => {
+    // By the time the locks are free a name may have found another secret.
+    if (!locks().every((name) => names.includes(name))) return null;
     const refusal = call.recheck();
     if (refusal) return { ok: false, refusal };
     // While anything is in doubt nothing else changes: a repeat of it under its Idempotency-Key would not know itself yet.
@@ -125,6 +128,7 @@ export function commit(
       core.marks.running.delete(mark.id);
     }
   });
+  return outcome ?? commit(call, draft, locks, plan);
 }
 
 /** Runs the batch until its end is known, if D1 lets us know it. */

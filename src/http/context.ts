@@ -1,8 +1,9 @@
 // What a handler has at hand for one request. Services take this, never Hono's context.
+import type { Action } from '../auth/actions';
 import type { DeploymentKeys, Keyring, OrgKeys, WrappedKey } from '../crypto/keyring';
 import { toCursor } from '../db/page';
 import type { Env, Settings } from '../env';
-import type { Outcome, RequestFacts } from '../gate/types';
+import type { Named, Outcome, RequestFacts } from '../gate/types';
 
 export interface Context {
   env: Env;
@@ -21,6 +22,8 @@ export interface Context {
   etag: string | null;
   /** The operation asks its gate for a further part under the same request. */
   further(input: unknown): Promise<Outcome>;
+  /** Asks the gate for something else, for the same caller, under a request id of its own. It takes nothing from a budget. */
+  also(asked: { action: Action; operation?: string; named?: Named; input: unknown }): Promise<Outcome>;
   trace: Trace;
   defer(work: Promise<unknown>): void;
 }

@@ -55,6 +55,8 @@ export interface Route<Q extends z.ZodType = z.ZodType, B extends z.ZodType = z.
   more?(asked: never, input: Input<z.output<Q>, z.output<B>>, context: Context): Promise<Prepared>;
   /** Turns the gate's data into what is shown: the place where values are opened. */
   render?(data: never, input: Input<z.output<Q>, z.output<B>>, context: Context): Rendered | Promise<Rendered>;
+  /** What it renders goes on where an earlier call was cut off: a kept answer is rendered again. */
+  resumes?: true;
   /** For calls with the bootstrap token that no org's gate answers. */
   deployment?(input: Input<z.output<Q>, z.output<B>>, context: Context): Promise<Rendered>;
   /** The action's operation, where it has another name: one action may be done in several ways. */

@@ -54,7 +54,10 @@ function find(call: Call<never>, kind: CredentialKind): CredentialRow | null {
   return row?.kind === kind ? row : null;
 }
 
-const raised = (type: Raised['type'], { id, kind, name }: CredentialRow): Raised => ({ type, data: { credential_id: id, kind, name } });
+export const raised = (type: Raised['type'], { id, kind, name }: CredentialRow): Raised => ({
+  type,
+  data: { credential_id: id, kind, name },
+});
 
 interface ListInput {
   limit: number;
@@ -134,6 +137,9 @@ export function unknownEnvironment(asked: readonly string[] | null, held: readon
 /** Whose end is also the end of what this caller makes. */
 export const diesWith = (caller: Caller): string | null => (caller.isDependent ? caller.credential : null);
 
+/** Who makes it; for a member, also in which browser session. */
+const maker = ({ kind, id, credential }: Caller) => ({ created_by: id, created_in: kind === 'member' ? credential : null });
+
 type Made = Pick<New<'credential'>, 'kind' | 'name' | 'rate_limit' | 'reason'> & { scopes: readonly string[] };
 
 /** The plan of a new credential, whose holding has been judged. */
@@ -154,7 +160,7 @@ function issue(call: Call<never>, token: TokenInput, made: Made, holding: Wanted
     ...(holding as Pick<CredentialRow, 'environments' | 'secrets' | 'allowed_addresses' | 'expires_at'>),
     ...made,
     scopes: [...made.scopes],
-    created_by: caller.id,
+    ...maker(caller),
     dies_with,
   });
   const row = put.row as CredentialRow;
@@ -174,8 +180,15 @@ const fresh = (core: Core, org_id: string, token: TokenInput, created_at: number
 /** While a credential is made, whoever makes it stays as it is. */
 const makerLocks = ({ input, caller }: Call<{ token: TokenInput }>) => [input.token.id, caller.credential];
 
-/** The first key of an org, or of one whose keys are lost: it may do everything. */
-export const firstKey = (call: Call<never>, token: TokenInput, name: string, createdBy: string, now: number) =>
+/** The first key of an org, or of one whose keys are lost or ended: it may do everything. `fields` say what is not as usual. */
+export const firstKey = (
+  call: Call<never>,
+  token: TokenInput,
+  name: string,
+  createdBy: string,
+  now: number,
+  fields: Partial<Pick<CredentialRow, 'generation' | 'created_in'>> = {},
+) =>
   insertion(call, 'credential', {
     ...fresh(call.core, call.ask.org, token, now),
     kind: 'api_key',
@@ -183,6 +196,7 @@ export const firstKey = (call: Call<never>, token: TokenInput, name: string, cre
     scopes: ['*'],
     rate_limit: RATES.api_key,
     created_by: createdBy,
+    ...fields,
   });
 
 interface NewInput extends Asked {
@@ -376,7 +390,7 @@ const rotateKey: Operation<RotateInput> = {
       const successor = insertion(call as never, 'credential', {
         ...fresh(core, ask.org, input.token, now),
         ...{ kind, name, scopes, environments, secrets, allowed_addresses, rate_limit, dies_with, expires_at },
-        created_by: call.caller.id,
+        ...maker(call.caller),
       });
       const end = now + input.overlap_seconds * 1000;
       const old = revision(call as never, 'credential', row, {

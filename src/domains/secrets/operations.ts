@@ -14,6 +14,7 @@ import { environmentRevision, insertion, type Plan, revision, rowKey, sqlite } f
 import type { Core } from '../../gate/core';
 import { fromD1, macOf, RESTORABLE } from '../../gate/rows';
 import { type Call, isRefusal, type Operation, type Outcome } from '../../gate/types';
+import { isoOrNull } from '../../http/wire';
 import { etagOf, namesTag, secretOut, statusOf, versionOut } from './wire';
 
 const MOST_SECRETS = 100_000;
@@ -419,6 +420,7 @@ const create: Operation<CreateInput> = {
         expires_at: input.ttl === null ? null : now + input.ttl * 1000,
       });
       const row = put.row as SecretRow;
+      call.subject.expires_at = isoOrNull(row.expires_at);
       return {
         status: 201,
         data: secretOut(row, environment.slug, now),
@@ -508,6 +510,8 @@ const update: Operation<UpdateInput> = {
         ...(input.name !== null && { name: input.name }),
         ...(input.ttl !== undefined && { expires_at: input.ttl === null ? null : now + input.ttl * 1000 }),
       };
+      if (wanted.expires_at !== undefined) call.subject.expires_at = isoOrNull(wanted.expires_at);
+      if (input.name !== null && input.name !== row.name) call.subject.former_name = row.name;
       // Who may not read the value is not told, by a version that stays, that it equals theirs.
       const same =
         input.value !== null &&
@@ -603,6 +607,7 @@ const remove: Operation<DeleteInput> = {
         return refuse('INSUFFICIENT_SCOPE', { message: 'A break-glass token deletes nothing for good: leave out permanent.' });
       const conflict = stale(row, input.if_match);
       if (conflict) return conflict;
+      if (row.deleted_at === null) call.subject.former_name = row.name;
       if (!input.permanent) {
         const put = revision(call as never, 'secret', row, { deleted_at: now, updated_at: now, amended: row.amended + 1 });
         return { ...changed(call as never, put, now), status: 204, data: null, etag: undefined };
