@@ -2,14 +2,17 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import type { Action } from '../src/auth/actions';
+import { toBase64, utf8 } from '../src/crypto/bytes';
+import { gzip } from '../src/crypto/gzip';
 import { keyringOf } from '../src/crypto/keyring';
 import { newId } from '../src/db/ids';
 import { type Env, settingsOf } from '../src/env';
 import type { Gate } from '../src/gate';
 import { answer } from '../src/gate/call';
+import type { Entry } from '../src/gate/chain';
 import { insertion } from '../src/gate/commit';
-import type { Ask, Operation, Reply } from '../src/gate/types';
-import type { Caller } from './world';
+import type { Ask, Call, Operation, Reply } from '../src/gate/types';
+import { type Caller, db } from './world';
 
 const gateOf = (o: Caller) => (env as unknown as Env).GATE.getByName(o.id);
 export const inGate = <T>(o: Caller, run: (gate: Gate) => T | Promise<T>): Promise<T> =>
@@ -61,11 +64,11 @@ export async function newMember(o: Caller, role: 'owner' | 'developer' = 'owner'
   return { member, session };
 }
 
-const browserOf = (call: never, o: Caller, member: string, session: string, now: number) => [
+const browserOf = (call: Call<never>, o: Caller, member: string, session: string, now: number) => [
   insertion(call, 'credential', {
     ...{ org_id: o.id, id: session, token_hash: session, hint: '', kind: 'browser', scopes: [], rate_limit: 600 },
     ...{ created_by: member, member_id: member, created_at: now, expires_at: now + 3_600_000 },
-    generation: (call as { core: Gate['core'] }).core.rows.get('org', o.id)?.generation ?? null,
+    generation: call.core.rows.get('org', o.id)?.generation ?? null,
   }),
 ];
 
@@ -74,3 +77,30 @@ export async function byMember(o: Caller, session: string, action: Action, field
   const ask = await askOf(o, action, { kind: 'browser', org: o.id, hash: session }, fields);
   return inGate(o, (gate) => gate.call(ask));
 }
+
+/** Moves what lies of the audit log in the gate to D1, in segments of that many entries; the rest of less than one stays. */
+export const moveLog = (o: Caller, size: number) =>
+  inGate(o, async ({ core }) => {
+    while (core.chain.size() >= size) {
+      const entries = core.chain.from(core.chain.oldest(), size) as [Entry, ...Entry[]];
+      const last = entries.at(-1) as Entry;
+      const distinct = (of: (entry: Entry) => string | null) => JSON.stringify([...new Set(entries.flatMap((entry) => of(entry) ?? []))]);
+      await db
+        .prepare('insert into audit_segments values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
+        .bind(
+          ...[
+            o.id,
+            entries[0].sequence,
+            last.sequence,
+            Date.parse(entries[0].time),
+            Date.parse(last.time),
+            entries[0].prev_hash,
+            last.hash,
+          ],
+          ...[distinct(({ actor }) => actor.id), distinct(({ action }) => action), distinct(({ resource }) => resource)],
+          toBase64(await gzip(utf8(JSON.stringify(entries)))),
+        )
+        .run();
+      core.chain.moved(last.sequence);
+    }
+  });
