@@ -7,7 +7,7 @@ import type { CredentialRow } from '../src/db/schema';
 import { faults } from './faults';
 import { problemOf } from './model/whole';
 import { byMember, inGate, moveLog, newMember } from './planted';
-import { type Answer, BOOTSTRAP, type Caller, newAgent, newKey, newOrg, newSecret, newSession, send, useWorld } from './world';
+import { type Answer, BOOTSTRAP, type Caller, db, newAgent, newKey, newOrg, newSecret, newSession, send, useWorld } from './world';
 
 useWorld();
 
@@ -321,5 +321,181 @@ describe('the account', () => {
     );
     faults.clock = null;
     expect(bulk).toBeGreaterThan(20);
+  });
+});
+
+describe('new values for what it knew', () => {
+  /** A contained credential that has read a password and a URL, and written another password. */
+  async function known(o: Caller) {
+    const key = await newKey(o);
+    const read = await newSecret(o, { type: 'password' });
+    const due = await newSecret(o, { type: 'database_url' });
+    const other = await newSecret(o, { type: 'password' });
+    await key.o.get(`/secrets/${read.id}`);
+    await key.o.get(`/secrets/${due.id}`);
+    const written = await newSecret(key.o, { type: 'api_key' });
+    return { key, read, due, other, written };
+  }
+  const versionsOf = async (o: Caller, ids: string[]) => {
+    const all = (await o.get('/secrets')).json.data as { id: string; version: number }[];
+    return ids.map((id) => all.find((one) => one.id === id)?.version);
+  };
+
+  it('are generated where the type allows it, by ordinary rotations, and called due where not', async () => {
+    const o = await newOrg();
+    const { key, read, due, other, written } = await known(o);
+    const answer = await contain(o, key.id, { rotate: 'generated' });
+    expect(answer.status, answer.text).toBe(200);
+    expect(answer.json.rotated.map(({ secret_id, version }: Deed) => [secret_id, version]).sort()).toEqual(
+      [
+        [read.id, 2],
+        [written.id, 2],
+      ].sort(),
+    );
+    expect(answer.json.rotation_due).toEqual([{ secret_id: due.id, name: due.name }]);
+    const fresh = (await o.get(`/secrets/${read.id}`)).json.value;
+    expect(fresh).not.toBe(read.value);
+    expect(fresh).toHaveLength(32);
+    expect(await versionsOf(o, [due.id, other.id])).toEqual([1, 1]);
+    const entries = (await o.get(`/audit-log?action=secret.rotate`)).json.data as { actor: { id: string }; resource: string }[];
+    expect(entries.map(({ actor, resource }) => [actor.id, resource]).sort()).toEqual(
+      [
+        [o.keyId, read.id],
+        [o.keyId, written.id],
+      ].sort(),
+    );
+    const told = async () => (await inGate(o, ({ core }) => core.outbox.oldest(100))).filter(({ type }) => type === 'SECRET_ROTATION_DUE');
+    expect((await told()).map(({ data }) => data)).toMatchObject([{ secret_id: due.id, credential_id: key.id, version: 1 }]);
+    // Again, with a key or without, it is the same: nothing is rotated or told twice.
+    expect((await contain(o, key.id, { rotate: 'generated' })).json).toEqual(answer.json);
+    expect(await versionsOf(o, [read.id, written.id])).toEqual([2, 2]);
+    expect(await told()).toHaveLength(1);
+    expect(await problemOf(o)).toBe(null);
+  });
+
+  it('leave alone what somebody has given a new value since the containment', async () => {
+    const o = await newOrg();
+    const { key, read, due, written } = await known(o);
+    await contain(o, key.id);
+    await o.patch(`/secrets/${read.id}`, { value: 'by hand' });
+    await o.post(`/secrets/${due.id}/rotate`, { value: 'postgres://new' });
+    await o.patch(`/secrets/${written.id}`, { description: 'no new value' });
+    const answer = await contain(o, key.id, { rotate: 'generated' });
+    expect(answer.json.rotation_due).toEqual([]);
+    expect(await versionsOf(o, [read.id, due.id, written.id])).toEqual([2, 2, 2]);
+    expect((await o.get(`/secrets/${read.id}`)).json.value).toBe('by hand');
+  });
+
+  it('need secrets:rotate wherever the credential could go, or nothing is done at all', async () => {
+    const o = await newOrg();
+    const { key, read } = await known(o);
+    const without = await newKey(o, { scopes: ['tokens:write', 'secrets:read'] });
+    const elsewhere = await newKey(o, { scopes: ['tokens:write', 'secrets:rotate'], environments: ['staging'] });
+    for (const one of [without, elsewhere])
+      expect(codeOf(await contain(one.o, key.id, { rotate: 'generated' }))).toBe('INSUFFICIENT_SCOPE');
+    expect(await alive(key.o)).toBe(200);
+    const bounded = await newKey(o, { scopes: ['secrets:read'], environments: ['production'], secrets: ['x*'] });
+    const enough = await newKey(o, { scopes: ['tokens:write', 'secrets:rotate'], environments: ['production'], secrets: ['x*', 'y'] });
+    expect((await contain(enough.o, bounded.id, { rotate: 'generated' })).status).toBe(200);
+    expect(await versionsOf(o, [read.id])).toEqual([1]);
+  });
+
+  it('go on where they were, however often the call is cut off', async () => {
+    const o = await newOrg();
+    const { key, read, due, written } = await known(o);
+    const again = () => contain(o, key.id, { rotate: 'generated' }, { 'Idempotency-Key': 'contain' });
+    let answer: Answer;
+    let cut = 1;
+    for (; ; cut++) {
+      faults.gate = 0;
+      faults.rpc = (n) => (n === cut ? { fate: cut % 2 ? 'after' : 'before', retryable: false } : null);
+      answer = await again();
+      if (answer.status === 200) break;
+      expect(answer.status).toBe(503);
+    }
+    faults.rpc = null;
+    expect(cut).toBeGreaterThan(8);
+    expect(await versionsOf(o, [read.id, written.id, due.id])).toEqual([2, 2, 1]);
+    expect(answer.json.rotated.map(({ version }: Deed) => version)).toEqual([2, 2]);
+    expect(answer.json.rotation_due).toHaveLength(1);
+    const events = (await inGate(o, ({ core }) => core.outbox.oldest(100))).filter(({ type }) => type === 'SECRET_ROTATION_DUE');
+    expect(events).toHaveLength(1);
+    const replayed = await again();
+    expect([replayed.json, replayed.headers.get('idempotency-replayed')]).toEqual([answer.json, 'true']);
+    expect(await problemOf(o)).toBe(null);
+  });
+});
+
+describe('what cannot be read of the log', () => {
+  it('is named as a gap', async () => {
+    const o = await newOrg();
+    const key = await newKey(o);
+    const { id } = await newSecret(o);
+    await key.o.get(`/secrets/${id}`);
+    await moveLog(o, 4);
+    await db.prepare("update audit_segments set entries = 'AAAA' where org_id = ? and first_sequence = 1").bind(o.id).run();
+    const answer = await contain(o, key.id, { since: '2020-01-01T00:00:00Z' });
+    expect(answer.json.gaps).toEqual([{ from: 1, to: 4 }]);
+  });
+});
+
+describe('the graph of a credential', () => {
+  it('shows what it hangs on, what hangs on it, what it was given and what it reaches', async () => {
+    const o = await newOrg();
+    for (const name of ['app/a', 'app/b', 'db']) await newSecret(o, { name });
+    const gone = await newSecret(o, { name: 'app/gone' });
+    await o.del(`/secrets/${gone.id}`);
+    const key = await newKey(o, { scopes: ['secrets:read', 'tokens:write'], environments: ['production'], secrets: ['app/*'] });
+    const session = await newSession(key.o);
+    const made = await newAgent(key.o, { scopes: ['secrets:read'] });
+    const dead = await newAgent(key.o, { scopes: ['secrets:read'] });
+    await o.del(`/agent-credentials/${dead.id}`);
+    const { status, json } = await o.get(`/credentials/${key.id}/graph`);
+    expect(status).toBe(200);
+    expect(json).toEqual({
+      kind: 'api_key',
+      id: key.id,
+      name: 'k',
+      parent: { kind: 'api_key', id: o.keyId, name: 'first key', relation: 'created_by' },
+      children: expect.arrayContaining([
+        { kind: 'session', id: session.id, name: 'k', relation: 'dies_with' },
+        { kind: 'agent', id: made.id, name: 'a', relation: 'created_by' },
+      ]),
+      grants: [
+        {
+          source: 'credential',
+          scopes: ['secrets:read', 'tokens:write'],
+          environments: ['production'],
+          secrets: ['app/*'],
+          expires_at: null,
+        },
+      ],
+      reach: { alive: true, scopes: ['secrets:read', 'tokens:write'], environments: [{ environment: 'production', secrets: 2 }] },
+    });
+    expect(json.children).toHaveLength(2);
+    expect((await o.get(`/credentials/${session.id}/graph`)).json.parent).toEqual({
+      kind: 'api_key',
+      id: key.id,
+      name: 'k',
+      relation: 'dies_with',
+    });
+    expect((await o.get(`/credentials/${o.keyId}/graph`)).json.parent).toMatchObject({
+      kind: 'member',
+      name: 'Ann',
+      relation: 'created_by',
+    });
+    await contain(o, key.id);
+    expect((await o.get(`/credentials/${session.id}/graph`)).json.reach).toEqual({ alive: false, scopes: [], environments: [] });
+    expect(codeOf(await o.get('/credentials/key_none/graph'))).toBe('NOT_FOUND');
+  });
+
+  it("shows a browser session by its member's role", async () => {
+    const o = await newOrg();
+    await newSecret(o);
+    const { member, session } = await newMember(o, 'developer');
+    const { json } = await o.get(`/credentials/${session}/graph`);
+    expect(json.parent).toEqual({ kind: 'member', id: member, name: 'Bea', relation: 'dies_with' });
+    expect(json.grants).toMatchObject([{ source: 'role', role: 'developer', environments: null }]);
+    expect(json.reach.environments).toContainEqual({ environment: 'production', secrets: 1 });
   });
 });

@@ -28,6 +28,8 @@ const bodies: Record<string, unknown> = {
   'PATCH /orgs/{org_id}/api-keys/{id}': { name: 'k' },
   'POST /orgs/{org_id}/api-keys/{id}/rotate': {},
   'POST /orgs/{org_id}/access-tokens': { ttlSeconds: 60 },
+  'POST /orgs/{org_id}/panic': { reason: 'a laptop was stolen' },
+  'POST /orgs/{org_id}/credentials/{id}/contain': {},
   'POST /orgs/{org_id}/secrets': { name: 'INTRUDER', type: 'generic', value: 'v' },
   'PATCH /orgs/{org_id}/secrets/{id}': { value: 'v' },
   'POST /orgs/{org_id}/secrets/{id}/rotate': { value: 'v' },
@@ -66,7 +68,7 @@ for (const route of routes) {
         .replace('{environment}', 'production')
         .replace(
           '{id}',
-          (route.path.includes('/api-keys')
+          (route.path.includes('/api-keys') || route.path.includes('/credentials')
             ? ids.key
             : route.path.includes('/access-tokens')
               ? ids.token
@@ -169,7 +171,13 @@ for (const route of routes) {
       });
     }
 
-    if (route.named && !route.path.includes('/api-keys') && !route.path.includes('/access-tokens') && named) {
+    if (
+      route.named &&
+      !route.path.includes('/api-keys') &&
+      !route.path.includes('/credentials') &&
+      !route.path.includes('/access-tokens') &&
+      named
+    ) {
       it('refuses a key that is limited to another environment, or to other names', async () => {
         const world = await furnish();
         const elsewhere = await newKey(world.o, { scopes: ['*'], environments: ['staging'] });
