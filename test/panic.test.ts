@@ -6,7 +6,7 @@ import { newToken } from '../src/auth/token';
 import { newId } from '../src/db/ids';
 import type { CredentialRow, OrgRow } from '../src/db/schema';
 import { work } from '../src/gate/work';
-import { faults, until } from './faults';
+import { type Fate, faults, reset, until } from './faults';
 import { problemOf } from './model/whole';
 import { byMember, inGate, newMember } from './planted';
 import {
@@ -318,6 +318,34 @@ describe('while a panic is under way', () => {
     expect([await alive(session), await alive(o)]).toEqual(['TOKEN_REVOKED', 200]);
     expect(await problemOf(o)).toBe(null);
   });
+});
+
+it('that ends the API keys is whole or not at all, whatever fails on the way', async () => {
+  const fates: Fate[] = ['before', 'after', 'late', 'reset before', 'reset after', 'reset late'];
+  const cuts: Partial<typeof faults>[] = [
+    ...[1, 2, 3].flatMap((n) => fates.map((fate) => ({ fail: (_: unknown, at: number) => (at === n ? fate : null) }))),
+    ...(['before', 'after'] as const).flatMap((fate) =>
+      [true, false].map((retryable) => ({ rpc: (at: number) => (at === 1 ? { fate, retryable } : null) })),
+    ),
+    ...Array.from({ length: 16 }, (_, n) => ({ storage: (at: number) => (at === n + 1 ? ('before' as const) : null) })),
+  ];
+  for (const how of cuts) {
+    const o = await newOrg();
+    const agent = await newAgent(o);
+    Object.assign(faults, { d1: 0, gate: 0, statements: 0 }, how);
+    const answer = await panic(o, { api_keys: true });
+    const { orphans } = faults;
+    reset();
+    for (const land of orphans) await land().catch(() => {});
+    await until(async () => (await send('GET', '/api/v1/whoami', { token: o.token })).status !== 503, 200);
+    const ended = (await orgOf(o)).generation === 1;
+    if (answer.status === 200) expect(ended).toBe(true);
+    expect([await alive(o), await alive(agent.o)]).toEqual(ended ? ['TOKEN_REVOKED', 'TOKEN_REVOKED'] : [200, 200]);
+    const keys = await inGate(o, ({ core }) => core.rows.within('credential', 'api_key').map(({ generation }) => generation ?? 0));
+    expect(keys.sort()).toEqual(ended ? [0, 1] : [0]);
+    if (answer.status === 200) expect(await alive(o.as(answer.json.api_key.token))).toBe(200);
+    expect(await problemOf(o)).toBe(null);
+  }
 });
 
 it('ends ten thousand as quickly as one: two rows are written', async () => {

@@ -46,11 +46,6 @@ const changes: Record<string, (o: Caller) => Promise<Change>> = {
     return { send: (h) => o.del(`/api-keys/${id}`, undefined, h), done: [204] };
   },
   panic: async (o) => ({ send: (h) => o.post('/panic', { reason: 'stolen' }, h), done: [200] }),
-  // The key that asked has ended with it: asked again, it is told so.
-  'end API keys by a panic': async (o) => {
-    const { o: by } = await newKey(o);
-    return { send: (h) => by.post('/panic', { reason: 'stolen', api_keys: true }, h), done: [200, 401] };
-  },
   'contain a credential': async (o) => {
     const key = await newKey(o);
     await newKey(key.o);
