@@ -62,6 +62,7 @@ CREATE TABLE `teams` (
 );
 --> statement-breakpoint
 ALTER TABLE `credentials` ADD `below_owner` integer;--> statement-breakpoint
+ALTER TABLE `credentials` ADD `created_in` text;--> statement-breakpoint
 ALTER TABLE `credentials` ADD `generation` integer;--> statement-breakpoint
 ALTER TABLE `credentials` ADD `reason` text;--> statement-breakpoint
 ALTER TABLE `credentials` ADD `member_id` text;--> statement-breakpoint

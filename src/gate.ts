@@ -6,6 +6,7 @@ import { auditOperations } from './domains/audit/operations';
 import { credentialOperations } from './domains/credentials/operations';
 import { deploymentOperations } from './domains/deployment/operations';
 import { grantOperations } from './domains/grants/operations';
+import { incidentOperations } from './domains/incidents/operations';
 import { memberOperations } from './domains/members/operations';
 import { orgOperations } from './domains/orgs/operations';
 import { passkeyOperations } from './domains/passkeys/operations';
@@ -32,6 +33,7 @@ const operations = {
   ...secretOperations,
   ...providerOperations,
   ...auditOperations,
+  ...incidentOperations,
   ...deploymentOperations,
   ...signinOperations,
   ...passkeyOperations,

@@ -3,6 +3,7 @@ import { auditRoutes } from './domains/audit/routes';
 import { credentialRoutes } from './domains/credentials/routes';
 import { deploymentRoutes } from './domains/deployment/routes';
 import { grantRoutes } from './domains/grants/routes';
+import { incidentRoutes } from './domains/incidents/routes';
 import { memberRoutes } from './domains/members/routes';
 import { orgRoutes } from './domains/orgs/routes';
 import { passkeyRoutes } from './domains/passkeys/routes';
@@ -22,6 +23,7 @@ export const routes: Route[] = [
   ...secretRoutes,
   ...providerRoutes,
   ...auditRoutes,
+  ...incidentRoutes,
   ...deploymentRoutes,
   ...signinRoutes,
 ];

@@ -60,6 +60,8 @@ const bodies: Record<string, unknown> = {
   'PATCH /orgs/{org_id}/teams/{id}': { name: 'x' },
   'POST /orgs/{org_id}/teams/{id}/members': { member_id: 'mem_0' },
   'POST /orgs/{org_id}/grants': { grantee: { type: 'member', id: 'mem_0' }, permission: 'read' },
+  'POST /orgs/{org_id}/panic': { reason: 'a laptop was stolen' },
+  'POST /orgs/{org_id}/credentials/{id}/contain': {},
   'POST /orgs/{org_id}/secrets': { name: 'INTRUDER', type: 'generic', value: 'v' },
   'PATCH /orgs/{org_id}/secrets/{id}': { value: 'v' },
   'POST /orgs/{org_id}/secrets/{id}/rotate': { value: 'v' },
@@ -103,6 +105,7 @@ async function furnish(): Promise<World> {
     grants: (await newGrant(o, 'member', member)).id,
     sessions: decodeJwt(browser.token).sid as string,
     owner: o.owner,
+    credentials: (await newKey(o)).id,
     passkeys: passkey,
   };
   return { o, other, ids };

@@ -73,6 +73,7 @@ const credential = (kind: CredentialRow['kind'], id: string, fields: Partial<Cre
     rate_limit: 600,
     created_by: '',
     below_owner: null,
+    created_in: null,
     dies_with: null,
     successor_id: null,
     created_at: Date.now(),

@@ -83,6 +83,10 @@ async function tour(): Promise<void> {
   await addKeys(o, member.id, 12);
   await o.del(`/members/${member.id}?revoke_credentials=true`);
   await o.del(`/teams/${team}`);
+  const leaked = await newKey(o);
+  const reader = await newSession(leaked.o);
+  await reader.o.get('/environments/production/values');
+  await o.patch(`/secrets/${id}`, { name: 'renamed-again' });
   for (let i = 0; i < 11; i++) await Promise.all(Array.from({ length: 100 }, () => o.get('/environments')));
   faults.fail = (kind) => (kind === 'batch' ? 'after' : null);
   await o.patch('', { name: 'again' });
@@ -91,6 +95,10 @@ async function tour(): Promise<void> {
   await later(o, 120_000);
   await again.o.get('/audit-log?action=secret.create');
   await again.o.get('/audit-log/verify');
+  await inGate(o, ({ core }) => core.rows.forget('credential', reader.id));
+  await again.o.post(`/credentials/${leaked.id}/contain`, { rotate: 'generated' });
+  await again.o.post(`/credentials/${leaked.id}/contain`, { since: new Date().toISOString() });
+  await again.o.post('/panic', { reason: 'a drill' });
   await send('POST', `/api/v1/orgs/${o.id}/adopt`, { token: BOOTSTRAP, body: { reason: 'a drill' } });
   await o.del(`/secrets/${id}`);
   await later(o, 8 * DAY);

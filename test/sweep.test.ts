@@ -63,6 +63,17 @@ const changes: Record<string, (o: Caller) => Promise<Change>> = {
     const { id } = await newKey(o);
     return { send: (h) => o.del(`/api-keys/${id}`, undefined, h), done: [204] };
   },
+  panic: async (o) => ({ send: (h) => o.post('/panic', { reason: 'stolen' }, h), done: [200] }),
+  'contain a credential': async (o) => {
+    const key = await newKey(o);
+    await newKey(key.o);
+    return { send: (h) => o.post(`/credentials/${key.id}/contain`, {}, h), done: [200] };
+  },
+  'contain a credential and rotate what it knew': async (o) => {
+    const key = await newKey(o);
+    await newSecret(key.o, { type: 'password' });
+    return { send: (h) => o.post(`/credentials/${key.id}/contain`, { rotate: 'generated' }, h), done: [200] };
+  },
   'mint a session token': async (o) => ({ send: (h) => o.post('/access-tokens', { ttlSeconds: 60 }, h), done: [201] }),
   'revoke a session token': async (o) => {
     const { id } = await newSession(o);

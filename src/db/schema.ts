@@ -158,6 +158,8 @@ export const credentials = sqliteTable(
     created_by: text().notNull(),
     /** 1 for an API key whose maker did not act as an owner: then neither does it, whatever it holds. */
     below_owner: integer(),
+    /** The browser session in which a member made it. */
+    created_in: text(),
     dies_with: text(),
     successor_id: text(),
     created_at: integer().notNull(),

@@ -161,8 +161,16 @@ export async function answer(shared: Core, operations: Record<string, Operation>
 }
 
 /** Whether what is in doubt does not concern this request: a read of a secret that is not in doubt need not wait for D1. */
-function isApart({ rows, marks }: Core, { named, bearer }: Ask, { change }: Operation): boolean {
-  if (change || named.secret === undefined || marks.isOpen(named.secret) || bearer === 'bootstrap' || 'member' in bearer) return false;
+function isApart({ rows, marks }: Core, { org, named, bearer }: Ask, { change }: Operation): boolean {
+  if (
+    change ||
+    named.secret === undefined ||
+    marks.isOpen(named.secret) ||
+    marks.isOpen(org) ||
+    bearer === 'bootstrap' ||
+    'member' in bearer
+  )
+    return false;
   let link = rows.find('credential', bearer.kind, bearer.hash);
   while (link && !marks.isOpen(link.id)) {
     if (link.dies_with === null) return true;
@@ -198,7 +206,7 @@ function mayReachNamed({ core, ask, caller, subject }: Call<never>): Refusal | n
 export const slugOf = (core: Core, id: string): string => core.rows.get('environment', id)?.slug ?? id;
 
 function draftOf(ask: Ask, caller: Caller, subject: Call['subject']): Draft {
-  const { prefix, patterns, expires_at, reason, ...target } = subject;
+  const { prefix, patterns, expires_at, former_name, reason, ...target } = subject;
   return {
     actor: { kind: caller.kind, id: caller.id || null, parent_id: caller.parent_id, name: caller.name },
     action: ask.action,
@@ -206,6 +214,7 @@ function draftOf(ask: Ask, caller: Caller, subject: Call['subject']): Draft {
     ...(prefix !== undefined && { prefix }),
     ...(patterns !== undefined && { patterns }),
     ...(expires_at !== undefined && { expires_at }),
+    ...(former_name !== undefined && { former_name }),
     reason: reason ?? ask.request.reason,
     request_id: ask.request.id,
     ip: ask.request.ip,

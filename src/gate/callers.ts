@@ -65,7 +65,10 @@ export async function identify(core: Core, ask: Ask): Promise<Identity> {
     raise(core, ask.org, { event: 'credential_altered', resource: stored.id }, met);
     return { ...unknown, refusal: refuse('UNAUTHENTICATED') };
   }
-  const end = ended([stored], core.now());
+  const end = ended(
+    [{ ...stored, revoked_at: stored.revoked_at ?? (isPast(core.rows.get('org', ask.org), stored) ? 0 : null) }],
+    core.now(),
+  );
   if (!end) raise(core, ask.org, { event: 'credential_put_back', resource: stored.id }, met);
   return {
     caller: callerOf(core, ask.org, [stored]),
@@ -140,8 +143,10 @@ function lifetimeOf(core: Core, org: OrgRow | null, row: CredentialRow): Lifetim
 }
 
 /** Whether a panic ended it. */
-const isPast = (org: OrgRow | null, { id, kind, generation }: CredentialRow): boolean =>
-  (generation ?? 0) < ((kind === 'api_key' ? org?.keys_generation : org?.generation) ?? 0) && org?.spared !== id;
+export const isPast = (
+  org: Pick<OrgRow, 'generation' | 'keys_generation' | 'spared'> | null,
+  { id, kind, generation }: Pick<CredentialRow, 'id' | 'kind' | 'generation'>,
+): boolean => (generation ?? 0) < ((kind === 'api_key' ? org?.keys_generation : org?.generation) ?? 0) && org?.spared !== id;
 
 /** Whether a credential, by its whole lineage, may be used. */
 export const isAlive = (core: Core, org: string, row: CredentialRow): boolean => endOf(core, org, lineageOf(core, row)) === null;

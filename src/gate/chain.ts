@@ -24,6 +24,8 @@ export interface Draft {
   patterns?: readonly string[];
   /** Of a change that sets the lifetime of a secret: until when it holds, or null. */
   expires_at?: string | null;
+  /** Of a change that takes a name away from a secret: the name. */
+  former_name?: string;
   reason: string | null;
   request_id: string;
   ip: string;
@@ -95,7 +97,7 @@ export function openChain(sql: SqlStorage, meta: Meta): Chain {
   return {
     append(draft, status, now, count = 1) {
       at = Math.max(at, now);
-      const { prefix, patterns, expires_at, ...rest } = draft;
+      const { prefix, patterns, expires_at, former_name, ...rest } = draft;
       const body = {
         id: newId('aud', at),
         sequence: sequence + 1,
@@ -104,6 +106,7 @@ export function openChain(sql: SqlStorage, meta: Meta): Chain {
         ...(prefix !== undefined && { prefix }),
         ...(patterns !== undefined && { patterns }),
         ...(expires_at !== undefined && { expires_at }),
+        ...(former_name !== undefined && { former_name }),
         outcome: outcomeOf(status),
         status,
         count,

@@ -1,7 +1,7 @@
 // Work in time: what is to be done and when, in one table, behind the one alarm. Nothing depends on it being punctual: what has ended
 // is refused by time, the work only clears up.
 
-export type Task = 'settle' | 'minutes' | 'segments' | 'replays' | 'rows' | 'retention' | 'end';
+export type Task = 'settle' | 'minutes' | 'segments' | 'replays' | 'rows' | 'retention' | 'past' | 'end';
 
 export interface Due {
   /** Asks for a task at a time; an earlier wish for it stands. */

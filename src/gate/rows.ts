@@ -63,7 +63,7 @@ const tables = {
 const ADDED: Partial<Record<RowKind | 'version', ReadonlySet<string>>> = {
   org: new Set(['member_addresses', 'generation', 'keys_generation', 'spared', 'panicked_at']),
   member: new Set(['invited_by', 'enrolled_at', 'enrolment_hash', 'enrolment_made_at', 'enrolment_ends_at']),
-  credential: new Set(['below_owner', 'generation', 'reason', 'member_id', 'passkey_id', 'refresh']),
+  credential: new Set(['below_owner', 'created_in', 'generation', 'reason', 'member_id', 'passkey_id', 'refresh']),
   secret: new Set(['lost_versions', 'lifetime_seconds', 'revoked_at', 'revoked_through']),
 };
 
@@ -124,6 +124,8 @@ export function readable<K extends RowKind>(kind: K, raw: Record<string, unknown
   }
 }
 
+export type Link = Pick<CredentialRow, 'id' | 'created_by' | 'created_in' | 'dies_with'>;
+
 export interface Rows {
   get<K extends RowKind>(kind: K, id: string): RowTypes[K] | null;
   /** By unique key: an environment's slug, a token's hash, a secret's name in its environment. */
@@ -150,6 +152,12 @@ export interface Rows {
   isBuried(kind: RowKind, id: string): boolean;
   /** Credentials that are alive by their own row and generation, brief ones apart. One whose ancestor has ended counts. */
   liveCredentials(now: number, org: OrgRow): number;
+  /** Who made each credential, in which browser session, and whose end is also its end. */
+  links(): Link[];
+  /** The names of the live secrets of an environment. */
+  names(environment: string): string[];
+  /** Up to `limit` credentials, brief ones apart, that a panic has ended. */
+  past(org: OrgRow, limit: number): string[];
   /** Ciphertext of all secrets, in bytes. */
   sealedBytes(): number;
 }
@@ -293,6 +301,30 @@ export function openRows(sql: SqlStorage): Rows {
           generation ?? 0,
         )
         .one().n,
+    links: () =>
+      sql
+        .exec<Link & Record<string, SqlStorageValue>>(
+          `select id, body ->> 'created_by' created_by, body ->> 'created_in' created_in, body ->> 'dies_with' dies_with
+            from rows where kind = 'credential' and body is not null order by id`,
+        )
+        .toArray(),
+    names: (environment) =>
+      sql
+        .exec<{ key: string }>("select key from rows where kind = 'secret' and space = ? and key is not null", environment)
+        .toArray()
+        .map(({ key }) => key),
+    past: ({ generation, keys_generation, spared }, limit) =>
+      sql
+        .exec<{ id: string }>(
+          `select id from rows where kind = 'credential' and space not in ('session', 'browser') and body is not null and id is not ?
+            and coalesce(body ->> 'generation', 0) < iif(space = 'api_key', ?, ?) limit ?`,
+          spared,
+          keys_generation ?? 0,
+          generation ?? 0,
+          limit,
+        )
+        .toArray()
+        .map(({ id }) => id),
     sealedBytes: () => sealed,
   };
 }

@@ -114,6 +114,7 @@ export interface Subject {
   prefix?: string;
   patterns?: readonly string[];
   expires_at?: string | null;
+  former_name?: string;
   /** Why, where the body says so. */
   reason?: string;
 }

@@ -3,13 +3,13 @@
 
 import { toBase64, utf8 } from '../crypto/bytes';
 import { gzip } from '../crypto/gzip';
-import { auditSegments } from '../db/schema';
+import { auditSegments, type OrgRow } from '../db/schema';
 import { SLACK, WINDOW } from './budget';
 import type { Entry } from './chain';
 import { settle, sqlite } from './commit';
 import type { Core } from './core';
 import type { Task } from './due';
-import { DAY, isBrief, REMEMBERED } from './rows';
+import { DAY, isBrief, REMEMBERED, type RowKind } from './rows';
 
 /** Entries of a closed segment, and how long they may be, packed: a row of D1 holds 2 MB. */
 export const SEGMENT = 1000;
@@ -32,8 +32,10 @@ const tasks: Record<Task, (core: Core, org: string, now: number) => Promise<numb
     return next === null ? null : Math.max(next, now + 60_000);
   },
   rows: sweepRows,
+  past: clearPast,
   retention: async (core, org, now) => {
     core.outbox.sweep(now);
+    if (isPastOver(core, org, now)) core.due.at('past', now);
     const before = { sessions: now - REMEMBERED, markers: now - DAY, segments: now - RETENTION };
     const done = await core.database.write([
       {
@@ -143,20 +145,7 @@ async function sweepRows(core: Core, org: string, now: number): Promise<number |
   const { rows } = core.rows.sweepable(now, BATCH);
   const brief = rows.filter(({ kind, id }) => kind === 'credential' && isBrief(core.rows.get('credential', id)?.kind ?? 'api_key'));
   const rest = rows.filter((row) => !brief.includes(row));
-  const ids = (kind: string) => JSON.stringify(rest.filter((row) => row.kind === kind).map(({ id }) => id));
-  if (rest.length) {
-    const among = 'org_id = ? and id in (select value from json_each(?))';
-    const done = await core.database.write([
-      {
-        sql: 'delete from secret_versions where org_id = ? and secret_id in (select value from json_each(?))',
-        params: [org, ids('secret')],
-      },
-      { sql: `delete from secrets where ${among}`, params: [org, ids('secret')] },
-      { sql: `delete from credentials where ${among}`, params: [org, ids('credential')] },
-      { sql: `delete from grants where ${among}`, params: [org, ids('grant')] },
-    ]);
-    if (done.end !== 'done') return now + 5000;
-  }
+  if (!(await clear(core, org, rest))) return now + 5000;
   core.storage.transactionSync(() => {
     // What ended with them has no end of its own. It is remembered for as long as they are.
     const ofCredentials = (of: typeof rows) => of.filter(({ kind }) => kind === 'credential').map(({ id }) => id);
@@ -164,12 +153,49 @@ async function sweepRows(core: Core, org: string, now: number): Promise<number |
     core.rows.orphan(ofCredentials(rest), now);
     for (const id of ofCredentials(rows)) core.uses.forget(id);
     for (const { id } of brief) core.rows.forget('credential', id);
-    for (const { kind, id } of rest) {
+  });
+  const { next } = core.rows.sweepable(now, 0);
+  return next === null ? null : Math.max(next, rows.length === BATCH ? now : now + WINDOW);
+}
+
+/** Deletes rows, in D1 first, and leaves tombstones. Answers whether it is done. */
+async function clear(core: Core, org: string, rows: { kind: RowKind; id: string }[]): Promise<boolean> {
+  if (rows.length === 0) return true;
+  const ids = (kind: string) => JSON.stringify(rows.filter((row) => row.kind === kind).map(({ id }) => id));
+  const among = 'org_id = ? and id in (select value from json_each(?))';
+  const done = await core.database.write([
+    { sql: 'delete from secret_versions where org_id = ? and secret_id in (select value from json_each(?))', params: [org, ids('secret')] },
+    { sql: `delete from secrets where ${among}`, params: [org, ids('secret')] },
+    { sql: `delete from credentials where ${among}`, params: [org, ids('credential')] },
+    { sql: `delete from grants where ${among}`, params: [org, ids('grant')] },
+  ]);
+  if (done.end !== 'done') return false;
+  core.storage.transactionSync(() => {
+    for (const { kind, id } of rows) {
       core.rows.bury(kind, id);
       core.seals.drop(id);
       core.replays.forget(id);
     }
   });
-  const { next } = core.rows.sweepable(now, 0);
-  return next === null ? null : Math.max(next, rows.length === BATCH ? now : now + WINDOW);
+  return true;
+}
+
+/** Whether what the last panic ended has been remembered for long enough, and is still here. */
+function isPastOver(core: Core, org: string, now: number): boolean {
+  const { generation, panicked_at } = core.rows.get('org', org) ?? {};
+  return panicked_at != null && panicked_at + REMEMBERED <= now && core.meta.get('cleared') !== String(generation);
+}
+
+/** Clears away what a panic ended, a batch at a time: such credentials have no end of their own. */
+async function clearPast(core: Core, org: string, now: number): Promise<number | null> {
+  if (!isPastOver(core, org, now)) return null;
+  const standing = core.rows.get('org', org) as OrgRow;
+  const ids = core.rows.past(standing, BATCH);
+  const rows = ids.map((id) => ({ kind: 'credential', id }) as const);
+  // Locked, for one of them may just be revoked once more.
+  const done = await core.locks.hold(ids, () => clear(core, org, rows));
+  if (!done) return now + 5000;
+  if (ids.length === BATCH) return now;
+  core.meta.set('cleared', String(standing.generation));
+  return null;
 }

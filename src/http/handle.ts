@@ -75,6 +75,7 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
     wrapped: null,
     etag: null,
     further: () => Promise.reject(new Error('not asked yet')),
+    also: () => Promise.reject(new Error('not asked yet')),
     trace,
     defer: incoming.defer,
   };
@@ -167,6 +168,11 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
     reply = await gate({ ...ask, input: prepared.input, one_time: sealOnce(bearer as string, owner, prepared.once), again: true });
   }
   context.further = async (more) => (await gate({ ...ask, input: more, again: true })).outcome;
+  context.also = async ({ action, operation = action, named = {}, input }) => {
+    const request = { ...facts, id: newId('req') };
+    return (await gate({ ...ask, action, operation, named, input, finding: null, idempotency: null, one_time: null, again: true, request }))
+      .outcome;
+  };
 
   // The answer.
   const { outcome } = reply;
@@ -175,7 +181,7 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
   if (outcome.etag) headers.ETag = outcome.etag;
   context.etag = outcome.etag ?? null;
   const once = reply.replay ? openOnce(bearer as string, owner, reply.replay.one_time) : prepared.once;
-  if (route.render && outcome.status === 200 && !reply.replay) {
+  if (route.render && outcome.status === 200 && (!reply.replay || route.resumes)) {
     try {
       return rendered(await route.render(outcome.data as never, input, context), outcome.status, budget, headers);
     } catch (error) {

@@ -123,6 +123,7 @@ const credential: CredentialRow = {
   rate_limit: 600,
   created_by: 'key_0',
   below_owner: 1,
+  created_in: 'ses_1',
   dies_with: null,
   successor_id: null,
   created_at: 1_800_000_000_000,

@@ -31,7 +31,7 @@ const matches = (entry: Entry, { actor, action, resource, outcome, from, to }: F
 };
 
 /** The entries of a segment, or null if they cannot be read. */
-async function openSegment(segment: SegmentRow): Promise<Entry[] | null> {
+export async function openSegment(segment: Pick<SegmentRow, 'entries'>): Promise<Entry[] | null> {
   try {
     const text = fromUtf8(await gunzip(fromBase64(segment.entries) as Uint8Array));
     return JSON.parse(text as string) as Entry[];

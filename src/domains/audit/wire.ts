@@ -42,6 +42,15 @@ export const AuditEntry = z
     ip: z.string(),
     user_agent: z.string().nullable(),
     prefix: z.string().optional(),
+    patterns: z
+      .array(z.string())
+      .optional()
+      .openapi({ description: 'Of a bulk read by a caller who is limited to some names: the patterns.' }),
+    expires_at: Time.nullable().optional().openapi({ description: 'Of a change that sets the lifetime of a secret: its end.' }),
+    former_name: z
+      .string()
+      .optional()
+      .openapi({ description: 'Of a change that renames or deletes a secret: what it was called until then.' }),
     outcome: z.enum(['success', 'denied', 'failed']),
     status: z.int(),
     count: z.int(),

@@ -113,6 +113,9 @@ export function unknownEnvironment(asked: readonly string[] | null, held: readon
 /** Whose end is also the end of what this caller makes. */
 export const diesWith = (caller: Caller): string | null => (caller.isDependent ? caller.credential : null);
 
+/** Who makes it; for a member, also in which browser session. */
+const maker = ({ kind, id, credential }: Caller) => ({ created_by: id, created_in: kind === 'member' ? credential : null });
+
 type Made = Pick<New<'credential'>, 'kind' | 'name' | 'rate_limit' | 'reason'> & { scopes: readonly string[] };
 
 /** The plan of a new credential, whose holding has been judged. */
@@ -133,7 +136,7 @@ function issue(call: Call<never>, token: TokenInput, made: Made, holding: Wanted
     ...(holding as Pick<CredentialRow, 'environments' | 'secrets' | 'allowed_addresses' | 'expires_at'>),
     ...made,
     scopes: [...made.scopes],
-    created_by: caller.id,
+    ...maker(caller),
     below_owner: made.kind === 'api_key' ? belowOwner(caller) : null,
     dies_with,
   });
@@ -158,8 +161,15 @@ export const fresh = (core: Core, org_id: string, token: TokenInput, created_at:
 /** While a credential is made, whoever makes it stays as it is: the credential that asks, and the member behind it. */
 const makerLocks = ({ input, caller }: Call<{ token: TokenInput }>) => [input.token.id, caller.credential, caller.id];
 
-/** The first key of an org, or of one whose keys are lost: it may do everything. */
-export const firstKey = (call: Call<never>, token: TokenInput, name: string, createdBy: string, now: number) =>
+/** The first key of an org, or of one whose keys are lost or ended: it may do everything. `fields` say what is not as usual. */
+export const firstKey = (
+  call: Call<never>,
+  token: TokenInput,
+  name: string,
+  createdBy: string,
+  now: number,
+  fields: Partial<Pick<CredentialRow, 'generation' | 'created_in'>> = {},
+) =>
   insertion(call, 'credential', {
     ...fresh(call.core, call.ask.org, token, now),
     kind: 'api_key',
@@ -167,6 +177,7 @@ export const firstKey = (call: Call<never>, token: TokenInput, name: string, cre
     scopes: ['*'],
     rate_limit: RATES.api_key,
     created_by: createdBy,
+    ...fields,
   });
 
 interface NewInput extends Asked {
@@ -367,7 +378,7 @@ const rotateKey: Operation<RotateInput> = {
       const successor = insertion(call as never, 'credential', {
         ...fresh(core, ask.org, input.token, now),
         ...{ kind, name, scopes, environments, secrets, allowed_addresses, rate_limit, dies_with, expires_at },
-        created_by: call.caller.id,
+        ...maker(call.caller),
         below_owner: row.below_owner ?? belowOwner(call.caller),
       });
       const end = now + input.overlap_seconds * 1000;

@@ -79,6 +79,7 @@ export const update: Operation<UpdateInput> = {
       if (conflict) return conflict;
       if (input.name !== null && input.name !== row.name && core.rows.find('secret', row.environment_id, input.name))
         return refuse('SECRET_NAME_TAKEN');
+      if (input.name !== null && input.name !== row.name) call.subject.former_name = row.name;
 
       const wanted: Partial<SecretRow> = {
         ...input.fields,
@@ -176,6 +177,7 @@ export const remove: Operation<DeleteInput> = {
       describe(call as never, row);
       const conflict = stale(row, input.if_match);
       if (conflict) return conflict;
+      if (row.deleted_at === null) call.subject.former_name = row.name;
       if (!input.permanent) return { ...changed(call as never, row, { deleted_at: now }, now), status: 204, data: null, etag: undefined };
       return {
         status: 204,

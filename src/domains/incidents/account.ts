@@ -1,0 +1,264 @@
+// The account of a contained credential: what it and all that descends from it read, wrote and made, from the audit log, and which
+// credentials it took along. Invariant: it tells the same each time, for it is made from what does not change any more.
+
+import { and, eq, sql } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/d1';
+import { credentials } from '../../db/schema';
+import { ApiError, refuse } from '../../errors';
+import { isPast } from '../../gate/callers';
+import type { Entry } from '../../gate/chain';
+import { DAY, REMEMBERED } from '../../gate/rows';
+import type { Context } from '../../http/context';
+import type { FamilyPart, Kin, NamedSecret, SecretsPart, Standing } from './contain';
+import { type Before, type Bulk, type Change, given, unresolved } from './given';
+import { type Gap, type Parts, walk } from './log';
+
+/** Actions that make a credential, the audit entry's resource. */
+const MAKING = ['api_key.create', 'access_token.create', 'agent.create', 'provider_token.create', 'break_glass.create'];
+const kinds: Record<string, Kin['kind']> = {
+  key: 'api_key',
+  tok: 'session',
+  agt: 'agent',
+  prv: 'provider',
+  bgt: 'break_glass',
+  ses: 'browser',
+};
+const CHANGING = [
+  ...['secret.create', 'secret.update', 'secret.rotate', 'secret.rollback', 'secret.delete', 'secret.restore'],
+  ...['provider.issue', 'provider.rotate', 'provider.revoke'],
+];
+/** At which rows may have changed without an entry each. */
+const BREAKING = ['org.adopt', 'integrity.alarm'];
+
+export interface Account {
+  revoked: Kin[];
+  read: { secret: string; version: number; time: number }[];
+  written: { secret: string; version: number; time: number; action: string }[];
+  credentials: Kin[];
+  gaps: Gap[];
+}
+
+const timeOf = ({ time }: Entry) => Date.parse(time);
+const isDone = ({ outcome, status }: Entry) => outcome === 'success' && status !== 304;
+/** A kept answer that was given again says no version: it did nothing. */
+const isChange = (entry: Entry) => CHANGING.includes(entry.action) && isDone(entry) && entry.version !== null && entry.resource !== null;
+const isBreak = ({ action, status, reason }: Entry) =>
+  (action === 'org.adopt' && status < 400) || (action === 'integrity.alarm' && reason === 'gate_loaded_from_database');
+
+const changeOf = ({ sequence, action, resource, environment, version, former_name, expires_at }: Entry): Change => ({
+  ...{ sequence, action, secret: resource as string, shown: environment ?? '', version: version as number },
+  ...(former_name !== undefined && { former_name }),
+  ...(expires_at !== undefined && { expires_at: expires_at === null ? null : Date.parse(expires_at) }),
+});
+
+/** Makes the account. `since` is in milliseconds; null for the credential's creation. */
+export async function accountOf(context: Context, parts: Parts, id: string, since: number | null): Promise<Account> {
+  const family = await parts<FamilyPart | null>({ part: 'family' });
+  const root = family?.kin.find((one) => one.id === id);
+  if (!family || !root) throw new ApiError(refuse('NOT_FOUND'));
+  const from = since ?? root.created_at;
+  const gaps: Gap[] = [];
+  const deeds = await deedsOf(context, parts, family, root, from, gaps);
+  const read = new Map(deeds.read);
+  for (const one of deeds.bulks.length ? await bulkReads(context, parts, deeds.bulks, gaps) : []) note(read, one);
+  const kin = await wholeFamily(context, family, deeds.made);
+  const members = [...deeds.members]
+    .flatMap((member) => kin.get(member) ?? [])
+    .sort((a, b) => a.created_at - b.created_at || (a.id < b.id ? -1 : 1));
+  return {
+    revoked: members.filter((one) => isRevoked(one, kin, family.org)),
+    read: [...read.values()].sort((a, b) => a.time - b.time || (a.secret < b.secret ? -1 : 1) || a.version - b.version),
+    written: deeds.written,
+    credentials: members.filter((one) => one.id !== id && one.created_at >= from),
+    gaps: merged(gaps),
+  };
+}
+
+interface Seen {
+  secret: string;
+  version: number;
+  time: number;
+}
+
+/** Keeps the first time at which a version was given away. */
+function note(read: Map<string, Seen>, one: Seen) {
+  const key = `${one.secret}.${one.version}`;
+  const known = read.get(key);
+  if (!known || one.time < known.time) read.set(key, one);
+}
+
+/** What the family did, entry by entry; bulk reads as they were asked. `made` are those that the log alone knows. */
+async function deedsOf(context: Context, parts: Parts, family: FamilyPart, root: Kin, from: number, gaps: Gap[]) {
+  const members = new Set([root.id, ...family.family]);
+  const spared = new Set(family.spared);
+  const made = new Map<string, Kin>();
+  const read = new Map<string, Seen>();
+  const written: Account['written'] = [];
+  const bulks = new Map<string, Bulk>();
+  const actors = new Set(family.member === null ? members : [...members, family.member]);
+  const join = (id: string) => {
+    members.add(id);
+    actors.add(id);
+  };
+  // What was made before the time in question may have acted in it. What ended long ago is known from the log alone.
+  const isOld = root.created_at < Date.now() - REMEMBERED;
+  const begin = isOld ? root.created_at : Math.max(root.created_at, from - DAY);
+  for await (const entries of walk(context, parts, { since: Math.min(begin, from), actors }, gaps))
+    for (const entry of entries) {
+      const { actor, action, resource, version } = entry;
+      const by = actor.kind === 'member' ? actor.parent_id : actor.id;
+      if (by === null || spared.has(by)) continue;
+      if (!members.has(by)) {
+        if (actor.kind === 'member' || actor.parent_id === null || !members.has(actor.parent_id)) continue;
+        join(by);
+      }
+      if (!isDone(entry) || resource === null) continue;
+      const time = timeOf(entry);
+      if (MAKING.includes(action) && !spared.has(resource)) {
+        const kind = kinds[resource.slice(0, 3)] as Kin['kind'];
+        const nothing = { name: null, expires_at: null, revoked_at: null, dies_with: null, generation: null };
+        made.set(resource, { ...nothing, id: resource, kind, created_at: time });
+        join(resource);
+      }
+      if (time < from) continue;
+      if (action === 'secret.read' && version !== null) note(read, { secret: resource, version, time });
+      else if (action === 'secret.read_all') {
+        const { prefix = '', patterns = null, environment, sequence } = entry;
+        const key = JSON.stringify([resource, version, prefix, patterns]);
+        const bulk = { environment: resource, shown: environment ?? '', revision: version ?? 0, time, sequence, prefix, patterns };
+        bulks.set(key, { ...(bulks.get(key) ?? bulk), last: sequence });
+      } else if (isChange(entry)) written.push({ secret: resource, version: version as number, time, action });
+    }
+  return { members, made, read, written, bulks: [...bulks.values()] };
+}
+
+/** What the bulk reads gave away. */
+async function bulkReads(context: Context, parts: Parts, bulks: Bulk[], gaps: Gap[]): Promise<Seen[]> {
+  const environments = [...new Set(bulks.map(({ environment }) => environment))];
+  const slugs = new Set(bulks.map(({ shown }) => shown));
+  const standing = new Map<string, Standing & { at: number }>();
+  for (let after: string | null = ''; after !== null; ) {
+    const { rows, head, next }: SecretsPart = await parts<SecretsPart>({ part: 'secrets', environments, after });
+    for (const row of rows) standing.set(row.id, { ...row, at: head });
+    after = next;
+  }
+  const oldest = Math.min(...bulks.map(({ revision }) => revision));
+  const changes: Change[] = [];
+  const breaks: number[] = [];
+  const isHere = (entry: Entry) => isChange(entry) && (standing.has(entry.resource as string) || slugs.has(entry.environment ?? ''));
+  for await (const entries of walk(context, parts, { from: oldest + 1, actions: [...CHANGING, ...BREAKING] }, gaps))
+    for (const entry of entries) {
+      if (isHere(entry)) changes.push(changeOf(entry));
+      else if (isBreak(entry)) breaks.push(entry.sequence);
+    }
+  const open = unresolved(bulks, standing.keys(), changes, breaks);
+  return given(
+    bulks,
+    standing,
+    changes,
+    breaks,
+    open.size && oldest > 0 ? await beforeThat(context, parts, open, oldest, gaps) : new Map(),
+  );
+}
+
+/** How secrets stood at a sequence, as far as the log goes back. */
+async function beforeThat(context: Context, parts: Parts, secrets: Set<string>, to: number, gaps: Gap[]): Promise<Map<string, Before>> {
+  const found = new Map<string, Before>();
+  for await (const entries of walk(context, parts, { to, resources: new Set([...secrets, context.org]) }, gaps))
+    for (const entry of entries) {
+      if (isBreak(entry)) found.clear();
+      if (!isChange(entry) || !secrets.has(entry.resource as string)) continue;
+      const { secret, action, version, expires_at } = changeOf(entry);
+      const known = found.get(secret);
+      const stays = ['secret.delete', 'secret.restore'].includes(action);
+      const until = expires_at !== undefined ? expires_at : known?.expires_at;
+      found.set(secret, {
+        version: Math.max(version, known?.version ?? 0),
+        deleted: action === 'secret.delete',
+        revoked: stays ? (known?.revoked ?? false) : action === 'provider.revoke',
+        ...(until !== undefined && { expires_at: until }),
+      });
+    }
+  return found;
+}
+
+/** All of the family, and what they end with: from the gate, from D1 for sessions that are over, and from the log for what is nowhere else. */
+async function wholeFamily(context: Context, family: FamilyPart, made: Map<string, Kin>): Promise<Map<string, Kin>> {
+  const kin = new Map(family.kin.map((one) => [one.id, one]));
+  for (let missing = [...made.keys()]; ; ) {
+    missing = [...new Set([...missing, ...[...kin.values()].flatMap(({ dies_with }) => dies_with ?? [])])].filter((id) => !kin.has(id));
+    if (missing.length === 0) return kin;
+    context.trace.d1_calls++;
+    const { id, kind, name, created_at, expires_at, revoked_at, dies_with, generation } = credentials;
+    const rows = await drizzle(context.env.DB)
+      .select({ id, kind, name, created_at, expires_at, revoked_at, dies_with, generation })
+      .from(credentials)
+      .where(and(eq(credentials.org_id, context.org), sql`${id} in (select value from json_each(${JSON.stringify(missing)}))`));
+    for (const row of rows) kin.set(row.id, row);
+    for (const one of missing) {
+      const lost = made.get(one) ?? {
+        id: one,
+        kind: 'session',
+        name: null,
+        created_at: 0,
+        expires_at: null,
+        revoked_at: 0,
+        dies_with: null,
+        generation: null,
+      };
+      if (!kin.has(one)) kin.set(one, lost);
+    }
+    missing = [];
+  }
+}
+
+/** Whether a credential ended by revocation, its own or that of one it ends with, and not by time before that. */
+function isRevoked(one: Kin, kin: Map<string, Kin>, org: FamilyPart['org']): boolean {
+  let [revoked, expired] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  for (let link: Kin | undefined = one; link; link = link.dies_with === null ? undefined : kin.get(link.dies_with)) {
+    const past = isPast(org, link) ? (org.panicked_at ?? 0) : Number.POSITIVE_INFINITY;
+    revoked = Math.min(revoked, link.revoked_at ?? Number.POSITIVE_INFINITY, past);
+    expired = Math.min(expired, link.expires_at ?? Number.POSITIVE_INFINITY);
+  }
+  return revoked < Number.POSITIVE_INFINITY && revoked <= expired;
+}
+
+/** The same stretches, in order and each once. */
+function merged(gaps: Gap[]): Gap[] {
+  const found: Gap[] = [];
+  for (const gap of gaps.sort((a, b) => a.from - b.from)) {
+    const last = found.at(-1);
+    if (last && gap.from <= last.to + 1) last.to = Math.max(last.to, gap.to);
+    else found.push({ ...gap });
+  }
+  return found;
+}
+
+/** Since when a credential is contained: the sequence of the first entry that says so. */
+export async function containedAt(context: Context, parts: Parts, id: string): Promise<number> {
+  const actions = ['credential.contain'];
+  for await (const entries of walk(context, parts, { actions, resources: new Set([id]) }, []))
+    for (const entry of entries) if (entry.action === actions[0] && entry.resource === id && isDone(entry)) return entry.sequence;
+  return Number.MAX_SAFE_INTEGER;
+}
+
+/** Secrets that were given a new value since a sequence, and which version it is. `seen` is the newest version that was read or written. */
+export async function replacedSince(context: Context, parts: Parts, from: number, seen: Map<string, number>): Promise<Map<string, number>> {
+  const found = new Map<string, number>();
+  const isNew = ({ action, resource, version }: Entry) =>
+    ['secret.rotate', 'provider.rotate', 'provider.issue'].includes(action) ||
+    (action === 'secret.update' && (version ?? 0) > (seen.get(resource ?? '') ?? 0));
+  for await (const entries of walk(context, parts, { from, actions: CHANGING, resources: new Set(seen.keys()) }, []))
+    for (const entry of entries)
+      if (isChange(entry) && seen.has(entry.resource as string) && isNew(entry))
+        found.set(entry.resource as string, entry.version as number);
+  return found;
+}
+
+/** What secrets are called and are now, by id. */
+export async function namesOf(parts: Parts, ids: string[]): Promise<Map<string, NamedSecret>> {
+  const found = new Map<string, NamedSecret>();
+  for (let at = 0; at < ids.length; at += 1000)
+    for (const one of await parts<NamedSecret[]>({ part: 'named', ids: ids.slice(at, at + 1000) })) found.set(one.id, one);
+  return found;
+}

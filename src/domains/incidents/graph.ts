@@ -1,0 +1,112 @@
+// What a credential hangs on and what hangs on it, what it was given, and what it can reach at this moment.
+import { type Caller, type Holding, namesHeld, reachesEnvironment } from '../../auth/authorize';
+import { matches } from '../../auth/globs';
+import { type ProviderScope, providerScopes } from '../../auth/scopes';
+import type { CredentialKind, CredentialRow } from '../../db/schema';
+import { refuse } from '../../errors';
+import { slugOf } from '../../gate/call';
+import { callerOf, endOf, isAlive, lineageOf } from '../../gate/callers';
+import type { Core } from '../../gate/core';
+import type { Call, Operation, Outcome } from '../../gate/types';
+import { isoOrNull } from '../../http/wire';
+
+const MOST_CHILDREN = 1000;
+const MOST_ENVIRONMENTS = 1000;
+
+/** Scopes by which a secret is read or written. */
+const TOUCHING = ['secrets:read', 'secrets:write', 'secrets:rotate', 'secrets:delete'];
+
+const kinds: Record<string, CredentialKind> = {
+  key: 'api_key',
+  tok: 'session',
+  agt: 'agent',
+  prv: 'provider',
+  bgt: 'break_glass',
+  ses: 'browser',
+};
+
+type Relation = 'dies_with' | 'created_by';
+
+/** Somebody or something by id, also where it is gone. */
+function nodeOf({ rows }: Core, id: string, relation: Relation) {
+  const row = rows.get('credential', id);
+  if (row) return { kind: row.kind, id, name: row.name, relation };
+  if (id === 'bootstrap') return { kind: 'system', id, name: 'bootstrap token', relation };
+  const kind = kinds[id.slice(0, id.indexOf('_'))];
+  return kind ? { kind, id, name: null, relation } : { kind: 'member', id, name: rows.get('member', id)?.name ?? null, relation };
+}
+
+function parentOf(core: Core, { dies_with, member_id, created_in, created_by }: CredentialRow) {
+  const above = dies_with ?? member_id;
+  return above === null ? nodeOf(core, created_in ?? created_by, 'created_by') : nodeOf(core, above, 'dies_with');
+}
+
+function childrenOf(core: Core, org: string, id: string) {
+  const found: ReturnType<typeof nodeOf>[] = [];
+  for (const link of core.rows.links()) {
+    if (link.dies_with !== id && link.created_by !== id && link.created_in !== id) continue;
+    const row = core.rows.get('credential', link.id);
+    if (!row || !isAlive(core, org, row)) continue;
+    found.push(nodeOf(core, link.id, link.dies_with === id ? 'dies_with' : 'created_by'));
+    if (found.length === MOST_CHILDREN) break;
+  }
+  return found;
+}
+
+/** What gives a credential what it holds: itself, or the role and the grants of its member. */
+function grantsOf(core: Core, { member_id }: CredentialRow, { holdings, expires_at }: Caller) {
+  const role = member_id === null ? null : (core.rows.get('member', member_id)?.role ?? null);
+  return holdings.map((holding: Holding) => ({
+    source: holding.grant ? 'grant' : member_id === null ? 'credential' : 'role',
+    ...(holding.grant ? { grant_id: holding.grant.id, grantee: holding.grant.grantee } : member_id !== null && { role }),
+    scopes: [...holding.scopes],
+    environments: holding.environments?.map((id) => slugOf(core, id)) ?? null,
+    secrets: holding.secrets && [...holding.secrets],
+    expires_at: isoOrNull(holding.expires_at ?? (member_id === null ? expires_at : null)),
+  }));
+}
+
+/** The scopes of a provider token as its maker would need them. */
+const plain = (caller: Caller): Caller =>
+  caller.kind === 'provider'
+    ? {
+        ...caller,
+        holdings: [{ ...caller.holdings[0], scopes: caller.holdings[0].scopes.map((scope) => providerScopes[scope as ProviderScope]) }],
+      }
+    : caller;
+
+function reachOf(core: Core, alive: boolean, caller: Caller) {
+  if (!alive) return { alive, scopes: [], environments: [] };
+  const touching = plain(caller);
+  const environments = core.rows
+    .after('environment', '', MOST_ENVIRONMENTS)
+    .filter(({ id }) => reachesEnvironment(touching, TOUCHING, id))
+    .map(({ id, slug }) => {
+      const patterns = namesHeld(touching, TOUCHING, id);
+      const names = core.rows.names(id);
+      const within = patterns ? names.filter((name) => patterns.some((pattern) => matches(pattern, name))) : names;
+      return { environment: slug, secrets: within.length };
+    });
+  return { alive, scopes: [...new Set(caller.holdings.flatMap(({ scopes }) => scopes))], environments };
+}
+
+export const graph: Operation<Record<string, never>> = {
+  read({ core, ask, subject }: Call<Record<string, never>>): Outcome {
+    const id = ask.named.credential as string;
+    subject.resource = id;
+    const row = core.rows.get('credential', id);
+    if (!row) return { ok: false, refusal: refuse('NOT_FOUND') };
+    const lineage = lineageOf(core, row);
+    const caller = callerOf(core, ask.org, lineage);
+    return {
+      ok: true,
+      status: 200,
+      data: {
+        ...{ kind: row.kind, id, name: row.name, parent: parentOf(core, row) },
+        children: childrenOf(core, ask.org, id),
+        grants: grantsOf(core, row, caller),
+        reach: reachOf(core, endOf(core, ask.org, lineage) === null, caller),
+      },
+    };
+  },
+};

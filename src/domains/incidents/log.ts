@@ -1,0 +1,109 @@
+// Walking the audit log from its older end to its newest entry, over both its places: closed segments in D1, and the gate. A part at a
+// time is in memory. Invariant: what cannot be read is named as a gap, never passed over in silence.
+import { and, asc, desc, eq, gte, lt, lte, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/d1';
+import { auditSegments } from '../../db/schema';
+import type { Entry } from '../../gate/chain';
+import type { Context } from '../../http/context';
+import { openSegment } from '../audit/service';
+import type { LogPart, Part } from './contain';
+
+/** Segments that one query gives: a thousand entries each. */
+const MOST_OPENED = 10;
+/** Ids among which a segment is looked for; with more, every segment is opened. */
+const MOST_IDS = 1000;
+
+/** Asks the gate for a part of the account. */
+export type Parts = <T>(part: Part) => Promise<T>;
+
+/** Sequences that are lost or unreadable. */
+export interface Gap {
+  from: number;
+  to: number;
+}
+
+/** Which segments to open: those that may hold what is looked for. Sets may grow while entries are given out. */
+export interface Wanted {
+  /** First and last sequence. */
+  from?: number;
+  to?: number;
+  /** In milliseconds. */
+  since?: number;
+  actors?: ReadonlySet<string>;
+  actions?: readonly string[];
+  resources?: ReadonlySet<string>;
+}
+
+const among = (column: SQLWrapper, ids: Iterable<string>): SQL | undefined => {
+  const list = [...ids];
+  return list.length > MOST_IDS
+    ? undefined
+    : sql`exists (select 1 from json_each(${column}) where json_each.value in (select value from json_each(${JSON.stringify(list)})))`;
+};
+
+/** Gives the entries that lie in the wanted stretch, oldest first, a part at a time. Not every one is what is looked for. */
+export async function* walk(context: Context, parts: Parts, wanted: Wanted, gaps: Gap[]): AsyncGenerator<Entry[]> {
+  const { from = 1, to = Number.MAX_SAFE_INTEGER, since = 0 } = wanted;
+  let isFirst = true;
+  for (let at = from; at <= to; ) {
+    const { entries, oldest, head, lost } = await parts<LogPart>({ part: 'log', from: at });
+    if (isFirst && lost.length) {
+      const begin = since ? await before(context, since) : from;
+      gaps.push(...lost.filter(([first, last]) => last >= begin && first <= to).map(([first, last]) => ({ from: first, to: last })));
+    }
+    isFirst = false;
+    if (at >= oldest) {
+      const last = entries.at(-1);
+      if (last) yield entries.filter(({ sequence, time }) => sequence <= to && Date.parse(time) >= since);
+      if (!last || last.sequence >= head) return;
+      at = last.sequence + 1;
+      continue;
+    }
+    for (let more = true; more && at <= to; ) {
+      context.trace.d1_calls++;
+      const segments = await drizzle(context.env.DB)
+        .select({ first: auditSegments.first_sequence, last: auditSegments.last_sequence, entries: auditSegments.entries })
+        .from(auditSegments)
+        .where(
+          and(
+            eq(auditSegments.org_id, context.org),
+            gte(auditSegments.last_sequence, at),
+            lt(auditSegments.first_sequence, oldest),
+            to === Number.MAX_SAFE_INTEGER ? undefined : lte(auditSegments.first_sequence, to),
+            since ? gte(auditSegments.last_at, since) : undefined,
+            wanted.actors && among(auditSegments.actors, wanted.actors),
+            wanted.actions && among(auditSegments.actions, wanted.actions),
+            wanted.resources && among(auditSegments.resources, wanted.resources),
+          ),
+        )
+        .orderBy(asc(auditSegments.first_sequence))
+        .limit(MOST_OPENED);
+      more = segments.length === MOST_OPENED;
+      for (const segment of segments) {
+        const known = wanted.actors?.size;
+        const opened = await openSegment(segment);
+        if (!opened) gaps.push({ from: segment.first, to: segment.last });
+        else yield opened.filter(({ sequence, time }) => sequence >= at && sequence <= to && Date.parse(time) >= since);
+        at = segment.last + 1;
+        // Who was found meanwhile may have acted in a segment that was passed over.
+        if (wanted.actors?.size !== known) {
+          more = true;
+          break;
+        }
+      }
+    }
+    at = Math.max(at, oldest);
+  }
+}
+
+/** The last sequence in D1 that is older than a time. */
+async function before({ env, org, trace }: Context, time: number): Promise<number> {
+  trace.d1_calls++;
+  const [found] = await drizzle(env.DB)
+    .select({ last: auditSegments.last_sequence })
+    .from(auditSegments)
+    .where(and(eq(auditSegments.org_id, org), lt(auditSegments.last_at, time)))
+    .orderBy(desc(auditSegments.last_at))
+    .limit(1);
+  return found?.last ?? 0;
+}

@@ -1,0 +1,49 @@
+// Panic: every credential but the caller's own ends in one turn, however many there are. Nothing is done to their rows: the
+// organisation counts its panics, and what was made before the last one is refused.
+// Invariant: what is made from the turn after bears the new count, an API key made by the panic itself included.
+import type { CredentialRow, OrgRow } from '../../db/schema';
+import { revision } from '../../gate/commit';
+import type { Operation } from '../../gate/types';
+import { iso } from '../../http/wire';
+import { firstKey, raised, shown, type TokenInput } from '../credentials/operations';
+
+interface PanicInput {
+  reason: string;
+  /** The new first key, where API keys are to end too. */
+  token: TokenInput | null;
+}
+
+export const panic: Operation<PanicInput> = {
+  authorize(call) {
+    Object.assign(call.subject, { resource: call.ask.org, reason: call.input.reason });
+    return null;
+  },
+  change: {
+    locks: ({ ask, caller, input }) => [ask.org, caller.credential, ...(input.token ? [input.token.id] : [])],
+    plan(call, now) {
+      const { core, ask, caller, input } = call;
+      const before = core.rows.get('org', ask.org) as OrgRow;
+      const generation = (before.generation ?? 0) + 1;
+      const created_in = caller.kind === 'member' ? caller.credential : null;
+      const key = input.token && firstKey(call as never, input.token, 'panic', caller.id, now, { generation, created_in });
+      const org = revision(call as never, 'org', before, {
+        generation,
+        ...(key && { keys_generation: generation }),
+        // An API key that ends the API keys ends with them: it is given the new one.
+        spared: key && caller.kind === 'api_key' ? null : caller.credential,
+        panicked_at: now,
+      });
+      const row = key?.row as CredentialRow | undefined;
+      return {
+        status: 200,
+        data: { ended_at: iso(now), ...(row && { api_key: shown(core, row) }) },
+        puts: key ? [org, key] : [org],
+        resource: row?.id ?? ask.org,
+        events: [
+          { type: 'CREDENTIAL_REVOKED', data: { all: true, api_keys: key !== null, by: caller.id } },
+          ...(row ? [raised('CREDENTIAL_CREATED', row)] : []),
+        ],
+      };
+    },
+  },
+};

@@ -1,0 +1,65 @@
+// New values for what a contained credential read or wrote: generated where the type allows it, and called due where not. Each is an
+// ordinary rotation by the caller. Invariant: a secret that was given a new value since the containment began is not given another.
+import { canGenerate, generate } from '../../crypto/generate';
+import { ApiError, refuse, statusOf } from '../../errors';
+import { type Context, keysOf } from '../../http/context';
+import { sealValue } from '../secrets/seal';
+import type { SealedValue } from '../secrets/standing';
+import { type Account, containedAt, namesOf, replacedSince } from './account';
+import type { NamedSecret } from './contain';
+import type { Parts } from './log';
+
+/** How often one secret is tried, where others change it at the same time. */
+const MOST_TRIES = 3;
+
+export interface Rotation {
+  rotated: Map<string, number>;
+  due: string[];
+}
+
+/** Rotates what can be, and raises for the rest that it is due. Throws where the caller or the gate can do no more now: it is repeated. */
+export async function rotateAll(context: Context, parts: Parts, id: string, { read, written }: Account): Promise<Rotation> {
+  const seen = new Map<string, number>();
+  for (const { secret, version } of [...read, ...written]) seen.set(secret, Math.max(version, seen.get(secret) ?? 0));
+  const since = await containedAt(context, parts, id);
+  const standing = await namesOf(parts, [...seen.keys()]);
+  const rotated = await replacedSince(context, parts, since, seen);
+  const due: string[] = [];
+  for (const secret of standing.values()) {
+    if (rotated.has(secret.id)) continue;
+    const version = secret.isActive && canGenerate(secret.type) ? await rotate(context, parts, since, secret, seen) : null;
+    if (version === null) due.push(secret.id);
+    else rotated.set(secret.id, version);
+  }
+  for (const secret of rotated.keys()) if (!standing.has(secret)) rotated.delete(secret);
+  for (let at = 0; at < due.length; at += 1000) await parts({ part: 'due', ids: due.slice(at, at + 1000) });
+  return { rotated, due };
+}
+
+/** The version that one secret has then, or null where it cannot be rotated. */
+async function rotate(
+  context: Context,
+  parts: Parts,
+  since: number,
+  secret: NamedSecret,
+  seen: Map<string, number>,
+): Promise<number | null> {
+  let { type, etag } = secret;
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const value: SealedValue = sealValue(keysOf(context), context.org, secret.id, (await generate(type)).value);
+    const input = { if_match: etag, value, generate: {} };
+    const outcome = await context.also({ action: 'secret.rotate', named: { secret: secret.id }, input });
+    if (outcome.ok === true) return (outcome.data as { version: number }).version;
+    const refusal = outcome.ok === false ? outcome.refusal : refuse('INTERNAL');
+    const status = statusOf(refusal);
+    if (status === 401 || status === 429 || status >= 500) throw new ApiError(refusal);
+    if (status !== 412) return null;
+    // Somebody was faster: perhaps with a new value.
+    const newer = (await replacedSince(context, parts, since, new Map([[secret.id, seen.get(secret.id) ?? 0]]))).get(secret.id);
+    if (newer !== undefined) return newer;
+    const [now] = (await namesOf(parts, [secret.id])).values();
+    if (!now?.isActive || !canGenerate(now.type)) return null;
+    ({ type, etag } = now);
+  }
+  return null;
+}

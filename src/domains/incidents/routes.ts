@@ -1,0 +1,115 @@
+// The bad day over HTTP: ending everything, containing one credential, and seeing what hangs together.
+import type { z } from '@hono/zod-openapi';
+import { ApiError, refuse } from '../../errors';
+import type { Context } from '../../http/context';
+import { type Input, route } from '../../http/route';
+import { iso } from '../../http/wire';
+import { issue } from '../credentials/routes';
+import { accountOf, namesOf } from './account';
+import type { Contained, Kin, Part } from './contain';
+import type { Parts } from './log';
+import { rotateAll } from './rotation';
+import * as wire from './wire';
+
+const tag = 'The bad day';
+const byCredential = ({ params }: { params: Record<string, string> }) => ({ credential: params.id as string });
+
+/** How often the gate is asked to go on revoking within one request. */
+const MOST_ROUNDS = 40;
+
+const partsOf = (context: Context, credential: string): Parts =>
+  (async (input: Part) => {
+    const outcome = await context.also({
+      action: 'credential.contain',
+      operation: 'credential.contain_part',
+      named: { credential },
+      input,
+    });
+    if (outcome.ok !== true) throw new ApiError(outcome.ok === false ? outcome.refusal : refuse('INTERNAL'));
+    return outcome.data;
+  }) as Parts;
+
+/** Revokes what one commit could not take; answers how many are left. */
+async function revokeRest(context: Context, credential: string, rotate: boolean, remaining: number): Promise<number> {
+  let left = remaining;
+  for (let round = 0; left && round < MOST_ROUNDS; round++) {
+    const outcome = await context.also({ action: 'credential.contain', named: { credential }, input: { rotate } });
+    if (outcome.ok !== true) throw new ApiError(outcome.ok === false ? outcome.refusal : refuse('INTERNAL'));
+    left = (outcome.data as Contained).remaining;
+  }
+  return left;
+}
+
+async function account({ remaining }: Contained, { params, body }: Input<unknown, z.output<typeof wire.ContainIn>>, context: Context) {
+  const id = params.id as string;
+  const parts = partsOf(context, id);
+  const left = await revokeRest(context, id, body.rotate !== undefined, remaining);
+  const told = await accountOf(context, parts, id, body.since ?? null);
+  const rotation = body.rotate ? await rotateAll(context, parts, id, told) : null;
+  const names = await namesOf(parts, [...new Set([...told.read, ...told.written].map(({ secret }) => secret))]);
+  const nameOf = (secret_id: string) => ({ secret_id, name: names.get(secret_id)?.name ?? null });
+  const deed = ({ secret, version, time }: { secret: string; version: number; time: number }) => ({
+    ...nameOf(secret),
+    version,
+    time: iso(time),
+  });
+  const shown = ({ kind, id, name }: Kin) => ({ kind, id, name });
+  const json: z.infer<typeof wire.Contained> = {
+    revoked: told.revoked.map(shown),
+    read: told.read.map(deed),
+    written: told.written.map((one) => ({ ...deed(one), action: one.action })),
+    shared: [],
+    credentials: told.credentials.map((one) => ({ ...shown(one), created_at: iso(one.created_at) })),
+    ...(rotation && {
+      rotated: [...rotation.rotated].map(([secret, version]) => ({ ...nameOf(secret), version })),
+      rotation_due: rotation.due.map(nameOf),
+    }),
+    ...(left && { remaining: left }),
+    ...(told.gaps.length && { gaps: told.gaps }),
+  };
+  return { json };
+}
+
+export const incidentRoutes = [
+  route({
+    method: 'post',
+    path: '/orgs/{org_id}/panic',
+    action: 'org.panic',
+    tag,
+    summary: 'End every credential but the calling one',
+    description:
+      'By an owner, or an API key that holds * without limits. Session tokens, agents, provider and break-glass tokens and browser sessions are refused from the moment this is answered. With api_keys the API keys too, the calling one included: the answer has a new one, shown this once.',
+    body: { schema: wire.PanicIn },
+    answers: { 200: wire.Panicked },
+    prepare({ body }, context) {
+      const { token, once } = issue('api_key', context, 'api_key.token');
+      return body.api_keys ? { input: { reason: body.reason, token }, once } : { input: { reason: body.reason, token: null } };
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/orgs/{org_id}/credentials/{id}/contain',
+    action: 'credential.contain',
+    tag,
+    summary: 'Contain a credential',
+    description:
+      'Of any kind. It and all that descends from it are refused from the moment this is answered, which gives account of what they did. Safe to repeat: the account is the same. To rotate, the caller needs secrets:rotate wherever the credential could go.',
+    body: { schema: wire.ContainIn, optional: true },
+    answers: { 200: wire.Contained },
+    refusals: ['NOT_FOUND', 'CONFLICT'],
+    named: byCredential,
+    prepare: ({ body }) => ({ input: { rotate: body.rotate !== undefined } }),
+    resumes: true,
+    render: account,
+  }),
+  route({
+    method: 'get',
+    path: '/orgs/{org_id}/credentials/{id}/graph',
+    action: 'credential.graph',
+    tag,
+    summary: 'Show what a credential hangs on, what hangs on it, and what it reaches',
+    answers: { 200: wire.Graph },
+    refusals: ['NOT_FOUND'],
+    named: byCredential,
+  }),
+];

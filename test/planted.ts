@@ -1,0 +1,106 @@
+// Rows that no route of the public interface makes in a test, put in by a commit like any other; and calls by a member's browser session.
+import { runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import type { Action } from '../src/auth/actions';
+import { toBase64, utf8 } from '../src/crypto/bytes';
+import { gzip } from '../src/crypto/gzip';
+import { keyringOf } from '../src/crypto/keyring';
+import { newId } from '../src/db/ids';
+import { type Env, settingsOf } from '../src/env';
+import type { Gate } from '../src/gate';
+import { answer } from '../src/gate/call';
+import type { Entry } from '../src/gate/chain';
+import { insertion } from '../src/gate/commit';
+import type { Ask, Call, Operation, Reply } from '../src/gate/types';
+import { type Caller, db } from './world';
+
+const gateOf = (o: Caller) => (env as unknown as Env).GATE.getByName(o.id);
+export const inGate = <T>(o: Caller, run: (gate: Gate) => T | Promise<T>): Promise<T> =>
+  runInDurableObject(gateOf(o) as never, (gate) => run(gate as unknown as Gate));
+
+async function askOf(o: Caller, action: Action, bearer: Ask['bearer'], fields: Partial<Ask>): Promise<Ask> {
+  const settings = settingsOf(env as unknown as Env);
+  if ('problem' in settings) throw new Error(settings.problem);
+  const keys = await keyringOf((env as unknown as Env).DB, settings.masterKeys).org(o.id);
+  return {
+    ...{
+      org: o.id,
+      action,
+      operation: action,
+      bearer,
+      path_org: o.id,
+      named: {},
+      finding: null,
+      input: {},
+      idempotency: null,
+      one_time: null,
+    },
+    ...{ again: false, repeated: false, keys: keys && { row: keys.row, answer: keys.answer } },
+    request: { id: newId('req'), ip: '203.0.113.7', user_agent: null, reason: null, place: null },
+    ...fields,
+  };
+}
+
+/** A member, and a browser session of theirs. */
+export async function newMember(o: Caller, role: 'owner' | 'developer' = 'owner'): Promise<{ member: string; session: string }> {
+  const [member, session] = [newId('mem'), newId('ses')];
+  const now = Date.now();
+  const plant: Operation = {
+    change: {
+      locks: () => [member, session],
+      plan: (call) => ({
+        status: 204,
+        data: null,
+        puts: [
+          insertion(call, 'member', { org_id: o.id, id: member, email: `${member}@example.com`, name: 'Bea', role, created_at: now }),
+          ...browserOf(call, o, member, session, now),
+        ],
+      }),
+    },
+  };
+  const ask = await askOf(o, 'org.recover', 'bootstrap', { path_org: null, operation: 'plant' });
+  const reply = await inGate(o, (gate) => answer(gate.core, { plant }, ask));
+  if (reply.outcome.ok !== true) throw new Error(JSON.stringify(reply.outcome));
+  return { member, session };
+}
+
+const browserOf = (call: Call<never>, o: Caller, member: string, session: string, now: number) => [
+  insertion(call, 'credential', {
+    ...{ org_id: o.id, id: session, token_hash: session, hint: '', kind: 'browser', scopes: [], rate_limit: 600 },
+    ...{ created_by: member, member_id: member, created_at: now, expires_at: now + 3_600_000 },
+    generation: call.core.rows.get('org', o.id)?.generation ?? null,
+  }),
+];
+
+/** What the gate answers a member's browser session. */
+export async function byMember(o: Caller, session: string, action: Action, fields: Partial<Ask> = {}): Promise<Reply> {
+  const ask = await askOf(o, action, { kind: 'browser', org: o.id, hash: session }, fields);
+  return inGate(o, (gate) => gate.call(ask));
+}
+
+/** Moves what lies of the audit log in the gate to D1, in segments of that many entries; the rest of less than one stays. */
+export const moveLog = (o: Caller, size: number) =>
+  inGate(o, async ({ core }) => {
+    while (core.chain.size() >= size) {
+      const entries = core.chain.from(core.chain.oldest(), size) as [Entry, ...Entry[]];
+      const last = entries.at(-1) as Entry;
+      const distinct = (of: (entry: Entry) => string | null) => JSON.stringify([...new Set(entries.flatMap((entry) => of(entry) ?? []))]);
+      await db
+        .prepare('insert into audit_segments values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
+        .bind(
+          ...[
+            o.id,
+            entries[0].sequence,
+            last.sequence,
+            Date.parse(entries[0].time),
+            Date.parse(last.time),
+            entries[0].prev_hash,
+            last.hash,
+          ],
+          ...[distinct(({ actor }) => actor.id), distinct(({ action }) => action), distinct(({ resource }) => resource)],
+          toBase64(await gzip(utf8(JSON.stringify(entries)))),
+        )
+        .run();
+      core.chain.moved(last.sequence);
+    }
+  });
