@@ -607,8 +607,8 @@ export const mutants = [
   {
     name: 'a secret is purged in the gate though D1 still holds its ciphertexts',
     file: 'src/gate/work.ts',
-    from: "    if (done.end !== 'done') return now + 5000;\n  }\n",
-    to: '  }\n',
+    from: "  if (done.end !== 'done') return false;\n",
+    to: '',
     notice: 'lifecycle: is purged from D1, though',
   },
   {
