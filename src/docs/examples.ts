@@ -95,6 +95,7 @@ const words: Record<string, unknown> = {
   'Environment.id': `env_${ID}`,
   'Environment.name': 'QA',
   'Environment.slug': 'qa',
+  'BrowserSession.expires_at': '2026-11-22T00:00:00.000Z',
   'EnvironmentPatch.name': 'Quality assurance',
   'ListedOrg.id': `org_${ID}`,
   'ListedOrg.name': 'Acme',

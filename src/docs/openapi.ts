@@ -74,6 +74,7 @@ const tagDescriptions: Record<string, string> = {
   'Sign-in':
     'People sign in with passkeys, and act with a JWT of ten minutes that a cookie renews. The pages /enrol and /sign-in of this deployment do all of it.',
   Passkeys: 'What members sign in with. Each may have several; those of a browser session end with it.',
+  'The bad day': 'For when a credential, or everything, may be in the wrong hands: end it, and see what it did and what it could reach.',
   Deployment: 'What concerns the deployment as a whole, for those who operate it.',
   'Audit log': 'Who did what, when and from where: a hash chain of entries that never change.',
 };
