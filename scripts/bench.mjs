@@ -6,7 +6,7 @@
 // together. The client has the other core to itself: this process does nothing else meanwhile. `cpu_ms` is that CPU time a request, as the
 // system counts it (0 where it does not): it stays true on a machine that is busy with other things.
 import { parseArgs } from 'node:util';
-import { callerOf, connect, drive, fill, freshValue, good, newOrg, parallel, requestOf, startVault, tell } from './measure.mjs';
+import { callerOf, connect, drive, fill, freshValue, good, newOrg, parallel, requestOf, signIn, startVault, tell } from './measure.mjs';
 
 const options = {
   json: { type: 'boolean', default: false },
@@ -56,6 +56,11 @@ const subjects = {
   },
   'agent read': {
     tokens: (org) => others(org, '/agent-credentials', 6000, { name: 'a', scopes: ['secrets:read'], secrets: ['g*'], rate_limit: 6000 }),
+    wish: (org, n) => read(org.secrets[n % FEW]),
+  },
+  // A member in a browser session, by its JWT.
+  'member read': {
+    tokens: (org) => signIn(vault, org, Math.ceil(spent / 600) + 1),
     wish: (org, n) => read(org.secrets[n % FEW]),
   },
   'provider issue': {
@@ -197,8 +202,10 @@ async function large(secrets, warm) {
 }
 
 /** Tokens of another kind, as many as a row needs where each may make `rate` requests a minute. @param {Org} org */
-const others = async (org, path, rate, body) =>
-  parallel(Math.ceil(spent / rate) + 1, async () => good(await call('POST', `/orgs/${org.id}${path}`, org.token, body)).token);
+async function others(org, path, rate, body) {
+  const make = async () => good(await call('POST', `/orgs/${org.id}${path}`, org.token, body)).token;
+  return parallel(Math.ceil(spent / rate) + 1, make);
+}
 
 /** @template T @param {() => Promise<T>} make */
 function once(make) {

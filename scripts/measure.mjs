@@ -76,8 +76,7 @@ export async function startVault({ inspector = false } = {}) {
           ...direct,
           name: VAULT,
           modulesRules: undefined,
-          modules: true,
-          script: bundle(path.join(dir, 'bundle')),
+          ...bundle(path.join(dir, 'bundle')),
           bindings: { ...declared.bindings, ...secrets, PUBLIC_URL: 'http://localhost' },
         },
         {
@@ -140,12 +139,19 @@ export async function startVault({ inspector = false } = {}) {
 }
 /** @typedef {Awaited<ReturnType<typeof startVault>>} Vault */
 
-/** Builds what `wrangler deploy` would upload. @param {string} out @returns {string} the Worker, one module */
+/** Builds what `wrangler deploy` would upload: the Worker, and the texts beside it. @param {string} out */
 function bundle(out) {
   const args = wranglerArgs(['deploy', '--dry-run', '--minify', '--outdir', out]);
   const built = spawnSync(process.execPath, args, { cwd: root, env: { ...process.env, ...wranglerEnv }, encoding: 'utf8' });
   if (built.status !== 0) throw new Error(`The bundle could not be built; wrangler said:\n${built.stdout}${built.stderr}`);
-  return fs.readFileSync(path.join(out, 'index.js'), 'utf8');
+  const texts = fs.readdirSync(out).filter((name) => name.endsWith('.js') && name !== 'index.js');
+  return {
+    modulesRoot: out,
+    modules: [
+      { type: 'ESModule', path: path.join(out, 'index.js') },
+      ...texts.map((name) => ({ type: 'Text', path: path.join(out, name) })),
+    ],
+  };
 }
 
 /** The runtime, started by a shell that writes down its process id and lets its log go to a file. @param {string} dir */
@@ -255,10 +261,10 @@ function unchunked(bytes) {
   }
 }
 
-/** The bytes of a request. @param {string} method @param {string} target @param {string} [token] @param {unknown} [body] */
-export function requestOf(method, target, token, body) {
+/** The bytes of a request. @param {string} method @param {string} target @param {string} [token] @param {unknown} [body] @param {string} [origin] */
+export function requestOf(method, target, token, body, origin) {
   const json = body === undefined ? '' : JSON.stringify(body);
-  return `${method} ${target} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: measure\r\nCF-Connecting-IP: 203.0.113.7\r\n${token ? `Authorization: Bearer ${token}\r\n` : ''}${
+  return `${method} ${target} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: measure\r\nCF-Connecting-IP: 203.0.113.7\r\n${token ? `Authorization: Bearer ${token}\r\n` : ''}${origin ? `Origin: ${origin}\r\n` : ''}${
     body === undefined ? '' : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(json)}\r\n`
   }\r\n${json}`;
 }
@@ -308,11 +314,11 @@ export async function parallel(count, work, width = 16) {
 /** Calls outside of what is timed. @param {Vault} vault */
 export function callerOf(vault) {
   const free = [];
-  /** @param {string} method @param {string} target below /api/v1 @param {string} token @param {unknown} [body] */
-  return async (method, target, token, body) => {
+  /** @param {string} method @param {string} target below /api/v1 @param {string} [token] @param {unknown} [body] @param {string} [origin] */
+  return async (method, target, token, body, origin) => {
     const kept = free.pop();
     const connection = kept?.alive() ? kept : await connect(vault.port);
-    const answer = await connection.send(requestOf(method, `/api/v1${target}`, token, body));
+    const answer = await connection.send(requestOf(method, `/api/v1${target}`, token, body, origin));
     free.push(connection);
     return answer;
   };
@@ -395,16 +401,43 @@ export async function fill(vault, org, count) {
   await vault.lose(org.id);
 }
 
+/**
+ * Signs in as many members as there are to be browser sessions; answers their JWTs, which live for ten minutes.
+ * @param {Vault} vault @param {Org} org @param {number} count
+ */
+export async function signIn(vault, org, count) {
+  const { newPasskey } = await codeOf({ 'test/passkey': ['newPasskey'] });
+  const origin = 'http://localhost';
+  const call = callerOf(vault);
+  return parallel(
+    count,
+    async (n) => {
+      const member = { email: `m${n}@example.com`, name: 'M', role: 'developer' };
+      const { enrolment_url } = good(await call('POST', `/orgs/${org.id}/members`, org.token, member));
+      const token = new URL(enrolment_url).hash.slice(1);
+      const options = good(await call('POST', '/auth/enrol/options', undefined, { token }, origin));
+      const response = await (await newPasskey(origin)).create(options);
+      return good(await call('POST', '/auth/enrol', undefined, { token, response }, origin)).token;
+    },
+    4,
+  );
+}
+
 /** The Worker's own functions that seal and sign, for this process. */
-async function ownCode() {
+const ownCode = () =>
+  codeOf({
+    'src/crypto/keyring': ['deriveOrg', 'unwrap'],
+    'src/domains/secrets/seal': ['sealValue'],
+    'src/gate/rows': ['macOf'],
+    'src/db/ids': ['newId'],
+  });
+
+/** Functions of the project's TypeScript, for this process. @param {Record<string, string[]>} modules */
+async function codeOf(modules) {
   const { build } = createRequire(require.resolve('wrangler'))('esbuild');
-  const from = (file, ...names) => `export { ${names} } from './src/${file}';`;
-  const contents = [
-    from('crypto/keyring', 'deriveOrg', 'unwrap'),
-    from('domains/secrets/seal', 'sealValue'),
-    from('gate/rows', 'macOf'),
-    from('db/ids', 'newId'),
-  ].join('');
+  const contents = Object.entries(modules)
+    .map(([file, names]) => `export { ${names} } from './${file}';`)
+    .join('');
   const stdin = { contents, resolveDir: root, loader: 'ts' };
   const { outputFiles } = await build({ stdin, bundle: true, write: false, format: 'esm', platform: 'node', target: 'node20' });
   return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`);

@@ -1,8 +1,9 @@
 // How many calls a request takes: of the gate, and of D1.
 import { evictAllDurableObjects } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
+import { newSignedIn } from './browser';
 import { faults } from './faults';
-import { type Answer, newOrg, newSecret, newSession, send, useWorld } from './world';
+import { type Answer, newAgent, newBreakGlass, newOrg, newSecret, newSession, send, useWorld } from './world';
 
 useWorld();
 
@@ -98,6 +99,26 @@ describe('a request takes', () => {
     expect(await costs('rotate', { secretName: 'C', newValue: 'w' })).toEqual({ status: 200, gate: 2, d1: 1 });
     expect(await costs('rotate', { secretName: 'C', newValue: 'x' })).toEqual({ status: 200, gate: 1, d1: 1 });
     expect(await costs('rotate', { secretName: 'nobody', newValue: 'x' })).toEqual({ status: 404, gate: 1, d1: 0 });
+  });
+
+  it('one gate call and no D1 to read a warm secret, by whatever kind of credential', async () => {
+    const { o, browser } = await newSignedIn();
+    const { id } = await newSecret(o);
+    const agent = await newAgent(o);
+    const child = await newAgent((await newAgent(o, { scopes: ['*'] })).o);
+    const callers = [(await newSession(o)).o, agent.o, child.o, (await newBreakGlass(o)).o, browser.o];
+    for (const caller of callers) {
+      // The first request of a member in an isolate fetches the keys that check the signature.
+      await caller.get('/secrets');
+      expect(await costOf(() => caller.get(`/secrets/${id}`))).toEqual({ status: 200, gate: 1, d1: 0 });
+      expect(await costOf(() => caller.get('/environments/production/values'))).toEqual({ status: 200, gate: 1, d1: 0 });
+    }
+  });
+
+  it('one gate call and one batch to end everything, however many there are', async () => {
+    const o = await newOrg();
+    await Promise.all(Array.from({ length: 30 }, () => newSession(o)));
+    expect(await costOf(() => o.post('/panic', { reason: 'a rehearsal' }))).toEqual({ status: 200, gate: 1, d1: 1 });
   });
 
   it('nothing at all for a junk token', async () => {
