@@ -60,6 +60,7 @@ const tagDescriptions: Record<string, string> = {
   'API keys': 'Long-lived credentials for services. A key holds scopes and may be limited to environments, names and addresses.',
   'Session tokens': 'Short-lived credentials that an API key mints of itself. They hold a subset of what the key does and die with it.',
   Secrets: 'Encrypted values with versions, lifetimes and rotation. Values are given out only where a request reads one.',
+  'The bad day': 'Ending every credential but one, containing a single one with an account of what it did, and seeing what hangs together.',
   Deployment: 'What concerns the deployment as a whole, for those who operate it.',
   'Audit log': 'Who did what, when and from where: a hash chain of entries that never change.',
 };
@@ -386,7 +387,13 @@ function parametersOf(route: Route, generated: Operation, components: Document['
   return [...inPath, ...inQuery, ...shared.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
 }
 
-const prefixes: Record<string, string> = { 'api-keys': 'key', 'access-tokens': 'tok', secrets: 'sec', environments: 'env' };
+const prefixes: Record<string, string> = {
+  'api-keys': 'key',
+  'access-tokens': 'tok',
+  credentials: 'key',
+  secrets: 'sec',
+  environments: 'env',
+};
 const singular: Record<string, string> = { 'api-keys': 'API key', 'access-tokens': 'session token' };
 
 /** What `{id}` stands for: the collection before it says so. */

@@ -44,7 +44,7 @@ export const Contained = z
     revoked: z.array(CredentialName).openapi({ description: 'Itself, and all that descends from it, but for what had expired before.' }),
     read: z.array(Deed).openapi({ description: 'Each version of each secret that was given to one of them, with the first time.' }),
     written: z.array(Deed.extend({ action: z.string().openapi({ example: 'secret.update' }) })),
-    shared: z.array(z.never()),
+    shared: z.array(z.object({})).openapi({ description: 'What was shared by them; nothing can be, yet.', example: [] }),
     credentials: z
       .array(CredentialName.extend({ created_at: Time }))
       .openapi({ description: 'What was made with it, and with those in turn.' }),
