@@ -911,6 +911,78 @@ export const mutants = [
     to: 'void [mayReach, shown, name];\n    return null;',
     notice: 'provider: reaches the environment and the name',
   },
+
+  // ---------------------------------------------------------------- the bad day
+  {
+    name: 'a panic spares the API key that asked to end all API keys',
+    file: 'src/domains/incidents/panic.ts',
+    from: "spared: key && caller.kind === 'api_key' ? null : caller.credential,",
+    to: 'spared: caller.credential,',
+    notice: 'panic: with api_keys ends every API key',
+  },
+  {
+    name: 'the new key of a panic ends with the old ones',
+    file: 'src/domains/incidents/panic.ts',
+    from: 'now, { generation, created_in });',
+    to: 'now, { created_in });',
+    notice: 'panic: with api_keys ends every API key',
+  },
+  {
+    name: 'callers are admitted while a panic is in doubt',
+    file: call,
+    from: 'if (who.links.some((id) => core.marks.isOpen(id)))',
+    to: 'if (false)',
+    notice: 'panic: nobody is admitted',
+  },
+  {
+    name: 'a session that has left the gate forgets the panic',
+    file: 'src/gate/callers.ts',
+    from: "(isPast(core.rows.get('org', ask.org), stored) ? 0 : null)",
+    to: 'null',
+    notice: 'panic: when a session token has left the gate',
+  },
+  {
+    name: 'a credential that ends with one outside is not contained',
+    file: 'src/domains/incidents/contain.ts',
+    from: '(row.dies_with === null || !inside.has(row.dies_with)) &&',
+    to: 'row.dies_with === null &&',
+    notice: 'contain: contains a session token alone',
+  },
+  {
+    name: 'what a member made in a browser session outlives its containment',
+    file: 'src/domains/incidents/family.ts',
+    from: 'new Set([created_by, created_in, dies_with])',
+    to: 'new Set([created_by, dies_with])',
+    notice: 'contain: contains a browser session',
+  },
+  {
+    name: 'a containment ends its own caller',
+    file: 'src/domains/incidents/contain.ts',
+    from: 'if (ownOf(call as never).has(id))',
+    to: 'if (false)',
+    notice: 'contain: spares the caller',
+  },
+  {
+    name: 'the account forgets that a secret was renamed',
+    file: 'src/domains/incidents/given.ts',
+    from: 'if (change.former_name !== undefined) return { name: change.former_name };',
+    to: '',
+    notice: 'contain: holds exactly',
+  },
+  {
+    name: 'the account passes over segments of who was found meanwhile',
+    file: 'src/domains/incidents/log.ts',
+    from: 'if (wanted.actors?.size !== known) {',
+    to: 'if (false) {',
+    notice: 'contain: tells the same again',
+  },
+  {
+    name: 'a repeated containment gives new values once more',
+    file: 'src/domains/incidents/rotation.ts',
+    from: '    if (rotated.has(secret.id)) continue;\n',
+    to: '',
+    notice: 'contain: are generated where the type allows it',
+  },
 ];
 
 /** The source with a mutant in it. Throws where its text does not stand there exactly once. @param {Mutant} mutant @param {string} source */

@@ -49,6 +49,16 @@ describe('containing', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
+  it('contains a session token alone, and the key that minted it stays', async () => {
+    const o = await newOrg();
+    const key = await newKey(o);
+    const [one, other] = [await newSession(key.o), await newSession(key.o)];
+    const answer = await contain(o, one.id);
+    expect(answer.json.revoked).toEqual([{ kind: 'session', id: one.id, name: 'k' }]);
+    for (const caller of [key.o, other.o]) expect(await alive(caller)).toBe(200);
+    expect(await alive(one.o)).toBe('TOKEN_REVOKED');
+  });
+
   it('tells the same again when session tokens have expired since, and left the gate', async () => {
     const o = await newOrg();
     const key = await newKey(o);
@@ -58,15 +68,20 @@ describe('containing', () => {
     faults.clock = Date.now() + 61_000;
     const { id } = await newSecret(o);
     await agent.o.get(`/secrets/${id}`);
+    const second = await newSecret(o);
+    await session.o.get(`/secrets/${second.id}`);
     const first = await contain(o, key.id);
     // What had expired before was not ended by it.
     expect(idsOf(first.json.revoked)).toEqual([key.id, session.id, agent.id].sort());
     expect(idsOf(first.json.credentials)).toEqual([session.id, agent.id, before.id].sort());
-    expect(setOf(first.json.read)).toEqual([`${id}.1`]);
+    expect(setOf(first.json.read)).toEqual([`${id}.1`, `${second.id}.1`].sort());
     await inGate(o, ({ core }) => {
       for (const one of [session, before]) core.rows.forget('credential', one.id);
     });
     faults.clock = Date.now() + 7_200_000;
+    expect((await contain(o, key.id)).json).toEqual(first.json);
+    // Each segment is opened for those who act in it, the ones that only the log knows included.
+    await moveLog(o, 1);
     expect((await contain(o, key.id)).json).toEqual(first.json);
   });
 
@@ -187,6 +202,41 @@ describe('the account', () => {
       ['secret.rotate', 2],
       ['secret.delete', 2],
     ]);
+  });
+
+  it('leaves out what had expired by the time of a bulk read, and lists what expired after it', async () => {
+    const o = await newOrg();
+    const key = await newKey(o);
+    const [brief, longer] = [await newSecret(o, { ttlSeconds: 60 }), await newSecret(o, { ttlSeconds: 60 })];
+    await o.patch(`/secrets/${longer.id}`, { ttlSeconds: 600 });
+    faults.clock = Date.now() + 120_000;
+    await key.o.get('/environments/production/values');
+    for (const { id } of [brief, longer]) await o.patch(`/secrets/${id}`, { ttlSeconds: 60 });
+    faults.clock += 120_000;
+    expect(setOf((await contain(o, key.id)).json.read)).toEqual([`${longer.id}.1`]);
+  });
+
+  it('reads a log of any length, page by page', async () => {
+    const o = await newOrg();
+    const key = await newKey(o);
+    await inGate(o, ({ core }) => {
+      const actor = { kind: 'api_key', id: key.id, parent_id: null, name: 'k' };
+      const draft = {
+        actor,
+        action: 'secret.read',
+        environment: 'production',
+        reason: null,
+        request_id: 'req_x',
+        ip: '',
+        user_agent: null,
+      };
+      core.storage.transactionSync(() => {
+        for (let i = 0; i < 2500; i++) core.chain.append({ ...draft, resource: `sec_${i}`, version: 1 }, 200, Date.now());
+      });
+    });
+    expect((await contain(o, key.id)).json.read).toHaveLength(2500);
+    await moveLog(o, 100);
+    expect((await contain(o, key.id)).json.read).toHaveLength(2500);
   });
 
   it('says what a bulk read gave before a database was adopted', async () => {

@@ -411,6 +411,7 @@ const prefixes: Record<string, string> = {
   'api-keys': 'key',
   'access-tokens': 'tok',
   'agent-credentials': 'agt',
+  credentials: 'key',
   'provider-tokens': 'prv',
   'break-glass-tokens': 'bgt',
   secrets: 'sec',
