@@ -268,6 +268,12 @@ describe('the account', () => {
         '304',
         'pass',
         'work',
+        'issue',
+        'issue',
+        'prov rotate',
+        'prov revoke',
+        'prov revoke',
+        'tag',
       ],
     ),
     name: fc.constantFrom(...names),
@@ -299,6 +305,16 @@ describe('the account', () => {
         if (moved) for (let i = 0; i < 3; i++) await write(o, 'POST', '/secrets', { name: `more-${i}`, type: 'generic' });
         const key = await newKey(o);
         const agent = await newAgent(key.o, { secrets: ['app/*', '?'] });
+        const provider = (await o.post('/provider-tokens', { name: 'p', scopes: ['issue', 'rotate', 'revoke'] })).json.token as string;
+        const push = async (verb: string, fields: Record<string, unknown>) => {
+          const value = crypto.randomUUID();
+          const answer = await send('POST', `/api/v1/provider/${verb}`, {
+            token: provider,
+            body: { ...fields, ...(verb === 'issue' && { value }), ...(verb === 'rotate' && { newValue: value }) },
+          });
+          if (answer.status < 300 && verb !== 'revoke') owners.set(value, answer.json.secretId);
+          if (answer.status === 201) secrets.push(answer.json.secretId);
+        };
         const running: Promise<unknown>[] = [];
         const values = async (by: Caller, query = '') => {
           const { status, json } = await by.get(`/environments/production/values${query}`);
@@ -324,6 +340,9 @@ describe('the account', () => {
               if (answer.status === 201) secrets.push(answer.json.id);
             },
             patch: () => write(o, 'PATCH', `/secrets/${id}`, {}),
+            issue: () => push('issue', { secretName: name, environment: 'production', ttlSeconds: target % 2 ? 100 : 1000 }),
+            'prov rotate': () => push('rotate', { secretName: name, environment: 'production' }),
+            'prov revoke': () => push('revoke', { secretName: name, environment: 'production' }),
             rename: () => o.patch(`/secrets/${id}`, { name: other }),
             lifetime: () => o.patch(`/secrets/${id}`, { ttlSeconds: [100, 400, null][target % 3] }),
             tag: () => o.patch(`/secrets/${id}`, { description: crypto.randomUUID() }),

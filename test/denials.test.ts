@@ -352,6 +352,27 @@ describe('a session token', () => {
   });
 });
 
+describe('what the path names is judged before the body', () => {
+  it('where a caller may not touch it, whatever is sent', async () => {
+    const { o, browser } = await newSignedIn();
+    const admin = await signIn(o, 'admin');
+    const passkey = (await o.get(`/members/${o.owner}/passkeys`)).json.data[0].id;
+    const [session, key] = [await newSession(o), await newKey(o)];
+    const team = await newTeam(o);
+    await newGrant(o, 'team', team, { permission: 'write' });
+    const weak = await newKey(o, { scopes: ['teams:write'] });
+    for (const [caller, method, path] of [
+      [admin.o, 'PATCH', `/members/${o.owner}`],
+      [admin.o, 'PATCH', `/members/${o.owner}/passkeys/${passkey}`],
+      [admin.o, 'POST', `/members/${o.owner}/passkeys`],
+      [session.o, 'POST', `/api-keys/${key.id}/rotate`],
+      [weak.o, 'POST', `/teams/${team}/members`],
+    ] as const)
+      expect((await caller.call(method, path, { surprise: true })).status, path).toBe(403);
+    expect((await browser.o.call('PATCH', `/members/${o.owner}`, { surprise: true })).status).toBe(400);
+  });
+});
+
 describe('over its budget', () => {
   it('every route is 429 with Retry-After, in one audit entry a minute', async () => {
     const world = await furnish();

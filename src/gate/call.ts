@@ -70,7 +70,13 @@ export async function answer(shared: Core, operations: Record<string, Operation>
     recheck() {
       const now = again(core, ask, call.caller);
       call.caller = now.caller;
-      return now.refusal ?? mayAct(now.caller, ask.action, ask.request.ip, operation.exempt?.(call)) ?? mayReachNamed(call);
+      return (
+        now.refusal ??
+        mayAct(now.caller, ask.action, ask.request.ip, operation.exempt?.(call)) ??
+        mayReachNamed(call) ??
+        operation.reach?.(call) ??
+        null
+      );
     },
   };
   const draft = (): Draft => draftOf(ask, caller, call.subject);
@@ -122,7 +128,8 @@ export async function answer(shared: Core, operations: Record<string, Operation>
   const changes = operation.change !== undefined;
   let awaited = false;
   try {
-    const barred = mayAct(caller, ask.action, ask.request.ip, operation.exempt?.(call)) ?? mayReachNamed(call);
+    const barred =
+      mayAct(caller, ask.action, ask.request.ip, operation.exempt?.(call)) ?? mayReachNamed(call) ?? operation.reach?.(call) ?? null;
     if (barred) return close(refused(barred));
     const finding = ask.finding;
     if (finding && statusOf(finding) !== 400) return close(refused(finding));

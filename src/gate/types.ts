@@ -123,6 +123,8 @@ export interface Subject {
 export interface Operation<I = never> {
   /** True where the action concerns the caller alone, and so needs no scope. */
   exempt?(call: Call<I>): boolean;
+  /** 403 for what the path names, besides secrets and environments. Judged before the body. */
+  reach?(call: Call<I>): Refusal | null;
   /** 403 for what only the body names. Judged before a kept answer is replayed, too. */
   authorize?(call: Call<I>): Refusal | null;
   read?(call: Call<I>): ClosedOutcome | Promise<ClosedOutcome>;

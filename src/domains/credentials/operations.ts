@@ -357,7 +357,7 @@ interface RotateInput {
 }
 
 const rotateKey: Operation<RotateInput> = {
-  authorize(call) {
+  reach(call) {
     // A successor would outlive whoever ends with another.
     const { caller } = call;
     if (caller.kind === 'session' || caller.kind === 'agent')

@@ -11,15 +11,12 @@ import { lostEntries } from '../../gate/adopt';
 import { slugOf } from '../../gate/call';
 import { callerOf, isAlive, lineageOf } from '../../gate/callers';
 import type { Entry } from '../../gate/chain';
-import { revision, rowKey } from '../../gate/commit';
+import { portion, revision, rowKey } from '../../gate/commit';
 import { fromD1, macOf } from '../../gate/rows';
 import type { Call, ClosedOutcome, Operation } from '../../gate/types';
 import { raised } from '../credentials/operations';
 import { etagOf, statusOf } from '../secrets/wire';
 import { familyOf } from './family';
-
-/** Rows that one commit changes. */
-const AT_ONCE = 25;
 
 const target = (call: Call<never>) => call.ask.named.credential as string;
 
@@ -93,7 +90,7 @@ export const contain: Operation<{ rotate: boolean }> = {
           message: 'The calling credential would end by this: contain it with one that does not descend from it.',
         });
       const living = independent(call as never, wholeOf(call as never));
-      const rows = living.slice(0, AT_ONCE);
+      const rows = portion(living);
       return {
         status: 200,
         data: { remaining: living.length - rows.length } satisfies Contained,

@@ -108,11 +108,13 @@ interface UpdateInput {
 }
 
 const update: Operation<UpdateInput> = {
+  reach(call) {
+    const row = find(call as never);
+    return row && row.id !== call.caller.id ? mayChangeMember(call.caller, row.role) : null;
+  },
   authorize(call) {
     const { caller, input } = call;
-    const row = find(call as never);
-    const barred = row && row.id !== caller.id ? mayChangeMember(caller, row.role) : null;
-    return barred ?? (input.role !== null && input.role !== row?.role ? mayGiveRole(caller, input.role) : null);
+    return input.role !== null && input.role !== find(call as never)?.role ? mayGiveRole(caller, input.role) : null;
   },
   change: {
     locks: (call) => [
@@ -169,11 +171,12 @@ const isLeft = ({ core, ask, input }: Call<{ revoke: boolean }>, made: readonly 
   input.revoke && made.length > 0 && core.rows.isBuried('member', ask.named.member as string);
 
 const remove: Operation<{ revoke: boolean }> = {
-  authorize(call): Refusal | null {
-    const { caller, input } = call;
+  reach(call) {
     const row = find(call as never);
-    const barred = row ? mayChangeMember(caller, row.role) : null;
-    if (barred || !input.revoke || caller.holdings.some(({ scopes }) => covers(scopes, 'tokens:write'))) return barred;
+    return row && mayChangeMember(call.caller, row.role);
+  },
+  authorize({ caller, input }): Refusal | null {
+    if (!input.revoke || caller.holdings.some(({ scopes }) => covers(scopes, 'tokens:write'))) return null;
     return refuse('INSUFFICIENT_SCOPE', { message: 'To end credentials needs the scope tokens:write.' });
   },
   change: {

@@ -62,7 +62,7 @@ const alone = (call: Call<never>): Refusal | null =>
 
 /** What the options of a new passkey are made from. */
 const options: Operation<Record<string, never>> = {
-  authorize: (call) => alone(call as never),
+  reach: (call) => alone(call as never),
   read(call): Outcome {
     const member = target(call as never) as MemberRow;
     call.subject.resource = member.id;
@@ -83,7 +83,7 @@ export function addition(call: Call<never>, { id, ...fields }: PasskeyInput, mem
 }
 
 const create: Operation<{ passkey: PasskeyInput }> = {
-  authorize: (call) => alone(call as never),
+  reach: (call) => alone(call as never),
   change: {
     locks: ({ ask, input }) => [ask.named.member as string, input.passkey.id],
     plan(call, now) {
@@ -97,7 +97,7 @@ const create: Operation<{ passkey: PasskeyInput }> = {
 
 const rename: Operation<{ name: string }> = {
   exempt: (call) => isOwn(call as never),
-  authorize: (call) => mayTouch(call as never),
+  reach: (call) => mayTouch(call as never),
   change: {
     locks: ({ ask }) => [ask.named.passkey as string],
     plan(call) {
@@ -111,7 +111,7 @@ const rename: Operation<{ name: string }> = {
 
 const remove: Operation<Record<string, never>> = {
   exempt: (call) => isOwn(call as never),
-  authorize: (call) => mayTouch(call as never),
+  reach: (call) => mayTouch(call as never),
   change: {
     // With the member: of two that go at once the last one stays.
     locks: ({ ask }) => [ask.named.member as string, ask.named.passkey as string],

@@ -113,7 +113,7 @@ function mayFill({ core, ask, caller }: Call<never>): Refusal | null {
 }
 
 const add: Operation<{ member_id: string }> = {
-  authorize: (call) => mayFill(call as never),
+  reach: (call) => mayFill(call as never),
   change: {
     locks: (call) => [target(call as never), call.input.member_id, call.caller.credential, call.caller.id],
     plan(call, now) {
