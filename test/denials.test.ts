@@ -138,7 +138,11 @@ const make: Record<
   },
   member: {
     most: async (o) => o.person,
-    least: async (o, but = '') => (await signIn(o, covers(roleScopes.auditor, but) ? 'viewer' : 'auditor')).token,
+    // Some scopes every role holds: then there is nobody.
+    least: async (o, but = '') => {
+      const role = (['viewer', 'auditor'] as const).find((one) => !covers(roleScopes[one], but));
+      return role ? (await signIn(o, role)).token : '';
+    },
   },
   // It always holds the same, for the whole organisation.
   break_glass: { most: async (o) => (await newBreakGlass(o)).token },
@@ -272,7 +276,7 @@ for (const route of routes.filter(({ open }) => !open)) {
       it('refuses each kind of caller that is limited to another environment, or to other names', async () => {
         const world = await furnish();
         for (const kind of able) {
-          if (!make[kind].least) continue;
+          if (!make[kind].least || kind === 'member') continue;
           expectRefusal(await call(world, await make[kind].most(world.o, { environments: ['staging'] })), lacking(kind));
           if (place.includes('secrets') || place.includes('name'))
             expectRefusal(await call(world, await make[kind].most(world.o, { secrets: ['other/*'] })), lacking(kind));
