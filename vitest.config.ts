@@ -23,6 +23,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // The Worker's log lines are its own; a failing test says what it needs.
     silent: true,
+    // On a machine of two cores the default would be one.
+    maxWorkers: '100%',
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },
