@@ -103,7 +103,7 @@ export function replayOf(
     const opened = open(ask.keys.answer, 'kept answer', [ask.org, key], kept.answer);
     const text = opened && fromUtf8(opened);
     if (text) return { outcome: JSON.parse(text), one_time: kept.one_time, same };
-    throw new ApiError(refuse('INTERNAL'));
+    return refuse('INTERNAL');
   }
   const running = replays.running.get(key);
   if (ask.idempotency && running && running.request !== ask.request.id && now - running.since < 60_000)

@@ -1,8 +1,7 @@
-// The deployment's own actions, as a gate knows them: it answers none of them.
+// What the deployment itself answers, as a gate knows it: whoever comes to a gate with it is refused by kind.
 import { refuse } from '../../errors';
 import type { Operation } from '../../gate/types';
 
-export const deploymentOperations = {
-  // Answered by the deployment itself; whoever comes to a gate with it is refused by kind.
-  'deployment.rewrap': { read: () => ({ ok: false, refusal: refuse('NOT_FOUND') }) } satisfies Operation,
-};
+const elsewhere: Operation = { read: () => ({ ok: false, refusal: refuse('NOT_FOUND') }) };
+
+export const deploymentOperations = { 'org.list': elsewhere, 'deployment.rewrap': elsewhere };

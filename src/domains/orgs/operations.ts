@@ -255,8 +255,6 @@ const remove: Operation<Record<string, never>> = {
 };
 
 export const orgOperations = {
-  // Answered by the deployment itself; whoever comes to a gate with it is refused by kind.
-  'org.list': { read: () => ({ ok: false, refusal: refuse('NOT_FOUND') }) } satisfies Operation,
   'org.create': found,
   'org.recover': recover,
   'org.adopt': adoptDatabase,
