@@ -25,7 +25,8 @@ const changes = 'src/domains/secrets/changes.ts';
 const provider = 'src/domains/provider/operations.ts';
 const callers = 'src/gate/callers.ts';
 const authorize = 'src/auth/authorize.ts';
-const credentials = 'src/domains/credentials/operations.ts';
+const issuing = 'src/domains/credentials/issuing.ts';
+const changing = 'src/domains/credentials/changing.ts';
 const orgs = 'src/domains/orgs/operations.ts';
 const members = 'src/domains/members/operations.ts';
 const teams = 'src/domains/teams/operations.ts';
@@ -44,7 +45,7 @@ export const mutants = [
   },
   {
     name: 'whoever makes a credential is not locked meanwhile',
-    file: credentials,
+    file: issuing,
     from: '=> [input.token.id, caller.credential, caller.id];',
     to: '=> [input.token.id];',
     notice: 'faults: come one after the other',
@@ -332,7 +333,7 @@ export const mutants = [
   },
   {
     name: 'what a session token makes does not die with it',
-    file: credentials,
+    file: issuing,
     from: '(caller.isDependent ? caller.credential : null);',
     to: 'null;',
     notice: 'lifecycle: what a session token made',
@@ -346,21 +347,21 @@ export const mutants = [
   },
   {
     name: 'an agent raises its own rate limit',
-    file: credentials,
+    file: changing,
     from: ' ?? raisesOwn(call as never, row, call.input.rate_limit)',
     to: '',
     notice: 'agents: not by itself to hold more',
   },
   {
     name: 'who ends with another widens what does not',
-    file: credentials,
+    file: changing,
     from: 'isNarrower(held(row), after) ? null : (mayOutlive(call, row) ?? withinHolding(call.caller, after));',
     to: 'isNarrower(held(row), after) ? null : withinHolding(call.caller, after);',
     notice: 'agents: not by itself to hold more',
   },
   {
     name: 'a credential is widened by whoever may change it',
-    file: credentials,
+    file: changing,
     from: 'isNarrower(held(row), after) ? null : (mayOutlive(call, row) ?? withinHolding(call.caller, after));',
     to: 'null;',
     notice: 'agents: and by nobody beyond',
@@ -402,7 +403,7 @@ export const mutants = [
   },
   {
     name: 'more than five break-glass tokens may be alive where several issue at once',
-    file: credentials,
+    file: issuing,
     from: "[...makerLocks(call), 'break-glass']",
     to: 'makerLocks(call)',
     notice: 'breakglass: finds at most five alive',
@@ -541,7 +542,7 @@ export const mutants = [
   },
   {
     name: 'a session token that only D1 knows is revoked without its MAC',
-    file: credentials,
+    file: changing,
     from: " && row.mac === macOf(rowKey(call as never), 'credential', row)",
     to: '',
     notice: 'attacker: a credential in D1 that the gate does not know',
@@ -783,7 +784,7 @@ export const mutants = [
   },
   {
     name: 'a member who is being removed makes a credential',
-    file: credentials,
+    file: issuing,
     from: 'caller.credential, caller.id];',
     to: 'caller.credential];',
     notice: 'members: leaves no credential behind',

@@ -9,7 +9,7 @@ import { insertion, removal } from '../../gate/commit';
 import type { Core } from '../../gate/core';
 import { type ListInput, listed } from '../../gate/listing';
 import type { Call, Operation, Outcome } from '../../gate/types';
-import { diesWith, unknownEnvironment, wanted } from '../credentials/operations';
+import { diesWith, unknownEnvironment, wanted } from '../credentials/issuing';
 import { grantOut } from './wire';
 
 /** Each is looked at in every request of a member. */

@@ -14,7 +14,7 @@ import type { Entry } from '../../gate/chain';
 import { portion, revision, rowKey } from '../../gate/commit';
 import { fromD1, macOf } from '../../gate/rows';
 import type { Call, ClosedOutcome, Operation } from '../../gate/types';
-import { raised } from '../credentials/operations';
+import { raised } from '../credentials/standing';
 import { etagOf, statusOf } from '../secrets/wire';
 import { familyOf } from './family';
 

@@ -5,7 +5,8 @@ import type { CredentialRow, OrgRow } from '../../db/schema';
 import { revision } from '../../gate/commit';
 import type { Operation } from '../../gate/types';
 import { iso } from '../../http/wire';
-import { firstKey, raised, shown, type TokenInput } from '../credentials/operations';
+import { firstKey } from '../credentials/issuing';
+import { raised, shown, type TokenInput } from '../credentials/standing';
 
 interface PanicInput {
   reason: string;

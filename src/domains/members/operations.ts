@@ -13,7 +13,7 @@ import type { Core } from '../../gate/core';
 import { type ListInput, listed } from '../../gate/listing';
 import { DAY, type RowKind } from '../../gate/rows';
 import type { Call, Operation, Outcome } from '../../gate/types';
-import { raised } from '../credentials/operations';
+import { raised } from '../credentials/standing';
 import { memberOut, type Status, statusOf } from './wire';
 
 const MOST_MEMBERS = 2000;

@@ -12,7 +12,8 @@ import { environmentOf, slugOf } from '../../gate/call';
 import { genesis } from '../../gate/chain';
 import { insertion, removal, revision, rowKey } from '../../gate/commit';
 import type { Call, Operation, Outcome } from '../../gate/types';
-import { shown as credentialShown, firstKey, type TokenInput } from '../credentials/operations';
+import { firstKey } from '../credentials/issuing';
+import { shown as credentialShown, type TokenInput } from '../credentials/standing';
 import { enrolment, shown as memberShown, ownerOf } from '../members/operations';
 import { environmentOut, orgOut } from './wire';
 

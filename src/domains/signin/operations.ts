@@ -7,7 +7,7 @@ import { isAlive } from '../../gate/callers';
 import { insertion, type Plan, revision } from '../../gate/commit';
 import { DAY } from '../../gate/rows';
 import type { Call, Operation, Outcome } from '../../gate/types';
-import { fresh } from '../credentials/operations';
+import { fresh } from '../credentials/issuing';
 import { addition, type PasskeyInput } from '../passkeys/operations';
 import { mayFollow, type Used } from '../passkeys/webauthn';
 import { sessionOut, signedInMember } from './wire';

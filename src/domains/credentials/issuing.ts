@@ -1,0 +1,257 @@
+// Making credentials. Invariants: nobody makes one that holds more than they do; what a session token or an agent makes ends with it;
+// nobody makes an owner of a key who is none.
+import { type Caller, type Wanted, withinHolding } from '../../auth/authorize';
+import { covers, type ProviderScope, providerScopes } from '../../auth/scopes';
+import type { CredentialRow } from '../../db/schema';
+import { type Refusal, refuse } from '../../errors';
+import { environmentOf } from '../../gate/call';
+import { areAlive, isAlive, lineageOf } from '../../gate/callers';
+import { insertion, type New, type Plan } from '../../gate/commit';
+import type { Core } from '../../gate/core';
+import type { Call, Operation } from '../../gate/types';
+import { endIn, raised, shown, type TokenInput } from './standing';
+
+const MOST_CREDENTIALS = 10_000;
+const MOST_BREAK_GLASS = 5;
+/** Links that a credential may be away from the one at the top. */
+const MOST_LINKS = 16;
+/** Requests a minute, where nothing else is asked for. */
+const RATES = { api_key: 1200, session: 600, agent: 120, provider: 600, break_glass: 60 } as const;
+/** All that a break-glass token may do. */
+const EMERGENCY = ['secrets:list', 'secrets:read', 'secrets:write', 'secrets:rotate', 'secrets:delete', 'audit:read'] as const;
+
+/** What a request asks for in a new credential; null where it is silent: then what its creator holds. */
+interface Asked {
+  scopes: readonly string[];
+  environments: readonly string[] | null;
+  secrets: readonly string[] | null;
+  allowed_addresses: readonly string[] | null;
+  expires_at: number | null;
+}
+
+const earliest = (...times: (number | null)[]): number | null => {
+  const ends = times.filter((time) => time !== null);
+  return ends.length ? Math.min(...ends) : null;
+};
+
+/** What a new credential would hold. An environment that does not exist stands as an empty id. */
+export function wanted({ core, ask, caller }: Call<never>, asked: Asked): Wanted & Pick<CredentialRow, 'environments' | 'secrets'> {
+  const from = caller.holdings.find(({ scopes }) => asked.scopes.every((scope) => covers(scopes, scope))) ?? caller.holdings[0];
+  const copy = (list: readonly string[] | null | undefined) => (list ? [...list] : null);
+  return {
+    scopes: [...asked.scopes],
+    environments: asked.environments?.map((ref) => environmentOf(core, ask.org, ref)?.id ?? '') ?? copy(from.environments),
+    secrets: copy(asked.secrets ?? from.secrets),
+    allowed_addresses: copy(asked.allowed_addresses ?? caller.addresses[0]),
+    expires_at: asked.expires_at ?? earliest(caller.expires_at, from.expires_at),
+  };
+}
+
+/** 404 for an environment that a request names and that does not exist. */
+export function unknownEnvironment(asked: readonly string[] | null, held: readonly string[] | null): Refusal | null {
+  const at = held?.indexOf('') ?? -1;
+  return at < 0 ? null : refuse('NOT_FOUND', { message: `There is no environment ${asked?.[at]}.` });
+}
+
+/** Whose end is also the end of what this caller makes. */
+export const diesWith = (caller: Caller): string | null => (caller.isDependent ? caller.credential : null);
+
+/** Who makes it; for a member, also in which browser session. */
+export const maker = ({ kind, id, credential }: Caller) => ({ created_by: id, created_in: kind === 'member' ? credential : null });
+
+type Made = Pick<New<'credential'>, 'kind' | 'name' | 'rate_limit' | 'reason'> & { scopes: readonly string[] };
+
+/** The plan of a new credential, whose holding has been judged. */
+function issue(call: Call<never>, token: TokenInput, made: Made, holding: Wanted, asked: Asked, now: number): Plan | Refusal {
+  const { core, ask, caller } = call;
+  call.subject.resource = token.id;
+  const unknown = unknownEnvironment(asked.environments, holding.environments);
+  if (unknown) return unknown;
+  const org = core.rows.get('org', ask.org);
+  if (!org || (core.rows.liveCredentials(now, org) >= MOST_CREDENTIALS && areAlive(core, ask.org, MOST_CREDENTIALS)))
+    return refuse('LIMIT_REACHED', { message: 'An organisation holds up to 10,000 live credentials.' });
+  const dies_with = diesWith(caller);
+  const parent = dies_with === null ? null : core.rows.get('credential', dies_with);
+  if (parent && lineageOf(core, parent).length >= MOST_LINKS)
+    return refuse('LIMIT_REACHED', { message: 'Credentials may descend from one another 16 times at most.' });
+  const put = insertion(call, 'credential', {
+    ...fresh(core, ask.org, token, now),
+    ...(holding as Pick<CredentialRow, 'environments' | 'secrets' | 'allowed_addresses' | 'expires_at'>),
+    ...made,
+    scopes: [...made.scopes],
+    ...maker(caller),
+    below_owner: made.kind === 'api_key' ? belowOwner(caller) : null,
+    dies_with,
+  });
+  const row = put.row as CredentialRow;
+  const events = [raised(row.kind === 'break_glass' ? 'BREAK_GLASS_ISSUED' : 'CREDENTIAL_CREATED', row)];
+  return { status: 201, data: shown(core, row), puts: [put], resource: token.id, events };
+}
+
+/** Nobody makes an owner of a key who is none. */
+export const belowOwner = (caller: Caller): 1 | null => (caller.isOwner ? null : 1);
+
+/** What every new credential has. */
+export const fresh = (core: Core, org_id: string, token: TokenInput, created_at: number) => ({
+  org_id,
+  id: token.id,
+  token_hash: token.hash,
+  hint: token.hint,
+  created_at,
+  generation: core.rows.get('org', org_id)?.generation ?? null,
+});
+
+/** While a credential is made, whoever makes it stays as it is: the credential that asks, and the member behind it. */
+export const makerLocks = ({ input, caller }: Call<{ token: TokenInput }>) => [input.token.id, caller.credential, caller.id];
+
+/** The first key of an org, or of one whose keys are lost or ended: it may do everything. `fields` say what is not as usual. */
+export const firstKey = (
+  call: Call<never>,
+  token: TokenInput,
+  name: string,
+  createdBy: string,
+  now: number,
+  fields: Partial<Pick<CredentialRow, 'generation' | 'created_in'>> = {},
+) =>
+  insertion(call, 'credential', {
+    ...fresh(call.core, call.ask.org, token, now),
+    kind: 'api_key',
+    name,
+    scopes: ['*'],
+    rate_limit: RATES.api_key,
+    created_by: createdBy,
+    ...fields,
+  });
+
+interface NewInput extends Asked {
+  token: TokenInput;
+  name: string;
+}
+
+export const createKey: Operation<NewInput> = {
+  authorize: (call) => withinHolding(call.caller, wanted(call as never, call.input)),
+  change: {
+    locks: makerLocks,
+    plan(call, now) {
+      const { token, name, scopes } = call.input;
+      const holding = wanted(call as never, call.input);
+      return issue(call as never, token, { kind: 'api_key', name, scopes, rate_limit: RATES.api_key }, holding, call.input, now);
+    },
+  },
+};
+
+interface AgentInput extends NewInput {
+  ttlSeconds: number | null;
+  rate_limit: number | null;
+}
+
+const agent = (call: Call<AgentInput>, now: number) =>
+  wanted(call as never, { ...call.input, expires_at: endIn(call.input.ttlSeconds, now) });
+
+export const createAgent: Operation<AgentInput> = {
+  authorize: (call) => withinHolding(call.caller, agent(call, call.core.now())),
+  change: {
+    locks: makerLocks,
+    plan(call, now) {
+      const { token, name, scopes, rate_limit } = call.input;
+      const holding = agent(call, now);
+      const made = { kind: 'agent', name, scopes, rate_limit: rate_limit ?? RATES.agent } as const;
+      return issue(call as never, token, made, holding, call.input, now);
+    },
+  },
+};
+
+/** A provider token has no end of its own; it holds what its maker would need to do the same by other ways. */
+const provided = (input: NewInput): Asked => ({ ...input, scopes: input.scopes.map((scope) => providerScopes[scope as ProviderScope]) });
+
+export const createProvider: Operation<NewInput> = {
+  authorize(call) {
+    const holding = wanted(call as never, provided(call.input));
+    return withinHolding(call.caller, { ...holding, expires_at: null });
+  },
+  change: {
+    locks: makerLocks,
+    plan(call, now) {
+      const { token, name, scopes } = call.input;
+      const holding = { ...wanted(call as never, provided(call.input)), expires_at: null };
+      return issue(call as never, token, { kind: 'provider', name, scopes, rate_limit: RATES.provider }, holding, call.input, now);
+    },
+  },
+};
+
+interface BreakGlassInput {
+  token: TokenInput;
+  reason: string;
+  ttlSeconds: number;
+}
+
+export const createBreakGlass: Operation<BreakGlassInput> = {
+  authorize(call) {
+    call.subject.reason = call.input.reason;
+    return withinHolding(call.caller, emergency(call, call.core.now()));
+  },
+  change: {
+    locks: (call) => [...makerLocks(call), 'break-glass'],
+    plan(call, now) {
+      const { core, ask, input } = call;
+      if (core.rows.within('credential', 'break_glass').filter((row) => isAlive(core, ask.org, row)).length >= MOST_BREAK_GLASS)
+        return refuse('LIMIT_REACHED', { message: 'At most 5 break-glass tokens may be alive: end one that is no longer needed.' });
+      const made = { kind: 'break_glass', name: null, reason: input.reason, scopes: EMERGENCY, rate_limit: RATES.break_glass } as const;
+      const holding = emergency(call, now);
+      return issue(call as never, input.token, made, holding, holding, now);
+    },
+  },
+};
+
+/** The whole org, for so long. */
+const emergency = ({ caller, input }: Call<BreakGlassInput>, now: number): Wanted => ({
+  scopes: EMERGENCY,
+  environments: null,
+  secrets: null,
+  allowed_addresses: caller.addresses[0] ?? null,
+  expires_at: now + input.ttlSeconds * 1000,
+});
+
+// ---------------------------------------------------------------- session tokens
+
+interface MintInput {
+  token: TokenInput;
+  ttlSeconds: number;
+  scopes: string[] | null;
+  allowed_addresses: string[] | null;
+}
+
+const session = (call: Call<MintInput>, now: number) => {
+  const { scopes, ttlSeconds, allowed_addresses } = call.input;
+  return wanted(call as never, {
+    scopes: scopes ?? call.caller.holdings[0].scopes,
+    environments: null,
+    secrets: null,
+    allowed_addresses,
+    expires_at: endIn(ttlSeconds, now),
+  });
+};
+
+export const mint: Operation<MintInput> = {
+  authorize: (call) => withinHolding(call.caller, session(call, call.core.now())),
+  change: {
+    // The parent is locked too: a mint and the parent's revocation come one after the other.
+    locks: makerLocks,
+    plan(call, now) {
+      const { core, ask, input, caller } = call;
+      call.subject.resource = input.token.id;
+      const { scopes, environments, secrets, allowed_addresses, expires_at } = session(call, now);
+      const put = insertion(call as never, 'credential', {
+        ...fresh(core, ask.org, input.token, now),
+        kind: 'session',
+        name: caller.name,
+        ...{ scopes: [...scopes], environments, secrets, expires_at },
+        allowed_addresses: allowed_addresses && [...allowed_addresses],
+        rate_limit: RATES.session,
+        created_by: caller.id,
+        dies_with: caller.id,
+      });
+      return { status: 201, data: shown(core, put.row as CredentialRow), puts: [put], resource: input.token.id };
+    },
+  },
+};
