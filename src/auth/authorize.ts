@@ -113,25 +113,24 @@ export function mayReach(caller: Caller, action: Action, target: Target): Refusa
   return refuse('INSUFFICIENT_SCOPE', { message: `This credential does not reach ${place}.` });
 }
 
-/** Why any of these scopes may be used: the holdings that give one, and reach the target where there is one. */
-export const reasons = (
-  holdings: readonly Holding[],
-  scopes: readonly string[],
-  target: Omit<Target, 'shown'> | null,
-): readonly Holding[] =>
-  holdings.filter(
-    (holding) =>
-      gives(holding, scopes) &&
-      (target === null || (enters(holding, target.environment) && (target.name === undefined || names(holding, target.name)))),
-  );
+/** Where a scope would be used; null: anywhere. */
+type Place = Omit<Target, 'shown'> | null;
+
+const holds = (holding: Holding, scopes: readonly string[], place: Place): boolean =>
+  gives(holding, scopes) &&
+  (place === null || (enters(holding, place.environment) && (place.name === undefined || names(holding, place.name))));
+
+/** Why any of these scopes may be used there: the holdings that give one. */
+export const reasons = (holdings: readonly Holding[], scopes: readonly string[], place: Place): readonly Holding[] =>
+  holdings.filter((holding) => holds(holding, scopes, place));
 
 /** Whether the caller holds any of these scopes for a name in an environment. */
 export const reaches = (caller: Caller, scopes: readonly string[], environment: string, name: string): boolean =>
-  reasons(caller.holdings, scopes, { environment, name }).length > 0;
+  caller.holdings.some((holding) => holds(holding, scopes, { environment, name }));
 
 /** Whether the caller holds any of these scopes in an environment, for whatever names. */
 export const reachesEnvironment = (caller: Caller, scopes: readonly string[], environment: string): boolean =>
-  reasons(caller.holdings, scopes, { environment }).length > 0;
+  caller.holdings.some((holding) => holds(holding, scopes, { environment }));
 
 /** Whether the caller holds any of these scopes for the org as a whole: in all environments, for all names. */
 export const reachesAll = (caller: Caller, scopes: readonly string[]): boolean =>

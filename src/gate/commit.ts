@@ -62,11 +62,16 @@ type Nullable<T> = { [F in keyof T]-?: null extends T[F] ? F : never }[keyof T];
 /** What may be null may be left out. */
 export type New<K extends RowKind> = Omit<Fields<K>, Nullable<Fields<K>>> & Partial<Pick<Fields<K>, Nullable<Fields<K>> & keyof Fields<K>>>;
 
+const blanks = Object.fromEntries(
+  Object.entries(places).map(([kind, { table }]) => [
+    kind,
+    Object.fromEntries(Object.keys(getTableColumns(table)).map((name) => [name, null])),
+  ]),
+);
+
 /** A new row. */
-export function insertion<K extends RowKind>(call: Call<never>, kind: K, fields: New<K>): Put {
-  const blank = Object.fromEntries(Object.keys(getTableColumns(places[kind].table)).map((column) => [column, null]));
-  return seal(call, kind, { ...blank, ...fields, revision: 1 } as unknown as Omit<RowTypes[K], 'mac'>, 0);
-}
+export const insertion = <K extends RowKind>(call: Call<never>, kind: K, fields: New<K>): Put =>
+  seal(call, kind, { ...blanks[kind], ...fields, revision: 1 } as unknown as Omit<RowTypes[K], 'mac'>, 0);
 
 /** A changed row: the one that stands here, with other fields. */
 export function revision<K extends RowKind>(call: Call<never>, kind: K, before: RowTypes[K], fields: Partial<Fields<K>>): Put {
@@ -74,8 +79,7 @@ export function revision<K extends RowKind>(call: Call<never>, kind: K, before: 
 }
 
 function seal<K extends RowKind>(call: Call<never>, kind: K, row: Omit<RowTypes[K], 'mac'>, from: number): Put {
-  const { mac: _, ...bare } = row as RowTypes[K];
-  return { kind, row: { ...bare, mac: macOf(rowKey(call), kind, bare) }, from } as unknown as Put;
+  return { kind, row: { ...row, mac: macOf(rowKey(call), kind, row) }, from } as unknown as Put;
 }
 
 /** Rows that go, for a plan. */
