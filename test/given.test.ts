@@ -49,6 +49,14 @@ it('what was revoked or deleted at the time was not given, and what was not is',
   expect(versions([bulk(11)], standing(), gone, [], none)).toEqual([3]);
 });
 
+it('what is restored is as revoked as it was: that is looked up in what came before', () => {
+  const restored = [change(12, 'secret.restore', 3)];
+  expect([...unresolved([bulk(11)], ['sec_a'], restored, [])]).toEqual(['sec_a']);
+  const before = (revoked: boolean) => new Map([['sec_a', { version: 3, deleted: true, revoked }]]);
+  expect(versions([bulk(15)], standing(), restored, [], before(true))).toEqual([]);
+  expect(versions([bulk(15)], standing(), restored, [], before(false))).toEqual([3]);
+});
+
 it('a purged secret is told by its own entries, under the name that it had', () => {
   const history = [
     change(12, 'secret.create', 1),

@@ -57,8 +57,8 @@ interface Stretch {
 
 const isNewValue = (action: string) => ['secret.rotate', 'secret.rollback', 'provider.rotate', 'provider.issue'].includes(action);
 
-/** Changes that tell by themselves how the secret stood before them. */
-const tells = ({ action }: Change) => ['secret.create', 'secret.restore', 'secret.rotate', 'secret.rollback'].includes(action);
+/** Changes that tell by themselves how the secret stood before them. A restore does not: it may have been revoked. */
+const tells = ({ action }: Change) => ['secret.create', 'secret.rotate', 'secret.rollback'].includes(action);
 
 /**
  * Secrets of which an older change has to be found: some bulk read came before the first change here, and that does not tell what it saw.
