@@ -383,8 +383,8 @@ export const mutants = [
   {
     name: 'two holdings together give what neither does',
     file: authorize,
-    from: '      gives(holding, scopes) &&\n      (target',
-    to: '      holdings.some((one) => gives(one, scopes)) &&\n      (target',
+    from: 'holdings.filter((holding) => holds(holding, scopes, place));',
+    to: 'holdings.filter((holding) => holdings.some((one) => gives(one, scopes)) && holds({ ...holding, scopes }, scopes, place));',
     notice: 'auth/authorize: by putting together',
   },
   {
