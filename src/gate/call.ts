@@ -213,15 +213,11 @@ function mayReachNamed({ core, ask, caller, subject }: Call<never>): Refusal | n
 export const slugOf = (core: Core, id: string): string => core.rows.get('environment', id)?.slug ?? id;
 
 function draftOf(ask: Ask, caller: Caller, subject: Call['subject']): Draft {
-  const { prefix, patterns, expires_at, former_name, reason, ...target } = subject;
+  const { reason, ...target } = subject;
   return {
     actor: { kind: caller.kind, id: caller.id || null, parent_id: caller.parent_id, name: caller.name },
     action: ask.action,
     ...target,
-    ...(prefix !== undefined && { prefix }),
-    ...(patterns !== undefined && { patterns }),
-    ...(expires_at !== undefined && { expires_at }),
-    ...(former_name !== undefined && { former_name }),
     reason: reason ?? ask.request.reason,
     request_id: ask.request.id,
     ip: ask.request.ip,

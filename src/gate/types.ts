@@ -5,6 +5,7 @@ import type { Caller } from '../auth/authorize';
 import type { TokenRef } from '../auth/token';
 import type { Refusal } from '../errors';
 import type { Alarm } from './alarm';
+import type { Draft } from './chain';
 import type { Plan } from './commit';
 import type { Core } from './core';
 
@@ -107,17 +108,10 @@ export interface Call<I = unknown> {
   recheck(): Refusal | null;
 }
 
-export interface Subject {
-  resource: string | null;
-  environment: string | null;
-  version: number | null;
-  prefix?: string;
-  patterns?: readonly string[];
-  expires_at?: string | null;
-  former_name?: string;
-  /** Why, where the body says so. */
+/** What an entry says of its target; `reason` where the body gives one. */
+export type Subject = Pick<Draft, 'resource' | 'environment' | 'version' | 'prefix' | 'patterns' | 'expires_at' | 'former_name'> & {
   reason?: string;
-}
+};
 
 /** Something that a caller can do: a read answers an outcome, a change a plan, made while its rows are locked. */
 export interface Operation<I = never> {
