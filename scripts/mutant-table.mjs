@@ -287,13 +287,6 @@ export const mutants = [
     notice: 'faults: is known by its id',
   },
   {
-    name: 'a request that the Worker repeats is audited twice',
-    file: call,
-    from: 'close({ ...kept.outcome, closed: true })',
-    to: 'close(kept.outcome)',
-    notice: 'faults: is known by its id',
-  },
-  {
     name: 'a kept answer is replayed to who may no longer do this',
     file: call,
     from: 'const exceeds = ask.input === null ? null : operation.authorize?.(call);',

@@ -134,14 +134,14 @@ export async function answer(shared: Core, operations: Record<string, Operation>
     const finding = ask.finding;
     if (finding && statusOf(finding) !== 400) return close(refused(finding));
 
-    // A request without a key finds an answer of its own alone, and only if it has been here before.
-    if (ask.idempotency || (changes && (ask.repeated || ask.again))) {
+    // A request without a key has none but its own, which is answered above if it can be.
+    if (ask.idempotency || (changes && ask.repeated)) {
       const kept = replayOf(core.replays, ask, caller.root, core.now());
       if (kept && 'code' in kept) return close(refused(kept));
       if (kept) {
         const exceeds = ask.input === null ? null : operation.authorize?.(call);
         if (exceeds) return close(refused(exceeds));
-        return kept.same ? close({ ...kept.outcome, closed: true }) : close(kept.outcome, { one_time: kept.one_time });
+        return close(kept.outcome, { one_time: kept.one_time });
       }
       if (ask.idempotency) core.replays.running.set(key, { request: ask.request.id, since: core.now() });
     }
