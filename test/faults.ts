@@ -60,6 +60,29 @@ export function reset() {
   Object.assign(faults, none());
 }
 
+/** One call that fails. */
+export interface Fault {
+  what: string;
+  how: Partial<Faults>;
+}
+
+/** Every way in which one call among so many can fail. */
+export function* faultsOf(calls: { statements: number; d1: number; gate: number }): Generator<Fault> {
+  const fates: Fate[] = ['before', 'after', 'late', 'reset before', 'reset after', 'reset late'];
+  for (let n = 1; n <= calls.statements; n++)
+    for (const fate of ['before', 'after'] as const)
+      yield { what: `statement ${n} fails ${fate}`, how: { storage: (at) => (at === n ? fate : null) } };
+  for (let n = 1; n <= calls.d1; n++)
+    for (const fate of fates) yield { what: `D1 call ${n}: ${fate}`, how: { fail: (_, at) => (at === n ? fate : null) } };
+  for (let n = 1; n <= calls.gate; n++)
+    for (const fate of ['before', 'after'] as const)
+      for (const retryable of [true, false])
+        yield {
+          what: `gate call ${n}: ${fate}${retryable ? ', may be repeated' : ''}`,
+          how: { rpc: (at) => (at === n ? { fate, retryable } : null) },
+        };
+}
+
 /** Holds back the reply of the next D1 call until `release`; `held` is answered once it has taken effect. */
 export function holdNext() {
   let [is, isReleased] = [false, false];

@@ -235,9 +235,9 @@ it('nobody gets, by whatever sequence of calls, what the credential that they be
     fc.asyncProperty(start, fc.array(move, { minLength: 1, maxLength: 14 }), async (from, moves) => {
       const owner = await newOrg();
       // Others are there already, whose authority might be widened or taken.
-      const key = await newKey(owner, { scopes: ['secrets:read', 'tokens:write'], secrets: ['other'] });
+      await newKey(owner, { scopes: ['secrets:read', 'tokens:write'], secrets: ['other'] });
       await owner.post('/agent-credentials', { name: 'theirs', scopes: ['secrets:list'] });
-      const member = (await owner.post('/members', { email: `there${++people}@example.com`, name: 'M', role: 'viewer' })).json;
+      await owner.post('/members', { email: `there${++people}@example.com`, name: 'M', role: 'viewer' });
       const team = (await owner.post('/teams', { name: 't' })).json;
       await owner.post('/grants', { grantee: { type: 'team', id: team.id }, permission: 'write', secrets: ['app/*'] });
       const begun = await begin(owner, from);
@@ -333,8 +333,6 @@ it('nobody gets, by whatever sequence of calls, what the credential that they be
       for (const token of tokens) expect((await send('GET', '/api/v1/whoami', { token })).status).toBe(401);
       const left = await everybody(owner);
       for (const [id, reach] of left) expect(beyond(reach, before.get(id) ?? new Map()), `${id}, afterwards`).toBe(null);
-      expect(key.token).toBeTruthy();
-      expect(member.id).toBeTruthy();
     }),
     { numRuns: 80, examples: known },
   );

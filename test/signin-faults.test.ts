@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import type { Gate } from '../src/gate';
 import { work } from '../src/gate/work';
 import { type Browser, inGate, invite, newBrowser, newSignedIn, ORIGIN } from './browser';
-import { type Fate, faults, reset } from './faults';
+import { type Fault, faults, faultsOf, reset } from './faults';
 import { newPasskey } from './passkey';
 import { type Answer, type Caller, db, useWorld } from './world';
 
@@ -107,25 +107,6 @@ const steps: Record<string, (o: Caller) => Promise<Step>> = {
     };
   },
 };
-
-interface Fault {
-  what: string;
-  how: Partial<typeof faults>;
-}
-
-/** Every way in which one call among so many can fail. */
-function* faultsOf(calls: { statements: number; d1: number; gate: number }): Generator<Fault> {
-  const fates: Fate[] = ['before', 'after', 'late', 'reset before', 'reset after', 'reset late'];
-  for (let n = 1; n <= calls.statements; n++)
-    for (const fate of ['before', 'after'] as const)
-      yield { what: `statement ${n} fails ${fate}`, how: { storage: (at) => (at === n ? fate : null) } };
-  for (let n = 1; n <= calls.d1; n++)
-    for (const fate of fates) yield { what: `D1 call ${n}: ${fate}`, how: { fail: (_, at) => (at === n ? fate : null) } };
-  for (let n = 1; n <= calls.gate; n++)
-    for (const fate of ['before', 'after'] as const)
-      for (const retryable of [true, false])
-        yield { what: `gate call ${n}: ${fate}${retryable}`, how: { rpc: (at) => (at === n ? { fate, retryable } : null) } };
-}
 
 const done = ({ status }: Answer) => status === 200 || status === 204;
 

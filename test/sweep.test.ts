@@ -2,7 +2,7 @@
 // there. Afterwards the change, repeated, has taken effect exactly once, and nothing is left half done.
 import { expect, it } from 'vitest';
 import { work } from '../src/gate/work';
-import { type Fate, faults, reset } from './faults';
+import { type Fault, faults, faultsOf, reset } from './faults';
 import { problemOf } from './model/whole';
 import { addKeys, newGrant, newMember, newTeam } from './people';
 import {
@@ -190,28 +190,6 @@ async function extentOf(o: Caller): Promise<number[]> {
   const found = await db.batch<{ n: number; m: number }>(queries);
   const events = await inCore(o, ({ outbox }) => outbox.oldest(1000).length);
   return [events, ...found.flatMap(({ results }) => [results[0]?.n ?? 0, results[0]?.m ?? 0])];
-}
-
-interface Fault {
-  what: string;
-  how: Partial<typeof faults>;
-}
-
-/** Every way in which one call among so many can fail. */
-function* faultsOf(calls: { statements: number; d1: number; gate: number }): Generator<Fault> {
-  const fates: Fate[] = ['before', 'after', 'late', 'reset before', 'reset after', 'reset late'];
-  for (let n = 1; n <= calls.statements; n++)
-    for (const fate of ['before', 'after'] as const)
-      yield { what: `statement ${n} fails ${fate}`, how: { storage: (at) => (at === n ? fate : null) } };
-  for (let n = 1; n <= calls.d1; n++)
-    for (const fate of fates) yield { what: `D1 call ${n}: ${fate}`, how: { fail: (_, at) => (at === n ? fate : null) } };
-  for (let n = 1; n <= calls.gate; n++)
-    for (const fate of ['before', 'after'] as const)
-      for (const retryable of [true, false])
-        yield {
-          what: `gate call ${n}: ${fate}${retryable ? ', may be repeated' : ''}`,
-          how: { rpc: (at) => (at === n ? { fate, retryable } : null) },
-        };
 }
 
 const unanswered = (answer: Answer) => answer.status === 503 || answer.json?.error?.code === 'IDEMPOTENCY_IN_PROGRESS';

@@ -10,7 +10,7 @@ export const JWT_LIVES = 600_000;
 
 const audienceOf = (issuer: string) => `${issuer}/api/v1`;
 
-export interface SessionClaims {
+interface SessionClaims {
   org: string;
   member: string;
   session: string;

@@ -26,7 +26,7 @@ export function mayGiveRole(caller: Caller, role: Role): Refusal | null {
 }
 
 /** Whether a role covers all that the caller holds, and something more. */
-export function outranks(role: Role, caller: Caller): boolean {
+function outranks(role: Role, caller: Caller): boolean {
   if (role === 'owner') return !caller.isOwner;
   const member: Caller = { ...nobody, holdings: [holdingOf(role)] };
   return (

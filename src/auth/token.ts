@@ -17,7 +17,7 @@ export const prefixes = {
 export type Kind = keyof typeof prefixes;
 
 /** Tokens that admit to one page and no call: they are no credentials, and made alike. */
-export const pagePrefixes = { enrolment: 'svcenrol_' } as const;
+const pagePrefixes = { enrolment: 'svcenrol_' } as const;
 export type PageKind = keyof typeof pagePrefixes;
 
 const allPrefixes: Record<Kind | PageKind, string> = { ...prefixes, ...pagePrefixes };

@@ -164,8 +164,7 @@ export function areAlive(core: Core, org: string, many: number): boolean {
 }
 
 /** What a request takes from: the budget of each link of the lineage, so that nobody multiplies theirs by making credentials that end with it. */
-export const allowancesOf = (lineage: readonly CredentialRow[]): Allowance[] =>
-  lineage.map(({ id, rate_limit }) => ({ id, limit: rate_limit }));
+const allowancesOf = (lineage: readonly CredentialRow[]): Allowance[] => lineage.map(({ id, rate_limit }) => ({ id, limit: rate_limit }));
 
 /** What a lineage may do: its first credential, bounded in time and address by all. */
 export function callerOf(core: Core, org: string, lineage: readonly CredentialRow[]): Caller {

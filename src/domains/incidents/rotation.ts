@@ -12,7 +12,7 @@ import type { Parts } from './log';
 /** How often one secret is tried, where others change it at the same time. */
 const MOST_TRIES = 3;
 
-export interface Rotation {
+interface Rotation {
   rotated: Map<string, number>;
   due: string[];
 }

@@ -41,7 +41,7 @@ const withinRole = (caller: Caller, { role }: MemberRow) =>
     { scopes: roleScopes[role], environments: null, secrets: null, expires_at: null, allowed_addresses: null },
   ) && refuse('INSUFFICIENT_SCOPE', { message: 'The member holds more than this credential does.' });
 
-export const passkeysOf = ({ core }: Call<never>, member: string): PasskeyRow[] =>
+const passkeysOf = ({ core }: Call<never>, member: string): PasskeyRow[] =>
   core.rows.within('passkey', member).sort((a, b) => (a.id < b.id ? -1 : 1));
 
 const list: Operation<{ limit: number; after: string | null }> = {
