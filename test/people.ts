@@ -78,7 +78,16 @@ const credential = (kind: CredentialRow['kind'], id: string, fields: Partial<Cre
     successor_id: null,
     created_at: Date.now(),
   },
-  ...{ expires_at: null, revoked_at: null, generation: null, reason: null, member_id: null, passkey_id: null, refresh: null },
+  ...{
+    expires_at: null,
+    revoked_at: null,
+    generation: null,
+    reason: null,
+    member_id: null,
+    passkey_id: null,
+    refresh: null,
+    confirmed_at: null,
+  },
   ...fields,
 });
 

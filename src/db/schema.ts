@@ -173,6 +173,8 @@ export const credentials = sqliteTable(
     member_id: text(),
     passkey_id: text(),
     refresh: text({ mode: 'json' }).$type<Refresh>(),
+    /** Of a browser session: when its member last proved to have a passkey; null where a release before 0.4.0 began it. */
+    confirmed_at: integer(),
     ...decided(),
   },
   (t) => [
@@ -224,6 +226,8 @@ export const secrets = sqliteTable(
     /** Since when the secret is revoked, and up to which version it ever was: those stay unreadable. */
     revoked_at: integer(),
     revoked_through: integer(),
+    /** 1 where this service generated the current value. */
+    generated: integer(),
     ...decided(),
   },
   (t) => [
@@ -261,6 +265,8 @@ export const secretVersions = sqliteTable(
     size: integer().notNull(),
     created_by: text().notNull(),
     created_at: integer().notNull(),
+    /** 1 where this service generated the value. */
+    generated: integer(),
     mac: text().notNull(),
   },
   (t) => [primaryKey({ columns: [t.org_id, t.secret_id, t.version] })],

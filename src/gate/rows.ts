@@ -63,8 +63,9 @@ const tables = {
 const ADDED: Partial<Record<RowKind | 'version', ReadonlySet<string>>> = {
   org: new Set(['member_addresses', 'generation', 'keys_generation', 'spared', 'panicked_at']),
   member: new Set(['invited_by', 'enrolled_at', 'enrolment_hash', 'enrolment_made_at', 'enrolment_ends_at']),
-  credential: new Set(['below_owner', 'created_in', 'generation', 'reason', 'member_id', 'passkey_id', 'refresh']),
-  secret: new Set(['lost_versions', 'lifetime_seconds', 'revoked_at', 'revoked_through']),
+  credential: new Set(['below_owner', 'created_in', 'generation', 'reason', 'member_id', 'passkey_id', 'refresh', 'confirmed_at']),
+  secret: new Set(['lost_versions', 'lifetime_seconds', 'revoked_at', 'revoked_through', 'generated']),
+  version: new Set(['generated']),
 };
 
 /** A row as it is stored here. A release before may have written it, without the columns that came later. */

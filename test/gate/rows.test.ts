@@ -134,6 +134,7 @@ const credential: CredentialRow = {
   member_id: 'mem_1',
   passkey_id: 'psk_1',
   refresh: { live: [2], used: [[1, 1_800_000_000_000]], last: 2 },
+  confirmed_at: 1_800_000_000_000,
   revision: 3,
   mac: '',
 };
@@ -161,6 +162,7 @@ const secret: SecretRow = {
   revoked_at: 4,
   revoked_through: 2,
   lifetime_seconds: 60,
+  generated: 1,
   revision: 2,
   mac: '',
 };
@@ -174,6 +176,7 @@ const version: VersionRow = {
   size: 10,
   created_by: 'key_1',
   created_at: 2,
+  generated: 1,
   mac: '',
 };
 
@@ -195,8 +198,9 @@ const kinds: (RowKind | 'version')[] = rows.map(([kind]) => kind);
 const later: Record<string, string[]> = {
   org: ['member_addresses', 'generation', 'keys_generation', 'spared', 'panicked_at'],
   member: ['invited_by', 'enrolled_at', 'enrolment_hash', 'enrolment_made_at', 'enrolment_ends_at'],
-  credential: ['generation', 'reason', 'member_id', 'passkey_id', 'refresh'],
-  secret: ['lost_versions', 'revoked_at', 'revoked_through'],
+  credential: ['generation', 'reason', 'member_id', 'passkey_id', 'refresh', 'confirmed_at'],
+  secret: ['lost_versions', 'revoked_at', 'revoked_through', 'generated'],
+  version: ['generated'],
 };
 
 /** What a column could be changed to: near misses first. */

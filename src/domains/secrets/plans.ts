@@ -19,7 +19,16 @@ export const lifetime = (seconds: number | null, now: number) => ({
 });
 
 function newVersion(call: Call<never>, secret: string, version: number, value: SealedValue, now: number): VersionRow {
-  const row = { org_id: call.ask.org, secret_id: secret, version, ...value, created_by: call.caller.id, created_at: now, mac: '' };
+  const row = {
+    org_id: call.ask.org,
+    secret_id: secret,
+    version,
+    ...value,
+    created_by: call.caller.id,
+    created_at: now,
+    generated: null,
+    mac: '',
+  };
   return { ...row, mac: macOf(rowKey(call), 'version', row) };
 }
 
