@@ -101,7 +101,7 @@ export class Gate extends DurableObject<Env> {
       // A token of an org that D1 does not know was made for one that it has lost: nothing is begun that would hide it once it is back.
       if (!isThere) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 60 }));
       this.core.meta.set('org', ask.org);
-      this.core.due.at('retention', Date.now() + DAY);
+      this.core.due.at('retention', Date.now() + 3_600_000);
     });
   }
 

@@ -199,10 +199,10 @@ describe('a database put back from a backup', () => {
     do {
       const { json } = await o.get(`/audit-log/verify${cursor && `?cursor=${cursor}`}`);
       expect(json.ok).toBe(true);
-      lost = [...lost, ...(json.lost ?? [])];
+      lost = [...lost, ...json.missing];
       cursor = json.next ?? '';
     } while (cursor);
-    expect(lost).toEqual([{ from: 1, to: moved }]);
+    expect(lost).toEqual([{ from: 1, to: moved, reason: 'restore' }]);
   });
 
   it('lets no change in between', async () => {

@@ -144,7 +144,7 @@ describe('a request', () => {
       [reader.o, 403],
     ] as const) {
       const answer = await caller.get(`/secrets/${id}`);
-      const [entry] = await inCore(o, ({ chain }) => chain.newest({}, Number.MAX_SAFE_INTEGER, 1));
+      const [entry] = await inCore(o, ({ chain }) => chain.newest({}, Number.MAX_SAFE_INTEGER, 1).entries);
       expect(entry).toMatchObject({ status, request_id: answer.headers.get('request-id') });
     }
   });

@@ -285,7 +285,7 @@ describe('an org that is deleted', () => {
     expect(await db.prepare('select count(*) n from secret_versions where org_id = ?').bind(o.id).first('n')).toBe(1);
     const last = await inGate(
       o,
-      ({ core }) => core.chain.newest({ action: 'org.delete', outcome: 'success' }, Number.MAX_SAFE_INTEGER, 1)[0],
+      ({ core }) => core.chain.newest({ action: 'org.delete', outcome: 'success' }, Number.MAX_SAFE_INTEGER, 1).entries[0],
     );
     expect(last).toMatchObject({ status: 204, actor: { id: o.keyId } });
     for (let i = 0; i < 3; i++) await later(o, 60_000 * (i + 1));

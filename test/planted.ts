@@ -82,7 +82,7 @@ export async function byMember(o: Caller, session: string, action: Action, field
 export const moveLog = (o: Caller, size: number) =>
   inGate(o, async ({ core }) => {
     while (core.chain.size() >= size) {
-      const entries = core.chain.from(core.chain.oldest(), size) as [Entry, ...Entry[]];
+      const entries = core.chain.from(core.chain.oldest(), size).entries as [Entry, ...Entry[]];
       const last = entries.at(-1) as Entry;
       const distinct = (of: (entry: Entry) => string | null) => JSON.stringify([...new Set(entries.flatMap((entry) => of(entry) ?? []))]);
       await db
@@ -101,6 +101,6 @@ export const moveLog = (o: Caller, size: number) =>
           toBase64(await gzip(utf8(JSON.stringify(entries)))),
         )
         .run();
-      core.chain.moved(last.sequence);
+      core.chain.moved(last.sequence, Number.MAX_SAFE_INTEGER);
     }
   });

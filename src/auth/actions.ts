@@ -13,20 +13,23 @@ interface Need {
   reveals?: true;
   /** For owners alone. */
   owner?: true;
+  /** Ends credentials or repairs the organisation: possible while the audit log of the gate is full and all else is refused. */
+  urgent?: true;
 }
 
 const usual: NonNullable<Need['kinds']> = ['api_key', 'session', 'agent', 'member'];
 const emergency: NonNullable<Need['kinds']> = ['api_key', 'session', 'agent', 'member', 'break_glass'];
-const bootstrap: Need = { scopes: [], kinds: ['system'] };
+const bootstrap: Need = { scopes: [], kinds: ['system'], urgent: true };
 /** Answered without a gate, or with one that is asked for a member who has just proved who they are. */
 const open: Need = { scopes: [], kinds: ['member'] };
 
 export const actions = {
   'caller.read': { scopes: [], kinds: ['api_key', 'session', 'agent', 'member', 'provider', 'break_glass'] },
-  'org.create': bootstrap,
+  'org.create': { scopes: [], kinds: ['system'] },
   'org.list': bootstrap,
   'org.recover': bootstrap,
   'org.adopt': bootstrap,
+  'audit.archive': bootstrap,
   'deployment.rewrap': bootstrap,
   'org.read': { scopes: ['org:read'] },
   'org.update': { scopes: ['org:write'] },
@@ -41,24 +44,24 @@ export const actions = {
   'api_key.create': { scopes: ['tokens:write'] },
   'api_key.update': { scopes: ['tokens:write'] },
   'api_key.rotate': { scopes: ['tokens:write'] },
-  'api_key.revoke': { scopes: ['tokens:write'] },
+  'api_key.revoke': { scopes: ['tokens:write'], urgent: true },
   'access_token.create': { scopes: [], kinds: ['api_key'] },
   'access_token.list': { scopes: ['tokens:read'] },
-  'access_token.revoke': { scopes: ['tokens:write'] },
+  'access_token.revoke': { scopes: ['tokens:write'], urgent: true },
   'agent.list': { scopes: ['tokens:read'] },
   'agent.read': { scopes: ['tokens:read'] },
   'agent.create': { scopes: ['tokens:write'] },
   'agent.update': { scopes: ['tokens:write'] },
-  'agent.revoke': { scopes: ['tokens:write'] },
+  'agent.revoke': { scopes: ['tokens:write'], urgent: true },
   'provider_token.list': { scopes: ['tokens:read'] },
   'provider_token.create': { scopes: ['tokens:write'] },
-  'provider_token.revoke': { scopes: ['tokens:write'] },
+  'provider_token.revoke': { scopes: ['tokens:write'], urgent: true },
   'break_glass.list': { scopes: ['tokens:read'] },
   'break_glass.create': { scopes: ['*'], kinds: ['api_key', 'member'] },
-  'break_glass.revoke': { scopes: ['tokens:write'] },
-  'credential.contain': { scopes: ['tokens:write'] },
+  'break_glass.revoke': { scopes: ['tokens:write'], urgent: true },
+  'credential.contain': { scopes: ['tokens:write'], urgent: true },
   'credential.graph': { scopes: ['tokens:read'] },
-  'org.panic': { scopes: [], kinds: ['api_key', 'member'], owner: true },
+  'org.panic': { scopes: [], kinds: ['api_key', 'member'], owner: true, urgent: true },
   'provider.issue': { scopes: ['issue'], kinds: ['provider'] },
   'provider.rotate': { scopes: ['rotate'], kinds: ['provider'] },
   'provider.revoke': { scopes: ['revoke'], kinds: ['provider'] },
@@ -67,7 +70,7 @@ export const actions = {
   'member.read': { scopes: ['members:read'] },
   'member.create': { scopes: ['members:write'] },
   'member.update': { scopes: ['members:write'] },
-  'member.delete': { scopes: ['members:write'] },
+  'member.delete': { scopes: ['members:write'], urgent: true },
   'member.access': { scopes: ['members:read'] },
   'member.enrol': { scopes: [], kinds: ['api_key', 'member'], owner: true },
   'passkey.list': { scopes: ['members:read'] },

@@ -94,10 +94,10 @@ const gives = ({ scopes }: Holding, wanted: readonly string[]) => wanted.some((s
 const enters = ({ environments }: Holding, environment: string) => environments === null || environments.includes(environment);
 const names = ({ secrets }: Holding, name: string) => secrets === null || secrets.some((pattern) => matches(pattern, name));
 
-/** What a request is aimed at: an environment and, where it is about a secret, its name. `shown` is how a refusal names the environment. */
+/** What a request is aimed at: an environment and, where it is about a secret, its name. `shown` is how a refusal names the environment; null where it names neither, for the request gave an id. */
 export interface Target {
   environment: string;
-  shown: string;
+  shown: string | null;
   name?: string;
 }
 
@@ -108,7 +108,7 @@ export function mayReach(caller: Caller, action: Action, target: Target): Refusa
   const needed = scopes.length ? scopes : caller.holdings.flatMap((holding) => holding.scopes);
   if (reasons(caller.holdings, needed, target).length) return null;
   const isEnvironment = reasons(caller.holdings, needed, { environment: target.environment }).length === 0;
-  const place = isEnvironment ? `the environment ${target.shown}` : `the name ${target.name}`;
+  const place = target.shown === null ? 'this secret' : isEnvironment ? `the environment ${target.shown}` : `the name ${target.name}`;
   if (caller.kind === 'agent' && reveals) return denied(`It does not reach ${place}`);
   return refuse('INSUFFICIENT_SCOPE', { message: `This credential does not reach ${place}.` });
 }

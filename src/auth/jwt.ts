@@ -1,7 +1,8 @@
 // The bearer token of a browser session: a JWT (RFC 7519) of ten minutes, signed by the deployment. It says whose gate to ask about which
 // session, and nothing of what its member may do. Invariant: ES256 alone, by a key of this deployment's own, for its own API.
-import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose';
+import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import { sha256 } from '../crypto/digest';
+import { idBytes } from '../db/ids';
 import type { SigningKey, SigningKeys } from './signing';
 import type { TokenRef } from './token';
 
@@ -33,12 +34,18 @@ export function signSession(key: SigningKey, issuer: string, { org, member, sess
 /** Whether a bearer token is spelled like a JWT. */
 export const isJwt = (text: string): boolean => /^[\w-]+\.[\w-]+\.[\w-]+$/.test(text);
 
-/** Whose gate to ask, and about which session; `expired` for a genuine one whose time is over; null for anything else. */
-export async function readSession(keys: SigningKeys, issuer: string, text: string, now = Date.now()): Promise<TokenRef | 'expired' | null> {
+/** A genuine JWT: whose gate to ask, and about which session; and whether its time is over. */
+export interface ReadSession {
+  ref: TokenRef;
+  isExpired: boolean;
+}
+
+/** Reads a JWT; null for one that this deployment did not sign for its own API. */
+export async function readSession(keys: SigningKeys, issuer: string, text: string, now = Date.now()): Promise<ReadSession | null> {
   // A signature costs more than all else of a read: it is checked once an isolate.
   const digest = sha256(`${issuer} ${text}`);
   const known = keys.verified.get(digest);
-  if (known) return known.until > now ? known.ref : 'expired';
+  if (known) return { ref: known.ref, isExpired: known.until <= now };
   try {
     const { alg, kid } = decodeProtectedHeader(text);
     const key = alg === 'ES256' && kid ? await keys.find(kid, now) : null;
@@ -51,15 +58,17 @@ export async function readSession(keys: SigningKeys, issuer: string, text: strin
       requiredClaims: ['sub', 'sid', 'org', 'iat', 'exp'],
       currentDate: new Date(now),
     });
-    const { org, sid, exp } = payload;
-    if (typeof org !== 'string' || typeof sid !== 'string') return null;
-    const ref: TokenRef = { kind: 'browser', org, hash: sid };
-    keys.verified.set(digest, { ref, until: (exp as number) * 1000 });
-    return ref;
+    const ref = refOf(payload);
+    if (ref) keys.verified.set(digest, { ref, until: (payload.exp as number) * 1000 });
+    return ref && { ref, isExpired: false };
   } catch (error) {
     // jose looks at the time last: what is expired here is right in all else.
-    if (error instanceof errors.JWTExpired) return 'expired';
+    const ref = error instanceof errors.JWTExpired ? refOf(error.payload) : null;
+    if (ref) return { ref, isExpired: true };
     if (error instanceof errors.JOSEError || error instanceof TypeError) return null;
     throw error;
   }
 }
+
+const refOf = ({ org, sid }: JWTPayload): TokenRef | null =>
+  typeof org === 'string' && typeof sid === 'string' && idBytes('org', org) ? { kind: 'browser', org, hash: sid } : null;

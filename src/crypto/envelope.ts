@@ -12,7 +12,7 @@ const SALT = 24;
 const TAG = 16;
 
 /** What a key is used for; part of key derivation and of the authenticated data. */
-export type Purpose = 'org key' | 'deployment key' | 'secret value' | 'kept answer' | 'one-time value' | 'signing key';
+export type Purpose = 'org key' | 'deployment key' | 'secret value' | 'kept answer' | 'one-time value' | 'signing key' | 'cursor';
 
 interface DataKey {
   key: Uint8Array;

@@ -6,6 +6,7 @@ import { type SecretRow, secrets, type VersionRow } from '../db/schema';
 import { type Statement, upsertOf } from '../db/statements';
 import { ApiError, refuse } from '../errors';
 import type { Core } from './core';
+import { gapsBetween, missingEntries, noteMissing } from './missing';
 import { macOf, places, type RowKind, readable, tableName } from './rows';
 
 /** What came of it, in secrets. */
@@ -153,7 +154,7 @@ async function takeSecrets(core: Core, org: string, key: Uint8Array, by: string,
     const gone = page.filter(({ id }) => !seen.has(id));
     core.storage.transactionSync(() => {
       for (const { id } of gone) {
-        core.rows.bury('secret', id);
+        core.rows.bury('secret', id, core.now());
         core.seals.drop(id);
         core.replays.forget(id);
       }
@@ -215,23 +216,22 @@ const removal = (org: string, ids: string[]): Statement[] =>
     };
   });
 
-/** Notes which entries of the audit log had been moved to D1 and are not there any more, so that a check of the chain goes on behind them. */
+/** Notes which entries had moved to D1 and are not there any more. Answers how many: those that went with a lost gate are not counted. */
 async function loseEntries(core: Core, org: string): Promise<number> {
-  const segments = await core.database.all<{ first_sequence: number; last_sequence: number }>({
-    sql: 'select first_sequence, last_sequence from audit_segments where org_id = ? order by first_sequence',
+  const segments = await core.database.all<{ from: number; to: number }>({
+    sql: 'select first_sequence as "from", last_sequence as "to" from audit_segments where org_id = ? order by first_sequence',
     params: [org],
   });
+  const known = missingEntries(core).filter(({ reason }) => reason === 'gate_lost');
+  const held = core.chain.held().map(({ sequence }) => ({ from: sequence, to: sequence }));
   const oldest = core.chain.oldest();
-  // Before the oldest segment lies what has been cleared away after its time.
-  let expected = segments[0]?.first_sequence ?? 1;
-  const lost: [number, number][] = [];
-  for (const { first_sequence, last_sequence } of [...segments, { first_sequence: oldest, last_sequence: oldest }]) {
-    if (first_sequence > expected) lost.push([expected, first_sequence - 1]);
-    expected = last_sequence + 1;
-  }
-  core.meta.set('lost', JSON.stringify(lost));
-  return lost.reduce((sum, [first, last]) => sum + last - first + 1, 0);
+  const accounted = [...segments, ...known, ...held].sort((a, b) => a.from - b.from);
+  // Before the oldest segment lies what has been cleared away after its time; without any, everything that had moved is lost.
+  const first = accounted.length ? [] : [{ from: 0, to: 0 }];
+  const lost = gapsBetween([...first, ...accounted, { from: oldest, to: oldest }], 'restore');
+  noteMissing(
+    core,
+    [...known, ...lost].sort((a, b) => a.from - b.from),
+  );
+  return lost.reduce((sum, { from, to }) => sum + to - from + 1, 0);
 }
-
-/** First and last of stretches of the audit log that were lost with a database, oldest first. */
-export const lostEntries = (core: Core): [number, number][] => JSON.parse(core.meta.get('lost') ?? '[]');

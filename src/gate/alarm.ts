@@ -24,7 +24,7 @@ type Met = Pick<Draft, 'request_id' | 'ip' | 'user_agent'>;
 export function raise(core: Core, org: string, { event, resource }: Alarm, met: Met, detail: object = {}): void {
   console.error(JSON.stringify({ level: 'error', event, org, resource, request_id: met.request_id, ...detail }));
   const action = 'integrity.alarm';
-  if (core.chain.newest({ action }, Number.MAX_SAFE_INTEGER, 1)[0]?.request_id === met.request_id) return;
+  if (core.chain.newest({ action }, Number.MAX_SAFE_INTEGER, 1).entries[0]?.request_id === met.request_id) return;
   core.storage.transactionSync(() =>
     core.chain.append(
       {

@@ -1,20 +1,25 @@
 // One request through the gate: who, from where, within its budget, may they, and then what they ask, with one audit entry for it.
 // Invariant: refusals come in the contract's order, and nothing leaves before its audit entry is written: the Durable Object holds
 // the reply until it is durable.
+import { needOf } from '../auth/actions';
 import { type Caller, mayAct, mayReach } from '../auth/authorize';
 import { ApiError, type Refusal, refuse, statusOf } from '../errors';
 import { raise } from './alarm';
 import { SLACK, WINDOW } from './budget';
 import { again, type Identity, identify } from './callers';
-import type { Draft } from './chain';
+import { type Draft, MOST_ENTRIES, RESERVE } from './chain';
 import { commit, settle } from './commit';
 import type { Core } from './core';
-import { keepOf, keptUnder, replayOf } from './replay';
+import { keepOf, keptFor, keptUnder, replayOf } from './replay';
 import type { Ask, BudgetState, Call, Operation, Outcome, Reply } from './types';
 
-const MOST_ENTRIES = 100_000;
 /** Statuses of refusals that are kept for a replay. */
 const KEPT = new Set([400, 404, 409, 410, 422]);
+
+const noRoom = refuse('LIMIT_REACHED', {
+  message:
+    'The responses stored for Idempotency-Keys of this credential take 64 MiB: send requests without a key, or wait until they are a day old.',
+});
 
 /** Answers one request. `operations` is what the domains can do, by action. */
 export async function answer(shared: Core, operations: Record<string, Operation>, ask: Ask): Promise<Reply> {
@@ -47,20 +52,20 @@ export async function answer(shared: Core, operations: Record<string, Operation>
     core.seals.drop(ask.alarm.resource);
     return reply({ ok: true, status: 204, data: null });
   }
-  if (core.chain.size() >= MOST_ENTRIES) return reply(refused(refuse('UNAVAILABLE', { retry_after: 30 })));
+  const { urgent } = needOf(ask.action);
+  const isFull = core.chain.size() >= MOST_ENTRIES;
+  const full = refused(refuse('UNAVAILABLE', { message: 'The audit log cannot take more entries right now.', retry_after: 30 }));
+  if (isFull && (!urgent || core.chain.size() >= MOST_ENTRIES + RESERVE)) return reply(full);
 
   if (!ask.keys && (await isWhole(core, ask.org))) {
     raise(core, ask.org, { event: 'org_key_missing', resource: ask.org }, met);
     return reply(refused(refuse('UNAVAILABLE', { retry_after: 60 })));
   }
 
-  let who: Identity;
-  try {
-    who = await identify(core, ask);
-  } catch (error) {
-    return reply(refused(error instanceof ApiError ? error.refusal : unexpected(error, ask)));
-  }
-  const { caller } = who;
+  let who = identify(core, ask);
+  let { caller } = who;
+  /** Whether the action needs no scope here. While the log is full, it needs one: what anybody may do could fill the rest. */
+  const isExempt = () => !isFull && operation.exempt?.(call);
   const call: Call<never> = {
     core,
     ask,
@@ -71,11 +76,7 @@ export async function answer(shared: Core, operations: Record<string, Operation>
       const now = again(core, ask, call.caller);
       call.caller = now.caller;
       return (
-        now.refusal ??
-        mayAct(now.caller, ask.action, ask.request.ip, operation.exempt?.(call)) ??
-        mayReachNamed(call) ??
-        operation.reach?.(call) ??
-        null
+        now.refusal ?? mayAct(now.caller, ask.action, ask.request.ip, isExempt()) ?? mayReachNamed(call) ?? operation.reach?.(call) ?? null
       );
     },
   };
@@ -87,13 +88,15 @@ export async function answer(shared: Core, operations: Record<string, Operation>
     const state = who.allowances.length ? core.budget.take(who.allowances, core.now(), 'no').state : null;
     return reply(done.outcome, state, caller.id || null);
   }
-  const early = who.refusal ?? (ask.path_org !== null && ask.path_org !== ask.org ? refuse('NOT_FOUND') : null);
+  const elsewhere = ask.path_org !== null && ask.path_org !== ask.org ? refuse('NOT_FOUND') : null;
+  const expired = ask.finding && statusOf(ask.finding) === 401 ? ask.finding : null;
+  const earlyOf = (identity: Identity) => identity.refusal ?? expired ?? elsewhere;
   let budget: BudgetState | null = null;
   if (who.allowances.length && !ask.again) {
     const taken = core.budget.take(who.allowances, core.now());
     budget = taken.state;
     if (!taken.ok) {
-      const refusal = early ?? refuse('RATE_LIMITED', { retry_after: taken.retry_after });
+      const refusal = earlyOf(who) ?? refuse('RATE_LIMITED', { retry_after: taken.retry_after });
       core.budget.refuse(who.allowances[0]?.id ?? '', draft(), statusOf(refusal), core.now());
       core.due.at('minutes', core.now() + 60_000);
       return reply(refused(refusal), budget, caller.id || null);
@@ -108,17 +111,29 @@ export async function answer(shared: Core, operations: Record<string, Operation>
       );
   }
 
+  if (who.lookUp) {
+    try {
+      who = await who.lookUp();
+    } catch (error) {
+      return reply(refused(error instanceof ApiError ? error.refusal : unexpected(error, ask)), budget);
+    }
+    caller = who.caller;
+    call.caller = caller;
+  }
+  const early = earlyOf(who);
   const key = keptUnder(ask, caller.root);
   const close = (outcome: Outcome & { closed?: true }, replay: Reply['replay'] = null): Reply => {
     const { closed, ...bare } = outcome;
     const status = bare.ok === true ? bare.status : bare.ok === false ? statusOf(bare.refusal) : 0;
+    if (isFull && bare.ok === false) return reply(full, budget, caller.id || null);
     if (!closed && status) {
       // In one turn, and so durable together or not at all.
       core.chain.append(draft(), status, core.now());
-      if (!replay && ask.idempotency && ask.keys && (bare.ok === true || KEPT.has(status)) && !isAboutKeys(bare))
+      const isKept = (bare.ok === true || KEPT.has(status)) && !isAboutKeys(bare);
+      if (!replay && ask.idempotency && ask.keys && isKept && core.replays.hasRoom(caller.root))
         core.replays.save(keepOf(ask, caller.root, bare, null, core.now()));
     }
-    if (ask.idempotency || operation.change) core.due.at('replays', core.now() + 3_600_000);
+    if (ask.idempotency || operation.change) core.due.at('replays', core.now() + keptFor(ask));
     if (core.chain.head().sequence % 1000 === 0) core.due.at('segments', core.now() + WINDOW + SLACK);
     return reply(bare, budget, caller.id || null, replay);
   };
@@ -128,11 +143,11 @@ export async function answer(shared: Core, operations: Record<string, Operation>
   const changes = operation.change !== undefined;
   let awaited = false;
   try {
-    const barred =
-      mayAct(caller, ask.action, ask.request.ip, operation.exempt?.(call)) ?? mayReachNamed(call) ?? operation.reach?.(call) ?? null;
+    const barred = mayAct(caller, ask.action, ask.request.ip, isExempt()) ?? mayReachNamed(call) ?? operation.reach?.(call) ?? null;
     if (barred) return close(refused(barred));
     const finding = ask.finding;
-    if (finding && statusOf(finding) !== 400) return close(refused(finding));
+    // A path that names nothing well formed is 404 in its turn: after a kept answer and what is wrong with the body.
+    if (finding && ![400, 404].includes(statusOf(finding))) return close(refused(finding));
 
     // A request without a key has none but its own, which is answered above if it can be.
     if (ask.idempotency || (changes && ask.repeated)) {
@@ -143,6 +158,7 @@ export async function answer(shared: Core, operations: Record<string, Operation>
         if (exceeds) return close(refused(exceeds));
         return close(kept.outcome, { one_time: kept.one_time });
       }
+      if (ask.idempotency && changes && !core.replays.hasRoom(caller.root)) return close(refused(noRoom));
       if (ask.idempotency) core.replays.running.set(key, { request: ask.request.id, since: core.now() });
     }
     if (finding) return close(refused(finding));
@@ -192,18 +208,19 @@ export function environmentOf(core: Core, org: string, named: string | null | un
   return core.rows.get('environment', ref) ?? core.rows.find('environment', '', ref);
 }
 
-/** 403 for what the path names outside the caller's reach. What is outside and what does not exist look alike. */
+/** 403 for what the path names outside the caller's reach. By name, what is outside and what does not exist look alike; by id, nothing that is stored is named. */
 function mayReachNamed({ core, ask, caller, subject }: Call<never>): Refusal | null {
   const { environment, name, secret } = ask.named;
   if (secret !== undefined) {
     const row = core.rows.get('secret', secret);
     subject.resource = secret;
     if (!row) return null;
-    const shown = slugOf(core, row.environment_id);
-    subject.environment = shown;
-    return mayReach(caller, ask.action, { environment: row.environment_id, shown, name: row.name });
+    subject.environment = slugOf(core, row.environment_id);
+    subject.resource_name = row.name;
+    return mayReach(caller, ask.action, { environment: row.environment_id, shown: null, name: row.name });
   }
-  if (environment === undefined) return null;
+  if (name) subject.resource_name = name;
+  if (environment === undefined || environment === '' || name === '') return null;
   const row = environmentOf(core, ask.org, environment);
   subject.environment = row?.slug ?? null;
   return mayReach(caller, ask.action, { environment: row?.id ?? '', shown: environment ?? row?.slug ?? '', name });
@@ -218,6 +235,7 @@ function draftOf(ask: Ask, caller: Caller, subject: Call['subject']): Draft {
     actor: { kind: caller.kind, id: caller.id || null, parent_id: caller.parent_id, name: caller.name },
     action: ask.action,
     ...target,
+    resource: target.resource || null,
     reason: reason ?? ask.request.reason,
     request_id: ask.request.id,
     ip: ask.request.ip,

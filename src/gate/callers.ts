@@ -4,6 +4,7 @@
 // bounded in time and address by all of them, and in all else by the agents among them, which may have been narrowed meanwhile.
 import { type Caller, ended, type Holding, type Lifetime, nobody, overlap, standsAlone } from '../auth/authorize';
 import { roleScopes } from '../auth/scopes';
+import type { Recent } from '../crypto/recent';
 import { type CredentialRow, credentials, type GrantRow, type MemberRow, type OrgRow } from '../db/schema';
 import { type Refusal, refuse } from '../errors';
 import { raise } from './alarm';
@@ -19,6 +20,8 @@ export interface Identity {
   allowances: Allowance[];
   /** Rows that say so: while one is in doubt, so is the caller. */
   links: string[];
+  /** Asks D1 about a token that the gate does not know. To be asked only within the rate limit. */
+  lookUp?(): Promise<Identity>;
 }
 
 /** Requests a minute under one token that nobody knows. */
@@ -33,8 +36,14 @@ const bootstrap: Caller = {
   holdings: [{ scopes: ['*'], environments: null, secrets: null, expires_at: null }],
 };
 
-/** Finds whose token it is. A token that the gate does not know is looked up in D1 once: it may have ended long ago. */
-export async function identify(core: Core, ask: Ask): Promise<Identity> {
+/** For how long it is remembered what D1 said of a token that the gate does not know, in milliseconds. */
+const REMEMBERED_FOR = 60_000;
+
+/** What D1 said of tokens that the gate does not know. */
+export type Strangers = Recent<{ identity: Identity; until: number }>;
+
+/** Finds whose token it is. A token that the gate does not know may have ended long ago: `lookUp` asks D1, once a minute. */
+export function identify(core: Core, ask: Ask): Identity {
   const { bearer } = ask;
   if (bearer === 'bootstrap') return { caller: bootstrap, refusal: null, allowances: [], links: [] };
   if ('member' in bearer) return vouched(core, ask, bearer.member);
@@ -52,40 +61,50 @@ export async function identify(core: Core, ask: Ask): Promise<Identity> {
     };
   }
   const caller: Caller = { ...nobody, kind: kind === 'browser' ? 'member' : kind, root: hash };
-  const unknown = { caller, allowances: [{ id: `hash:${hash}`, limit: UNKNOWN_RATE }], links: [] };
-  if (over || !ask.keys) return { ...unknown, refusal: refuse('TOKEN_REVOKED') };
+  const unknown = { caller, allowances: [{ id: `hash:${hash}`, limit: UNKNOWN_RATE }], links: [], refusal: refuse('UNAUTHENTICATED') };
+  const { keys } = ask;
+  if (over || !keys) return { ...unknown, refusal: refuse('TOKEN_REVOKED') };
+  const before = core.strangers.get(hash);
+  if (before && before.until > core.now()) return before.identity;
+  return {
+    ...unknown,
+    async lookUp() {
+      const identity = await stranger(core, ask, unknown, hash, keys.row);
+      core.strangers.set(hash, { identity, until: core.now() + REMEMBERED_FOR });
+      return identity;
+    },
+  };
+}
+
+/** What D1 says of a token that the gate does not know: which credential it was, and how that ended. */
+async function stranger(core: Core, ask: Ask, unknown: Identity, hash: string, rowKey: Uint8Array): Promise<Identity> {
   const found = await core.database.all<Record<string, unknown>>({
     sql: 'select * from credentials where org_id = ? and token_hash = ?',
     params: [ask.org, hash],
   });
   const stored = found[0] && fromD1<CredentialRow>(credentials, found[0]);
-  if (!stored) return { ...unknown, refusal: refuse('UNAUTHENTICATED') };
+  if (!stored) return unknown;
   const met = { request_id: ask.request.id, ip: ask.request.ip, user_agent: ask.request.user_agent };
-  if (stored.mac !== macOf(ask.keys.row, 'credential', stored)) {
+  if (stored.mac !== macOf(rowKey, 'credential', stored)) {
     raise(core, ask.org, { event: 'credential_altered', resource: stored.id }, met);
-    return { ...unknown, refusal: refuse('UNAUTHENTICATED') };
+    return unknown;
   }
   const end = ended(
     [{ ...stored, revoked_at: stored.revoked_at ?? (isPast(core.rows.get('org', ask.org), stored) ? 0 : null) }],
     core.now(),
   );
   if (!end) raise(core, ask.org, { event: 'credential_put_back', resource: stored.id }, met);
-  return {
-    caller: callerOf(core, ask.org, [stored]),
-    allowances: [{ id: stored.id, limit: stored.rate_limit }],
-    links: [],
-    refusal: end ?? refuse('UNAUTHENTICATED'),
-  };
+  return { ...unknown, caller: callerOf(core, ask.org, [stored]), refusal: end ?? refuse('UNAUTHENTICATED') };
 }
 
 /** The rows that say what a member may do. */
-const peopleLinks = ({ member_id, passkey_id }: CredentialRow, { holdings }: Caller): string[] =>
+const peopleLinks = ({ member_id, passkey_id }: CredentialRow, caller: Caller): string[] =>
   member_id === null
     ? []
     : [
         member_id,
         passkey_id ?? member_id,
-        ...holdings.flatMap(({ grant }) =>
+        ...caller.holdings.flatMap(({ grant }) =>
           grant ? [grant.id, ...(grant.grantee.type === 'team' ? [`${grant.grantee.id}.${member_id}`] : [])] : [],
         ),
       ];
@@ -174,8 +193,6 @@ export function callerOf(core: Core, org: string, lineage: readonly CredentialRo
     return { ...member, parent_id: row.id, credential: row.id, rate_limit: row.rate_limit };
   }
   const ends = lineage.flatMap(({ expires_at }) => (expires_at === null ? [] : [expires_at]));
-  const held = ({ scopes, environments, secrets }: CredentialRow): Holding => ({ scopes, environments, secrets, expires_at: null });
-  const agents = lineage.slice(1).filter(({ kind }) => kind === 'agent');
   const caller: Caller = {
     ...nobody,
     kind: row.kind as Exclude<CredentialRow['kind'], 'browser'>,
@@ -184,13 +201,33 @@ export function callerOf(core: Core, org: string, lineage: readonly CredentialRo
     parent_id: row.dies_with,
     credential: row.id,
     root: row.kind === 'session' ? (row.dies_with ?? row.id) : row.id,
-    holdings: [agents.reduce((holding, agent) => overlap(holding, held(agent)), held(row))],
+    holdings: [held(row)],
     addresses: lineage.flatMap(({ allowed_addresses }) => (allowed_addresses ? [allowed_addresses] : [])),
     expires_at: ends.length ? Math.min(...ends) : null,
     isDependent: row.kind === 'session' || row.kind === 'agent' || row.dies_with !== null,
     rate_limit: row.rate_limit,
   };
+  const agents = lineage.slice(1).filter(({ kind }) => kind === 'agent');
+  if (agents.length) return narrowed(core, caller, [row, ...agents]);
   return { ...caller, isOwner: row.kind === 'api_key' && row.below_owner === null && row.scopes.includes('*') && standsAlone(caller) };
+}
+
+const held = ({ scopes, environments, secrets }: CredentialRow): Holding => ({ scopes, environments, secrets, expires_at: null });
+
+/** What a credential and the agents above it hold in common, by their revisions: patterns are costly to compare. */
+export type Overlaps = Recent<Holding>;
+
+/** A caller that holds what the agents above it hold too. It is worked out when it is asked for: a caller that has ended or is over its rate limit costs nothing. */
+function narrowed(core: Core, caller: Caller, [row, ...agents]: [CredentialRow, ...CredentialRow[]]): Caller {
+  const common = (): Holding => {
+    const key = [row, ...agents].map(({ id, revision }) => `${id}.${revision}`).join(' ');
+    const known = core.overlaps.get(key);
+    if (known) return known;
+    const holding = agents.reduce((narrower, agent) => overlap(narrower, held(agent)), held(row));
+    core.overlaps.set(key, holding);
+    return holding;
+  };
+  return Object.defineProperty(caller, 'holdings', { get: () => [common()], enumerable: true, configurable: true });
 }
 
 /** What a member may do: role and grants. One who is gone may do nothing. */

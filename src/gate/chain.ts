@@ -22,6 +22,12 @@ export interface Draft {
   prefix?: string;
   /** Of a bulk read by a caller who is limited to some names: their patterns. */
   patterns?: readonly string[];
+  /** Of such a read too: the digest of these patterns, which stand in full in an earlier entry of the last twelve hours. */
+  patterns_digest?: string;
+  /** The name of a secret at that time, also where it was refused or not found. */
+  resource_name?: string | null;
+  /** Of a rotation, or of a panic that makes a key: the credential that takes over. */
+  successor?: string;
   /** Of a change that sets the lifetime of a secret: until when it holds, or null. */
   expires_at?: string | null;
   /** Of a change that takes a name away from a secret: the name. */
@@ -55,24 +61,45 @@ export interface Filter {
   to?: number;
 }
 
+/** A page of entries. `next` is where to go on; null where there are no more here. */
+export interface EntryPage {
+  entries: Entry[];
+  next: number | null;
+}
+
 export interface Chain {
   append(draft: Draft, status: number, now: number, count?: number): Entry;
   head(): { sequence: number; hash: string };
-  /** Up to `limit` entries that match, newest first, older than `before`. */
-  newest(filter: Filter, before: number, limit: number): Entry[];
-  /** Up to `limit` entries from a sequence on, oldest first. */
-  from(sequence: number, limit: number): Entry[];
-  /** The sequence of the oldest entry that lies here; one past the head if none does. */
+  /** Up to `limit` entries that match and that `shows` accepts, newest first, older than `before`. A page is bounded in bytes and in entries looked at. */
+  newest(filter: Filter, before: number, limit: number, shows?: (entry: Entry) => boolean): EntryPage;
+  /** Up to `limit` entries from a sequence on, oldest first, bounded in bytes. */
+  from(sequence: number, limit: number, mostBytes?: number): EntryPage;
+  /** The sequence of the oldest entry that has not moved to D1; one past the head if none is left. */
   oldest(): number;
-  /** How many entries lie here. */
+  /** How many entries have not moved to D1. */
   size(): number;
-  /** Entries of the last `ms`, newest first, for what is counted by time. */
+  /** Requests since a time, newest first, for what is counted by time. */
   since(time: number): Iterable<{ actor: string; parent: string | null; at: number }>;
-  /** Forgets entries up to a sequence: they are in D1. */
-  moved(sequence: number): void;
+  /** Notes that entries up to a sequence are in D1. They are deleted here, those of the last minute later: rate limits are counted from them. */
+  moved(sequence: number, now: number): void;
+  /** Keeps an entry here that D1 refuses, so that later ones can move. */
+  hold(sequence: number): void;
+  /** Entries that D1 refused, oldest first. */
+  held(): Entry[];
   /** Starts the chain of an org, or goes on after what a lost gate had moved to D1. */
   begin(sequence: number, hash: string): void;
 }
+
+/** Entries that a gate holds before it turns requests away, and how many more there is room for by what ends credentials. */
+export const MOST_ENTRIES = 100_000;
+export const RESERVE = 10_000;
+
+/** Bytes of entries that one page holds: an RPC carries 32 MiB. */
+const MOST_PAGE = 4 * 1024 * 1024;
+/** Entries that one page of a filtered list looks at. */
+const LOOKED_AT = 5000;
+/** For how long moved entries stay for the rate limits: their window, and what may lie between two clocks. */
+const COUNTED = 65_000;
 
 /** The hash before the first entry: binds a chain to its org. */
 export const genesis = (org: string): string => sha256(`svc/v1/audit/${org}`);
@@ -88,33 +115,19 @@ export const outcomeOf = (status: number): Entry['outcome'] =>
 export function openChain(sql: SqlStorage, meta: Meta): Chain {
   sql.exec(`create table if not exists audit (sequence integer primary key, at integer not null, actor text not null, parent text, action text not null,
     resource text, outcome text not null, body text not null)`);
+  sql.exec('create table if not exists held_entries (sequence integer primary key, body text not null)');
   const last = sql.exec<{ at: number; body: string }>('select at, body from audit order by sequence desc limit 1').toArray()[0];
   const start = JSON.parse(meta.get('chain') ?? '{"sequence":0,"hash":"","at":0}') as { sequence: number; hash: string; at: number };
   let { sequence, hash, at } = start;
-  let oldest = sql.exec<{ n: number | null }>('select min(sequence) n from audit').one().n ?? sequence + 1;
+  // A release before 0.4.0 deleted entries in the turn in which they had moved: there the first row is the oldest.
+  const first = sql.exec<{ n: number | null }>('select min(sequence) n from audit').one().n ?? sequence + 1;
+  let oldest = Math.max(first, Number(meta.get('oldest') ?? 0));
   if (last) ({ sequence, hash, at } = { ...(JSON.parse(last.body) as Entry), at: last.at });
 
   return {
     append(draft, status, now, count = 1) {
       at = Math.max(at, now);
-      const { prefix, patterns, expires_at, former_name, ...rest } = draft;
-      const body = {
-        id: newId('aud', at),
-        sequence: sequence + 1,
-        time: new Date(at).toISOString(),
-        ...rest,
-        ...(prefix !== undefined && { prefix }),
-        ...(patterns !== undefined && { patterns }),
-        ...(expires_at !== undefined && { expires_at }),
-        ...(former_name !== undefined && { former_name }),
-        outcome: outcomeOf(status),
-        status,
-        count,
-        emergency: draft.actor.kind === 'break_glass' || draft.action === 'break_glass.create',
-        prev_hash: hash,
-      };
-      const text = JSON.stringify(body);
-      const entry: Entry = { ...body, hash: sha256(text) };
+      const { text, entry } = entryOf(draft, status, count, { sequence: sequence + 1, at, hash });
       sql.exec(
         'insert into audit values (?, ?, ?, ?, ?, ?, ?, ?)',
         entry.sequence,
@@ -124,35 +137,29 @@ export function openChain(sql: SqlStorage, meta: Meta): Chain {
         entry.action,
         entry.resource,
         entry.outcome,
-        // As JSON.stringify(entry) would spell it.
-        `${text.slice(0, -1)},"hash":"${entry.hash}"}`,
+        text,
       );
       ({ sequence, hash } = entry);
       return entry;
     },
     head: () => ({ sequence, hash }),
-    newest(filter, before, limit) {
-      const where = ['sequence < ?'];
-      const params: (string | number)[] = [before];
-      for (const column of ['actor', 'action', 'resource', 'outcome'] as const) {
-        const wanted = filter[column];
-        if (wanted !== undefined) {
-          where.push(`${column} = ?`);
-          params.push(wanted);
-        }
-      }
-      if (filter.from !== undefined) where.push('at >= ?') && params.push(filter.from);
-      if (filter.to !== undefined) where.push('at < ?') && params.push(filter.to);
-      return sql
-        .exec<{ body: string }>(`select body from audit where ${where.join(' and ')} order by sequence desc limit ?`, ...params, limit)
-        .toArray()
-        .map(({ body }) => JSON.parse(body));
+    newest(filter, before, limit, shows = () => true) {
+      const { where, params } = conditionsOf(filter, before, oldest);
+      const rows = sql.exec<{ sequence: number; body: string }>(
+        `select sequence, body from audit where ${where} order by sequence desc limit ?`,
+        ...params,
+        LOOKED_AT,
+      );
+      return pageOf(rows, limit, MOST_PAGE, shows, LOOKED_AT);
     },
-    from: (first, limit) =>
-      sql
-        .exec<{ body: string }>('select body from audit where sequence >= ? order by sequence limit ?', first, limit)
-        .toArray()
-        .map(({ body }) => JSON.parse(body)),
+    from(start, limit, mostBytes = MOST_PAGE) {
+      const rows = sql.exec<{ sequence: number; body: string }>(
+        'select sequence, body from audit where sequence >= ? order by sequence limit ?',
+        Math.max(start, oldest),
+        limit,
+      );
+      return pageOf(rows, limit, mostBytes);
+    },
     oldest: () => oldest,
     size: () => sequence + 1 - oldest,
     *since(time) {
@@ -163,16 +170,89 @@ export function openChain(sql: SqlStorage, meta: Meta): Chain {
         yield row;
       }
     },
-    moved(upTo) {
-      meta.set('chain', JSON.stringify({ sequence, hash, at }));
-      sql.exec('delete from audit where sequence <= ?', upTo);
+    moved(upTo, now) {
       oldest = Math.max(oldest, upTo + 1);
+      meta.set('chain', JSON.stringify({ sequence, hash, at }));
+      meta.set('oldest', String(oldest));
+      sql.exec('delete from audit where sequence < ? and at <= ?', oldest, now - COUNTED);
     },
+    hold(at) {
+      sql.exec('insert or ignore into held_entries select sequence, body from audit where sequence = ?', at);
+    },
+    held: () =>
+      sql
+        .exec<{ body: string }>('select body from held_entries order by sequence')
+        .toArray()
+        .map(({ body }) => JSON.parse(body)),
     begin(first, prev) {
       sequence = first;
       hash = prev;
       oldest = first + 1;
       meta.set('chain', JSON.stringify({ sequence, hash, at }));
+      meta.set('oldest', String(oldest));
     },
   };
+}
+
+/** An entry and its text: its fields in the order over which the hash is made. */
+function entryOf(draft: Draft, status: number, count: number, { sequence, at, hash }: { sequence: number; at: number; hash: string }) {
+  const { actor, action, resource, environment, version, reason, request_id, ip, user_agent } = draft;
+  const { prefix, patterns, patterns_digest, successor, expires_at, former_name } = draft;
+  const body = {
+    id: newId('aud', at),
+    sequence,
+    time: new Date(at).toISOString(),
+    ...{ actor, action, resource, resource_name: draft.resource_name ?? null, environment, version, reason, request_id, ip, user_agent },
+    ...(prefix !== undefined && { prefix }),
+    ...(patterns !== undefined && { patterns }),
+    ...(patterns_digest !== undefined && { patterns_digest }),
+    ...(expires_at !== undefined && { expires_at }),
+    ...(former_name !== undefined && { former_name }),
+    ...(successor !== undefined && { successor }),
+    outcome: outcomeOf(status),
+    status,
+    count,
+    emergency: draft.actor.kind === 'break_glass' || draft.action === 'break_glass.create',
+    prev_hash: hash,
+  };
+  const text = JSON.stringify(body);
+  const entry: Entry = { ...body, hash: sha256(text) };
+  // As JSON.stringify(entry) would spell it.
+  return { entry, text: `${text.slice(0, -1)},"hash":"${entry.hash}"}` };
+}
+
+function conditionsOf(filter: Filter, before: number, oldest: number) {
+  const where = ['sequence < ?', 'sequence >= ?'];
+  const params: (string | number)[] = [before, oldest];
+  for (const column of ['actor', 'action', 'resource', 'outcome'] as const) {
+    const wanted = filter[column];
+    if (wanted === undefined) continue;
+    where.push(`${column} = ?`);
+    params.push(wanted);
+  }
+  if (filter.from !== undefined) where.push('at >= ?') && params.push(filter.from);
+  if (filter.to !== undefined) where.push('at < ?') && params.push(filter.to);
+  return { where: where.join(' and '), params };
+}
+
+/** Reads rows until a page is full. Where the rows themselves end at their limit, the page says where to go on. */
+function pageOf(
+  rows: Iterable<{ sequence: number; body: string }>,
+  limit: number,
+  mostBytes: number,
+  shows: (entry: Entry) => boolean = () => true,
+  lookedAt = limit,
+): EntryPage {
+  const entries: Entry[] = [];
+  let [bytes, looked, last] = [0, 0, 0];
+  for (const { sequence, body } of rows) {
+    if (entries.length === limit || (entries.length && bytes + body.length > mostBytes)) return { entries, next: last };
+    looked++;
+    last = sequence;
+    const entry = JSON.parse(body) as Entry;
+    if (!shows(entry)) continue;
+    entries.push(entry);
+    bytes += body.length;
+  }
+  return { entries, next: looked >= lookedAt ? last : null };
 }

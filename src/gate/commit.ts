@@ -12,6 +12,7 @@ import { raise } from './alarm';
 import { batchOf } from './batch';
 import type { Draft } from './chain';
 import type { Core } from './core';
+import { isTooLarge } from './database';
 import type { Mark } from './marks';
 import type { Raised } from './outbox';
 import { keepOf } from './replay';
@@ -170,6 +171,7 @@ async function write(core: Core, org: string, mark: Mark, plan: Plan): Promise<'
       if (present === null) return 'unknown';
       return present.has(mark.id) ? 'done' : 'never';
     }
+    if (isTooLarge(end.why)) return refuse('INTERNAL', { message: 'This change is larger than the database takes. Nothing was changed.' });
     if (end.why.includes('commits.id')) return 'done';
     // A name that is free here is taken there only by a commit in doubt, or by a row that this org never wrote.
     const taken = end.why.includes('secrets.name') || end.why.includes('secrets_live_name');
@@ -199,7 +201,10 @@ function apply(core: Core, mark: Mark, done: boolean) {
       const sweep = sweepAt(kind, row as never);
       if (sweep !== null) core.due.at('rows', sweep);
     }
-    for (const { kind, id } of mark.gone) core.rows.bury(kind, id);
+    for (const { kind, id } of mark.gone) {
+      core.rows.bury(kind, id, now);
+      if (kind === 'environment') core.meta.forget(`revision:${id}`);
+    }
     for (const id of mark.destroyed) {
       core.seals.drop(id);
       core.replays.forget(id);

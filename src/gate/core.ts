@@ -3,13 +3,15 @@
 
 import { openRecent } from '../crypto/recent';
 import { type Budget, openBudget } from './budget';
-import { lineageOf } from './callers';
+import { lineageOf, type Overlaps, type Strangers } from './callers';
 import { type Chain, openChain } from './chain';
 import { type Database, openDatabase } from './database';
+import { createDescendants, type Descendants } from './descendants';
 import { type Due, openDue } from './due';
 import { type Locks, openLocks } from './locks';
 import { type Marks, openMarks } from './marks';
 import { type Outbox, openOutbox } from './outbox';
+import { createNotedPatterns } from './patterns';
 import { recording } from './recording';
 import { openReplays, type Replays } from './replay';
 import { openRows, type Rows } from './rows';
@@ -22,6 +24,7 @@ export interface Core {
   meta: Meta;
   database: Database;
   rows: Rows;
+  descendants: Descendants;
   seals: Seals;
   chain: Chain;
   budget: Budget;
@@ -31,6 +34,8 @@ export interface Core {
   marks: Marks;
   due: Due;
   locks: Locks;
+  strangers: Strangers;
+  overlaps: Overlaps;
   now(): number;
 }
 
@@ -38,6 +43,9 @@ export interface Core {
 export interface Meta {
   get(key: string): string | null;
   set(key: string, value: string): void;
+  forget(key: string): void;
+  /** Forgets every key that begins with a prefix, which ends in a colon. */
+  drop(prefix: string): void;
 }
 
 function openMeta(sql: SqlStorage): Meta {
@@ -55,6 +63,14 @@ function openMeta(sql: SqlStorage): Meta {
       recent.delete(key);
       sql.exec('insert or replace into meta values (?, ?)', key, value);
       recent.set(key, { value });
+    },
+    forget(key) {
+      recent.delete(key);
+      sql.exec('delete from meta where key = ?', key);
+    },
+    drop(prefix) {
+      recent.clear();
+      sql.exec('delete from meta where key >= ? and key < ?', prefix, `${prefix.slice(0, -1)};`);
     },
   };
 }
@@ -78,12 +94,13 @@ export function openCore(storage: DurableObjectStorage, db: D1Database): Core {
   });
   const outbox = openOutbox(sql);
   const due = openDue(storage);
-  const chain = recording(entries, uses, outbox, due);
+  const chain = recording(entries, uses, outbox, due, createNotedPatterns());
   return {
     storage,
     meta,
     database: openDatabase(db),
     rows,
+    descendants: createDescendants(sql),
     seals: openSeals(sql),
     chain,
     budget: openBudget(sql, chain, linksOf),
@@ -93,6 +110,8 @@ export function openCore(storage: DurableObjectStorage, db: D1Database): Core {
     marks: openMarks(sql),
     due,
     locks: openLocks(),
+    strangers: openRecent(5000),
+    overlaps: openRecent(2000),
     now: () => Date.now(),
   };
 }

@@ -35,11 +35,14 @@ export function openDatabase(db: D1Database): Database {
         return { end: 'done' };
       } catch (error) {
         const why = reason(error);
-        return { end: why.includes('constraint failed') ? 'refused' : 'unknown', why };
+        return { end: why.includes('constraint failed') || isTooLarge(why) ? 'refused' : 'unknown', why };
       }
     },
   };
 }
+
+/** Whether D1 refused a row or a statement because of its size: https://developers.cloudflare.com/d1/platform/limits/ */
+export const isTooLarge = (why: string): boolean => /SQLITE_TOOBIG|string or blob too big|too large/i.test(why);
 
 /** SQLite's words name tables and columns, never contents; anything longer is cut. */
 const reason = (error: unknown) => (error instanceof Error ? error.message : 'unknown').slice(0, 200);

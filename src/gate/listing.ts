@@ -10,7 +10,7 @@ export interface ListInput {
   after: string | null;
 }
 
-const LOOKED_AT = 5000;
+const LOOKED_AT = 1000;
 const STEP = 200;
 
 /** One page of the rows whose id begins with `prefix` and for which `show` gives something. */

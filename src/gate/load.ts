@@ -4,9 +4,10 @@ import { and, asc, eq, gt } from 'drizzle-orm';
 import { fences } from '../db/schema';
 import { ApiError, refuse } from '../errors';
 import { raise } from './alarm';
-import { genesis } from './chain';
+import { genesis, MOST_ENTRIES, RESERVE } from './chain';
 import { sqlite } from './commit';
 import type { Core } from './core';
+import { gapsBetween, noteMissing } from './missing';
 import { macOf, places, type RowKind, readable } from './rows';
 import type { RequestFacts } from './types';
 
@@ -47,13 +48,22 @@ export async function load(core: Core, org: string, key: Uint8Array, by: Request
       after = (page.at(-1) as { id: string }).id;
     }
   }
-  const [segment] = await core.database.all<{ last_sequence: number; last_hash: string }>({
-    sql: 'select last_sequence, last_hash from audit_segments where org_id = ? order by last_sequence desc limit 1',
-    params: [org],
-  });
-  core.chain.begin(segment?.last_sequence ?? 0, segment?.last_hash ?? genesis(org));
+  await takeUpLog(core, org);
   core.meta.set('epoch', String(epoch));
   const met = { request_id: by.id, ip: by.ip, user_agent: by.user_agent };
   raise(core, org, { event: 'gate_loaded_from_database', resource: org }, met, { refused });
   return true;
+}
+
+/** Goes on with the audit log where the segments in D1 end. The lost gate may have given out the sequences that follow: they are not used again. */
+async function takeUpLog(core: Core, org: string): Promise<void> {
+  const segments = await core.database.all<{ from: number; to: number; last_hash: string }>({
+    sql: 'select first_sequence as "from", last_sequence as "to", last_hash from audit_segments where org_id = ? order by first_sequence',
+    params: [org],
+  });
+  const [last = 0, hash = genesis(org)] = [segments.at(-1)?.to, segments.at(-1)?.last_hash];
+  const next = last + MOST_ENTRIES + RESERVE + 1;
+  core.chain.begin(next - 1, hash);
+  const before = segments.length ? segments : [{ from: 0, to: 0 }];
+  noteMissing(core, gapsBetween([...before, { from: next, to: next }], 'gate_lost'));
 }

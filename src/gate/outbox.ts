@@ -26,11 +26,14 @@ export interface Outbox {
   flush(now: number): number | null;
   /** Up to `limit` events, oldest first. */
   oldest(limit: number): { id: string; type: string; at: number; data: Record<string, unknown> }[];
-  /** Drops what nobody fetched for a month. */
+  /** Drops what nobody fetched for a month, and the oldest of what is too much. */
   sweep(now: number): void;
+  /** Forgets that a break-glass token was used: it is gone. */
+  forget(credential: string): void;
 }
 
 const KEPT = 30 * DAY;
+const MOST_EVENTS = 100_000;
 const MINUTE = 60_000;
 
 export function openOutbox(sql: SqlStorage): Outbox {
@@ -70,6 +73,10 @@ export function openOutbox(sql: SqlStorage): Outbox {
         .exec<{ id: string; type: string; at: number; data: string }>('select * from outbox order by id limit ?', limit)
         .toArray()
         .map(({ data, ...event }) => ({ ...event, data: JSON.parse(data) })),
-    sweep: (now) => void sql.exec('delete from outbox where at < ?', now - KEPT),
+    sweep(now) {
+      sql.exec('delete from outbox where at < ?', now - KEPT);
+      sql.exec('delete from outbox where id <= (select id from outbox order by id desc limit 1 offset ?)', MOST_EVENTS);
+    },
+    forget: (credential) => void sql.exec('delete from emergencies where credential = ?', credential),
   };
 }

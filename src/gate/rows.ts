@@ -83,6 +83,9 @@ export const REMEMBERED = 90 * DAY;
 /** Credentials that come and go: they are bounded in time, and not among the 10,000. */
 export const isBrief = (kind: CredentialKind): boolean => kind === 'session' || kind === 'browser';
 
+/** How long a revoked session stays in the gate: longer than a challenge serves, so that none begins a session twice. D1 remembers it. */
+const STAYS_REVOKED = 600_000;
+
 /** When a row may be cleared away, or null if it stays. A session token that is over leaves the gate early: D1 remembers it. */
 export function sweepAt<K extends RowKind>(kind: K, row: RowTypes[K]): number | null {
   if (kind === 'secret') {
@@ -92,7 +95,7 @@ export function sweepAt<K extends RowKind>(kind: K, row: RowTypes[K]): number | 
   if (kind === 'grant') return (row as GrantRow).expires_at;
   if (kind !== 'credential') return null;
   const { kind: of, expires_at, revoked_at } = row as CredentialRow;
-  if (isBrief(of)) return expires_at as number;
+  if (isBrief(of)) return Math.min(expires_at as number, revoked_at === null ? Number.POSITIVE_INFINITY : revoked_at + STAYS_REVOKED);
   const end = Math.min(expires_at ?? Number.POSITIVE_INFINITY, revoked_at ?? Number.POSITIVE_INFINITY);
   return Number.isFinite(end) ? end + REMEMBERED : null;
 }
@@ -125,7 +128,12 @@ export function readable<K extends RowKind>(kind: K, raw: Record<string, unknown
   }
 }
 
-export type Link = Pick<CredentialRow, 'id' | 'created_by' | 'created_in' | 'dies_with'>;
+/** A row that may be cleared away, or a tombstone. */
+export interface Sweepable {
+  kind: RowKind;
+  id: string;
+  buried: number;
+}
 
 export interface Rows {
   get<K extends RowKind>(kind: K, id: string): RowTypes[K] | null;
@@ -135,26 +143,26 @@ export interface Rows {
   after<K extends RowKind>(kind: K, id: string, limit: number): RowTypes[K][];
   /** All rows of a kind in a space: the grants of a grantee, the teams of a member. */
   within<K extends RowKind>(kind: K, space: string): RowTypes[K][];
-  /** Up to `limit` secrets of an environment whose name has that prefix and comes after `name`, in the order of names. */
-  named(environment: string, prefix: string, after: string, limit: number): SecretRow[];
+  /** Names and ids of up to `limit` secrets of an environment whose name has that prefix and comes after `after`, in the order of names. */
+  named(environment: string, prefix: string, after: string, limit: number): { name: string; id: string }[];
   put<K extends RowKind>(kind: K, row: RowTypes[K]): void;
-  /** Leaves a tombstone. */
-  bury(kind: RowKind, id: string): void;
+  /** Leaves a tombstone, for 400 days at most. */
+  bury(kind: RowKind, id: string, now: number): void;
+  /** Forgets up to `limit` of the oldest tombstones that are too many; answers whether more are left to forget. */
+  forgetOldest(limit: number): boolean;
   /** Leaves nothing: for what has ended by time, and can never live again. */
   forget(kind: RowKind, id: string): void;
   /** Deletes all rows of some kinds: their org has ended. */
   clear(kinds: RowKind[]): void;
   /** Up to `limit` rows that may be cleared away, and when the next one may. */
-  sweepable(now: number, limit: number): { rows: { kind: RowKind; id: string }[]; next: number | null };
-  /** Has what dies with these credentials, and would stay, cleared away at a time. */
-  orphan(credentials: string[], at: number): void;
+  sweepable(now: number, limit: number): { rows: Sweepable[]; next: number | null };
+  /** Up to `limit` credentials that ended longest ago, where more than `most` have an end. */
+  endedBefore(most: number, limit: number): string[];
   count(kind: RowKind): number;
   /** Whether a row of this id was here and is gone for good. */
   isBuried(kind: RowKind, id: string): boolean;
   /** Credentials that are alive by their own row and generation, brief ones apart. One whose ancestor has ended counts. */
   liveCredentials(now: number, org: OrgRow): number;
-  /** Who made each credential, in which browser session, and whose end is also its end. */
-  links(): Link[];
   /** The names of the live secrets of an environment. */
   names(environment: string): string[];
   /** Up to `limit` credentials, brief ones apart, that a panic has ended. */
@@ -163,17 +171,23 @@ export interface Rows {
   sealedBytes(): number;
 }
 
+/** How long a tombstone stays: longer than any backup that is worth putting back. And how many stay, the newest first. */
+const BURIED = 400 * DAY;
+const MOST_BURIED = 1_000_000;
+
 /** Rows that stay parsed in memory, at 1 to 3 kB each: a gate shares 128 MB with others. */
 const RECENT = 4000;
 
-export function openRows(sql: SqlStorage): Rows {
+export function openRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
   sql.exec(`create table if not exists rows (kind text not null, id text not null, revision integer not null, space text, key text, body text, sweep_at integer,
     primary key (kind, id)) without rowid`);
   sql.exec('create index if not exists rows_sweep on rows (sweep_at) where sweep_at is not null');
   sql.exec('create unique index if not exists rows_key on rows (kind, space, key) where key is not null');
+  sql.exec('create index if not exists rows_buried on rows (sweep_at) where body is null');
   const counts = new Map<string, number>();
   for (const { kind, n } of sql.exec<{ kind: string; n: number }>('select kind, count(*) n from rows where body is not null group by kind'))
     counts.set(kind, n);
+  let buried = sql.exec<{ n: number }>('select count(*) n from rows where body is null').one().n;
   let sealed = sql
     .exec<{ n: number }>("select coalesce(sum(body ->> 'sealed_size'), 0) n from rows where kind = 'secret' and body is not null")
     .one().n;
@@ -229,8 +243,8 @@ export function openRows(sql: SqlStorage): Rows {
         .map(({ body }) => rowOf(kind, body)),
     named: (environment, prefix, after, limit) =>
       sql
-        .exec<{ body: string }>(
-          "select body from rows where kind = 'secret' and space = ? and key >= ? and key < ? and key > ? order by key limit ?",
+        .exec<{ name: string; id: string }>(
+          "select key name, id from rows where kind = 'secret' and space = ? and key >= ? and key < ? and key > ? order by key limit ?",
           environment,
           prefix,
           // Names are ASCII: this comes after every name that begins with the prefix.
@@ -238,8 +252,7 @@ export function openRows(sql: SqlStorage): Rows {
           after,
           limit,
         )
-        .toArray()
-        .map(({ body }) => rowOf('secret', body)),
+        .toArray(),
     put(kind, row) {
       tally(kind, row.id, row);
       const { space, key } = places[kind];
@@ -255,17 +268,31 @@ export function openRows(sql: SqlStorage): Rows {
       );
       parsed.set(`${kind} ${row.id}`, row);
     },
-    bury(kind, id) {
+    bury(kind, id, now) {
       drop(kind, id);
-      sql.exec(
-        'update rows set revision = revision + 1, space = null, key = null, body = null, sweep_at = null where kind = ? and id = ?',
+      const { rowsWritten } = sql.exec(
+        'update rows set revision = revision + 1, space = null, key = null, body = null, sweep_at = ? where kind = ? and id = ? and body is not null',
+        now + BURIED,
         kind,
         id,
       );
+      if (rowsWritten) buried++;
     },
     forget(kind, id) {
       drop(kind, id);
-      sql.exec('delete from rows where kind = ? and id = ?', kind, id);
+      const [gone] = sql.exec<{ body: string | null }>('delete from rows where kind = ? and id = ? returning body', kind, id).toArray();
+      if (gone?.body === null) buried--;
+    },
+    forgetOldest(limit) {
+      const surplus = Math.min(limit, buried - mostBuried);
+      if (surplus <= 0) return false;
+      buried -= sql
+        .exec<{ id: string }>(
+          'delete from rows where (kind, id) in (select kind, id from rows where body is null order by sweep_at limit ?) returning id',
+          surplus,
+        )
+        .toArray().length;
+      return buried > mostBuried;
     },
     clear(kinds) {
       parsed.clear();
@@ -278,18 +305,23 @@ export function openRows(sql: SqlStorage): Rows {
     },
     sweepable: (now, limit) => ({
       rows: sql
-        .exec<{ kind: RowKind; id: string }>('select kind, id from rows where sweep_at <= ? order by sweep_at limit ?', now, limit)
+        .exec<Sweepable & Record<string, SqlStorageValue>>(
+          'select kind, id, body is null buried from rows where sweep_at <= ? order by sweep_at limit ?',
+          now,
+          limit,
+        )
         .toArray(),
       next: sql.exec<{ n: number | null }>('select min(sweep_at) n from rows').one().n,
     }),
-    orphan(credentials, at) {
-      if (credentials.length === 0) return;
-      sql.exec(
-        "update rows set sweep_at = ? where kind = 'credential' and body is not null and sweep_at is null and body ->> 'dies_with' in (select value from json_each(?))",
-        at,
-        JSON.stringify(credentials),
-      );
-    },
+    endedBefore: (most, limit) =>
+      sql
+        .exec<{ id: string }>(
+          "select id from rows where sweep_at is not null and kind = 'credential' and body is not null and space not in ('session', 'browser') order by sweep_at desc limit ? offset ?",
+          limit,
+          most,
+        )
+        .toArray()
+        .map(({ id }) => id),
     count: (kind) => counts.get(kind) ?? 0,
     isBuried: (kind, id) => sql.exec('select 1 from rows where kind = ? and id = ? and body is null', kind, id).toArray().length > 0,
     liveCredentials: (now, { generation, keys_generation }) =>
@@ -302,13 +334,6 @@ export function openRows(sql: SqlStorage): Rows {
           generation ?? 0,
         )
         .one().n,
-    links: () =>
-      sql
-        .exec<Link & Record<string, SqlStorageValue>>(
-          `select id, body ->> 'created_by' created_by, body ->> 'created_in' created_in, body ->> 'dies_with' dies_with
-            from rows where kind = 'credential' and body is not null order by id`,
-        )
-        .toArray(),
     names: (environment) =>
       sql
         .exec<{ key: string }>("select key from rows where kind = 'secret' and space = ? and key is not null", environment)

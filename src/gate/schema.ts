@@ -13,6 +13,17 @@ const steps: ((sql: SqlStorage) => void)[] = [
     sql.exec('insert or ignore into uses select credential, at, 0, null from used');
     sql.exec('drop table used');
   },
+  // 3: whose each stored response is, and its bytes; tombstones that are cleared away after 400 days.
+  (sql) => {
+    const has = (table: string) => sql.exec("select 1 from sqlite_master where type = 'table' and name = ?", table).toArray().length > 0;
+    if (has('rows')) sql.exec('update rows set sweep_at = unixepoch() * 1000 + 34560000000 where body is null');
+    if (!has('replays')) return;
+    sql.exec("alter table replays add column root text not null default ''");
+    sql.exec('alter table replays add column bytes integer not null default 0');
+    sql.exec(
+      "update replays set bytes = 200 + length(key) + length(answer) + coalesce(length(one_time), 0), root = iif(key like 'key:%', substr(key, 5, instr(substr(key, 5), ':') - 1), '')",
+    );
+  },
 ];
 
 export const SCHEMA = steps.length + 1;

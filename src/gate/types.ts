@@ -17,7 +17,7 @@ export interface LentKeys {
   answer: Uint8Array;
 }
 
-/** What the path itself names; judged before anything in the body. */
+/** What the path itself names; judged before anything in the body. What is not well formed stands as an empty text, which names nothing. */
 export interface Named {
   /** An environment, by id or slug; null for the default one. */
   environment?: string | null;
@@ -109,7 +109,19 @@ export interface Call<I = unknown> {
 }
 
 /** What an entry says of its target; `reason` where the body gives one. */
-export type Subject = Pick<Draft, 'resource' | 'environment' | 'version' | 'prefix' | 'patterns' | 'expires_at' | 'former_name'> & {
+export type Subject = Pick<
+  Draft,
+  | 'resource'
+  | 'resource_name'
+  | 'environment'
+  | 'version'
+  | 'prefix'
+  | 'patterns'
+  | 'patterns_digest'
+  | 'expires_at'
+  | 'former_name'
+  | 'successor'
+> & {
   reason?: string;
 };
 

@@ -1,22 +1,24 @@
 // What a gate does by itself, in time, in bounded batches: settles what is in doubt, closes minutes of the rate limit, moves audit
 // segments to D1, clears away what has ended. Invariant: each task may be cut off anywhere and simply runs again.
 
-import { toBase64, utf8 } from '../crypto/bytes';
-import { gzip } from '../crypto/gzip';
-import { auditSegments, type OrgRow } from '../db/schema';
-import { SLACK, WINDOW } from './budget';
-import type { Entry } from './chain';
-import { settle, sqlite } from './commit';
+import type { OrgRow } from '../db/schema';
+import { WINDOW } from './budget';
+import { settle } from './commit';
 import type { Core } from './core';
 import type { Task } from './due';
-import { DAY, isBrief, REMEMBERED, type RowKind } from './rows';
+import { DAY, isBrief, REMEMBERED, type RowKind, type Sweepable } from './rows';
+import { closeSegments } from './segments';
 
-/** Entries of a closed segment, and how long they may be, packed: a row of D1 holds 2 MB. */
-export const SEGMENT = 1000;
-const MOST_PACKED = 700_000;
 const BATCH = 200;
+/** Rows of a table that one run of a task deletes: it runs again at once while there are more. */
+const PER_RUN = 1000;
 /** How long audit segments are kept. */
 export const RETENTION = 400 * DAY;
+/** How long D1 remembers sessions that have ended: then their tokens are unknown. */
+const SESSIONS_REMEMBERED = DAY / 2;
+const HOUR = 3_600_000;
+/** Credentials with an end that the gate remembers, live ones included; those that ended longest ago go first. */
+const MOST_ENDED = 60_000;
 
 /** Each task answers when it wants to run next, or null. */
 const tasks: Record<Task, (core: Core, org: string, now: number) => Promise<number | null> | number | null> = {
@@ -26,34 +28,14 @@ const tasks: Record<Task, (core: Core, org: string, now: number) => Promise<numb
       const times = [core.budget.flush(now), core.outbox.flush(now)].filter((time) => time !== null);
       return times.length ? Math.min(...times) : null;
     }),
-  segments: moveSegments,
+  segments: closeSegments,
   replays: (core, _org, now) => {
-    const next = core.replays.sweep(now, 1000);
-    return next === null ? null : Math.max(next, now + 60_000);
+    const next = core.replays.sweep(now, PER_RUN);
+    return next === null ? null : next <= now ? now : Math.max(next, now + WINDOW);
   },
   rows: sweepRows,
   past: clearPast,
-  retention: async (core, org, now) => {
-    core.outbox.sweep(now);
-    if (isPastOver(core, org, now)) core.due.at('past', now);
-    const before = { sessions: now - REMEMBERED, markers: now - DAY, segments: now - RETENTION };
-    const done = await core.database.write([
-      {
-        sql: `delete from credentials where org_id = ?1 and id in (select id from credentials where org_id = ?1 and kind in ('session', 'browser') and (expires_at < ?2 or revoked_at < ?2) limit 1000)`,
-        params: [org, before.sessions],
-      },
-      ...(core.marks.unsettled().length === 0
-        ? [
-            {
-              sql: 'delete from commits where id in (select id from commits where org_id = ? and created_at < ? limit 5000)',
-              params: [org, before.markers],
-            },
-          ]
-        : []),
-      { sql: 'delete from audit_segments where org_id = ? and last_at < ?', params: [org, before.segments] },
-    ]);
-    return done.end === 'done' ? now + DAY : now + 60_000;
-  },
+  retention: retain,
   end: async (core, org, now) => {
     const rest = [
       ...['secret_versions', 'secrets', 'credentials', 'grants', 'team_members', 'teams', 'passkeys', 'members'],
@@ -98,70 +80,73 @@ export async function work(core: Core, org: string, now = core.now()): Promise<v
   core.due.arm();
 }
 
-const pack = async (entries: Entry[]): Promise<string> => toBase64(await gzip(utf8(JSON.stringify(entries))));
-
-/** Moves closed segments to D1, oldest first. The last minute stays: the rate budgets are read from it. */
-async function moveSegments(core: Core, org: string, now: number): Promise<number | null> {
-  const first = core.chain.oldest();
-  let entries = core.chain.from(first, SEGMENT);
-  if (entries.length < SEGMENT) return null;
-  let packed = await pack(entries);
-  while (packed.length > MOST_PACKED) {
-    entries = entries.slice(0, Math.ceil(entries.length / 2));
-    packed = await pack(entries);
-  }
-  const last = entries.at(-1) as Entry;
-  const movable = Date.parse(last.time) + WINDOW + SLACK;
-  if (movable > now) return movable;
-  const distinct = (of: (entry: Entry) => string | null) => [...new Set(entries.flatMap((entry) => of(entry) ?? []))];
-  const segment = sqlite
-    .insert(auditSegments)
-    .values({
-      org_id: org,
-      first_sequence: first,
-      last_sequence: last.sequence,
-      first_at: Date.parse((entries[0] as Entry).time),
-      last_at: Date.parse(last.time),
-      prev_hash: (entries[0] as Entry).prev_hash,
-      last_hash: last.hash,
-      actors: distinct((entry) => entry.actor.id),
-      actions: distinct((entry) => entry.action),
-      resources: distinct((entry) => entry.resource),
-      entries: packed,
-    })
-    .onConflictDoNothing()
-    .toSQL();
-  const moved = await core.database.write([segment]);
-  if (moved.end !== 'done') return now + 5000;
-  core.storage.transactionSync(() => {
-    core.uses.flush(core.chain.head().sequence);
-    core.chain.moved(last.sequence);
-  });
-  return now;
+/** Deletes what is past its time, every hour, and goes on at once while there is more. */
+async function retain(core: Core, org: string, now: number): Promise<number> {
+  core.outbox.sweep(now);
+  if (isPastOver(core, org, now)) core.due.at('past', now);
+  const ended = core.rows.endedBefore(MOST_ENDED, BATCH).map((id) => ({ kind: 'credential', id }) as const);
+  const isMore = core.rows.forgetOldest(PER_RUN) || ended.length === BATCH;
+  if (
+    !(await core.locks.hold(
+      ended.map(({ id }) => id),
+      () => clear(core, org, ended),
+    ))
+  )
+    return now + WINDOW;
+  const over = overdue(core, now);
+  const done = await core.database.write(over.map(({ table, where }) => deletion(org, table, where)));
+  if (done.end !== 'done') return now + WINDOW;
+  const left = over.map(({ table, where }) => `exists (select 1 from ${table} where org_id = ?1 and ${where})`);
+  const [rest] = await core.database.all<{ n: number }>({ sql: `select ${left.join(' or ')} n`, params: [org] });
+  return isMore || rest?.n ? now : now + HOUR;
 }
 
-/** Clears away rows whose time is over: secrets deleted for good, credentials long ended, grants that are over, session tokens that D1 remembers. */
+/** What is past its time in D1, by table. Times are numbers of our own. */
+const overdue = ({ marks }: Core, now: number) => {
+  const session = now - SESSIONS_REMEMBERED;
+  return [
+    { table: 'credentials', where: `kind in ('session', 'browser') and (expires_at < ${session} or revoked_at < ${session})` },
+    { table: 'audit_segments', where: `last_at < ${now - RETENTION}` },
+    // A commit in doubt is settled by its marker.
+    ...(marks.unsettled().length ? [] : [{ table: 'commits', where: `created_at < ${now - DAY}` }]),
+  ];
+};
+
+const deletion = (org: string, table: string, where: string) => ({
+  sql: `delete from ${table} where rowid in (select rowid from ${table} where org_id = ? and ${where} limit ${PER_RUN})`,
+  params: [org],
+});
+
+/** Clears away rows whose time is over: secrets deleted for good, credentials long ended, grants that are over, sessions that D1 remembers, tombstones. */
 async function sweepRows(core: Core, org: string, now: number): Promise<number | null> {
   const { rows } = core.rows.sweepable(now, BATCH);
-  const brief = rows.filter(({ kind, id }) => kind === 'credential' && isBrief(core.rows.get('credential', id)?.kind ?? 'api_key'));
+  const isSession = ({ kind, id }: Sweepable) => kind === 'credential' && isBrief(core.rows.get('credential', id)?.kind ?? 'api_key');
+  const brief = rows.filter((row) => row.buried || isSession(row));
   const rest = rows.filter((row) => !brief.includes(row));
   if (!(await clear(core, org, rest))) return now + 5000;
   core.storage.transactionSync(() => {
+    const credentials = brief.filter(({ kind, buried }) => kind === 'credential' && !buried).map(({ id }) => id);
     // What ended with them has no end of its own. It is remembered for as long as they are.
-    const ofCredentials = (of: typeof rows) => of.filter(({ kind }) => kind === 'credential').map(({ id }) => id);
-    core.rows.orphan(ofCredentials(brief), now + REMEMBERED);
-    core.rows.orphan(ofCredentials(rest), now);
-    for (const id of ofCredentials(rows)) core.uses.forget(id);
-    for (const { id } of brief) core.rows.forget('credential', id);
+    core.descendants.orphan(credentials, now + REMEMBERED);
+    for (const id of credentials) forgetUse(core, id);
+    for (const { kind, id } of brief) core.rows.forget(kind, id);
   });
   const { next } = core.rows.sweepable(now, 0);
   return next === null ? null : Math.max(next, rows.length === BATCH ? now : now + WINDOW);
 }
 
+/** Forgets what is noted of a credential beside its row. */
+function forgetUse(core: Core, id: string): void {
+  core.uses.forget(id);
+  core.outbox.forget(id);
+  core.meta.drop(`due:${id}:`);
+}
+
 /** Deletes rows, in D1 first, and leaves tombstones. Answers whether it is done. */
-async function clear(core: Core, org: string, rows: { kind: RowKind; id: string }[]): Promise<boolean> {
+async function clear(core: Core, org: string, rows: readonly { kind: RowKind; id: string }[]): Promise<boolean> {
   if (rows.length === 0) return true;
-  const ids = (kind: string) => JSON.stringify(rows.filter((row) => row.kind === kind).map(({ id }) => id));
+  const idsOf = (kind: RowKind) => rows.filter((row) => row.kind === kind).map(({ id }) => id);
+  const ids = (kind: RowKind) => JSON.stringify(idsOf(kind));
   const among = 'org_id = ? and id in (select value from json_each(?))';
   const done = await core.database.write([
     { sql: 'delete from secret_versions where org_id = ? and secret_id in (select value from json_each(?))', params: [org, ids('secret')] },
@@ -171,8 +156,10 @@ async function clear(core: Core, org: string, rows: { kind: RowKind; id: string 
   ]);
   if (done.end !== 'done') return false;
   core.storage.transactionSync(() => {
+    core.descendants.orphan(idsOf('credential'), core.now());
+    for (const id of idsOf('credential')) forgetUse(core, id);
     for (const { kind, id } of rows) {
-      core.rows.bury(kind, id);
+      core.rows.bury(kind, id, core.now());
       core.seals.drop(id);
       core.replays.forget(id);
     }

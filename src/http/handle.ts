@@ -12,10 +12,11 @@ import { equalSecret, hkdf, hmacHex } from '../crypto/digest';
 import { open, seal } from '../crypto/envelope';
 import { keyringOf } from '../crypto/keyring';
 import { idBytes, newId } from '../db/ids';
+import { forms } from '../db/names';
 import { fromCursor } from '../db/page';
 import type { Env, Settings } from '../env';
 import { ApiError, errorBody, invalid, type Refusal, refuse, statusOf } from '../errors';
-import type { Ask, BudgetState, Reply, RequestFacts } from '../gate/types';
+import type { Ask, BudgetState, Named, Reply, RequestFacts } from '../gate/types';
 import { type ReadBody, readBody } from './body';
 import type { Context, Trace } from './context';
 import { callGate } from './gate-call';
@@ -43,11 +44,13 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
   const token = bearer === null ? null : readToken(bearer);
   const deployment = token || (bearer !== null && isJwt(bearer)) ? await keyring.deployment(token?.org) : null;
   let genuine: TokenRef | null = null;
+  // The gate refuses it, so that it is counted and audited as any request by a genuine credential.
+  let isExpired = false;
   if (token && deployment && token.isGenuine(deployment.tokenTag)) genuine = { kind: token.kind, org: token.org, hash: token.hash };
   else if (deployment && !token) {
     const session = await readSession(signingKeysOf(env.DB, deployment), base, bearer as string);
-    if (session === 'expired') return refused(refuse('TOKEN_EXPIRED'));
-    genuine = session;
+    genuine = session?.ref ?? null;
+    isExpired = session?.isExpired ?? false;
   }
   const byBootstrap = !genuine && isBootstrap(route) && bearer !== null && equalSecret(settings.bootstrapToken, bearer);
   if (!genuine && !byBootstrap) {
@@ -62,7 +65,8 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
   const { input, finding: found } = validate(route, incoming, body);
   const pathOrg = incoming.params.org_id ?? null;
   const deploymentKeys = deployment ?? (await keyring.deployment());
-  let finding = body.refusal && statusOf(body.refusal) !== 400 ? body.refusal : (headerFinding(request) ?? body.refusal ?? found);
+  const { named, isWellFormed } = namedOf(route, input);
+  let finding = isExpired ? refuse('TOKEN_EXPIRED') : (findingOf(request, body, found) ?? (isWellFormed ? null : refuse('NOT_FOUND')));
   const context: Context = {
     env,
     settings,
@@ -129,7 +133,7 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
     operation: route.operation ?? route.action,
     bearer: genuine ?? 'bootstrap',
     path_org: genuine ? pathOrg : null,
-    named: namedOf(route, input),
+    named,
     finding,
     input: finding ? null : prepared.input,
     idempotency:
@@ -177,7 +181,7 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
   // The answer.
   const { outcome } = reply;
   const headers: Record<string, string> = reply.replay ? { 'Idempotency-Replayed': 'true' } : {};
-  if (outcome.ok !== true) return refused(outcome.ok === false ? outcome.refusal : refuse('INTERNAL'), budget);
+  if (outcome.ok !== true) return errorResponse(outcome.ok === false ? outcome.refusal : refuse('INTERNAL'), base, trace, budget, headers);
   if (outcome.etag) headers.ETag = outcome.etag;
   context.etag = outcome.etag ?? null;
   const once = reply.replay ? openOnce(bearer as string, owner, reply.replay.one_time) : prepared.once;
@@ -195,12 +199,20 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
 const isBootstrap = (route: Route) => needOf(route.action).kinds.includes('system');
 const listOf = (route: Route, params: Record<string, string>) => [route.path, params.id ?? ''].join(' ').trim();
 
-function namedOf(route: Route, input: Input) {
-  try {
-    return route.named?.(input) ?? {};
-  } catch {
-    return {};
+/** What is wrong with a request, the first in the contract's order. */
+export const findingOf = (request: Request, body: ReadBody, found: Refusal | null): Refusal | null =>
+  body.refusal && statusOf(body.refusal) !== 400 ? body.refusal : (headerFinding(request) ?? body.refusal ?? found);
+
+/** What a request names, as far as it is well formed: what is not stands as an empty text, and the request is 404 in its turn. */
+function namedOf(route: Route, input: Input): { named: Named; isWellFormed: boolean } {
+  const named: Named = { ...route.named?.(input) };
+  let isWellFormed = true;
+  for (const [what, text] of Object.entries(named) as [keyof Named, string | null][]) {
+    if (text === null || forms[what](text)) continue;
+    named[what] = '';
+    isWellFormed = false;
   }
+  return { named, isWellFormed };
 }
 
 /** The token of an Authorization header (RFC 6750 §2.1), or null. */

@@ -2,18 +2,18 @@
 // address and has asked no gate; what succeeds is neither counted nor held up.
 import { clientOf } from '../auth/addresses';
 import { keyringOf } from '../crypto/keyring';
-import { refuse, statusOf } from '../errors';
+import { refuse } from '../errors';
 import { readBody } from './body';
 import type { OpenContext } from './context';
 import { callGate } from './gate-call';
-import { errorResponse, headerFinding, type Incoming, rendered, validate } from './handle';
+import { errorResponse, findingOf, type Incoming, rendered, validate } from './handle';
 import type { Route } from './route';
 
 export async function handleOpen(route: Route, incoming: Incoming): Promise<Response> {
   const { request, env, settings, base, facts, trace } = incoming;
   const body = await readBody(request);
   const { input, finding: found } = validate(route, incoming, body);
-  const finding = body.refusal && statusOf(body.refusal) !== 400 ? body.refusal : (headerFinding(request) ?? body.refusal ?? found);
+  const finding = findingOf(request, body, found);
   if (finding) return errorResponse(finding, base, trace);
 
   const keyring = keyringOf(env.DB, settings.masterKeys);

@@ -1,7 +1,11 @@
 // What the gate gives of the audit log: the entries that lie here, and from where on the rest lies in D1.
-import { lostEntries } from '../../gate/adopt';
+import { refuse } from '../../errors';
+import { slugOf } from '../../gate/call';
 import type { Entry, Filter } from '../../gate/chain';
-import type { ClosedOutcome, Operation } from '../../gate/types';
+import { type Missing, missingEntries } from '../../gate/missing';
+import { archive } from '../../gate/segments';
+import type { ClosedOutcome, Operation, Outcome } from '../../gate/types';
+import { shows, type View, viewOf } from './view';
 
 export interface AuditInput {
   filter: Filter;
@@ -14,19 +18,27 @@ export interface AuditInput {
 
 export interface AuditPart {
   entries: Entry[];
-  /** The oldest sequence that lies in the gate: what is older lies in D1. */
+  /** Before which sequence to ask the gate again, or null: the rest lies in D1. */
+  next: number | null;
+  /** The oldest sequence that has not moved: what is older lies in D1. */
   oldest: number;
+  /** Older entries that lie here all the same, for D1 refused them. */
+  held: Entry[];
+  view: View | null;
 }
 
 const read: Operation<AuditInput> = {
-  read({ core, input }): ClosedOutcome {
+  read({ core, caller, input }): ClosedOutcome {
     // Minutes that are over and still uncounted belong into what is read.
     core.storage.transactionSync(() => core.budget.flush(core.now()));
-    const entries = core.chain.newest(input.filter, input.before ?? Number.MAX_SAFE_INTEGER, input.limit);
+    const view = viewOf(caller, (id) => slugOf(core, id));
+    const { entries, next } = core.chain.newest(input.filter, input.before ?? Number.MAX_SAFE_INTEGER, input.limit, (entry) =>
+      shows(view, entry),
+    );
     return {
       ok: true,
       status: 200,
-      data: { entries, oldest: core.chain.oldest() } satisfies AuditPart,
+      data: { entries, next, oldest: core.chain.oldest(), held: core.chain.held(), view } satisfies AuditPart,
       ...(input.further && { closed: true }),
     };
   },
@@ -36,8 +48,8 @@ export interface VerifyPart {
   head: { sequence: number; hash: string };
   oldest: number;
   entries: Entry[];
-  /** Stretches that were lost with a database, oldest first. */
-  lost: [number, number][];
+  held: Entry[];
+  missing: Missing[];
 }
 
 /** Entries of the gate that one call checks. */
@@ -46,9 +58,18 @@ export const VERIFIED = 2000;
 const verify: Operation<{ from: number }> = {
   read({ core, input }): ClosedOutcome {
     const oldest = core.chain.oldest();
-    const entries = input.from >= oldest ? core.chain.from(input.from, VERIFIED) : [];
-    return { ok: true, status: 200, data: { head: core.chain.head(), oldest, entries, lost: lostEntries(core) } satisfies VerifyPart };
+    const { entries } = input.from >= oldest ? core.chain.from(input.from, VERIFIED) : { entries: [] };
+    const part = { head: core.chain.head(), oldest, entries, held: core.chain.held(), missing: missingEntries(core) };
+    return { ok: true, status: 200, data: part satisfies VerifyPart };
   },
 };
 
-export const auditOperations = { 'audit.read': read, 'audit.verify': verify };
+const archiveLog: Operation<Record<string, never>> = {
+  async read({ core, ask, subject }): Promise<Outcome> {
+    subject.resource = ask.org;
+    const done = await archive(core, ask.org, core.now());
+    return done ? { ok: true, status: 200, data: done } : { ok: false, refusal: refuse('UNAVAILABLE', { retry_after: 5 }) };
+  },
+};
+
+export const auditOperations = { 'audit.read': read, 'audit.verify': verify, 'audit.archive': archiveLog };

@@ -37,7 +37,8 @@ export const auditRoutes = [
     action: 'audit.read',
     tag: 'Audit log',
     summary: 'Read the audit log',
-    description: 'Newest first. Every request with a genuine credential has an entry; entries form a hash chain and never change.',
+    description:
+      'Newest first. Every request with a genuine credential has an entry; entries form a hash chain and never change. A credential that is limited to environments or names sees the entries of what it reaches, and its own.',
     query: wire.AuditQuery,
     answers: { 200: wire.AuditPage },
     alsoAs: ['application/x-ndjson'],
@@ -66,5 +67,14 @@ export const auditRoutes = [
         json: { ...verdict, next: next && toCursor(context.deployment.cursor, context.org, verifyPath, `${next.from}:${next.hash ?? ''}`) },
       };
     },
+  }),
+  route({
+    method: 'post',
+    path: `${path}/archive`,
+    action: 'audit.archive',
+    tag: 'Audit log',
+    summary: 'Move the newest audit entries to the database',
+    description: 'With the bootstrap token. `npm run backup` calls it, so that a backup holds every entry up to then. Safe to repeat.',
+    answers: { 200: wire.Archived },
   }),
 ];

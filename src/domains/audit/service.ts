@@ -1,15 +1,18 @@
 // Reading the audit log over both its places: the newest entries from the gate, the rest from segments in D1, opened only where the
 // sets beside them say that a filter may match. And checking it: every hash is made anew.
-import { and, asc, desc, eq, gte, lt, lte, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gte, lt, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { fromBase64, fromUtf8 } from '../../crypto/bytes';
 import { gunzip } from '../../crypto/gzip';
 import { auditSegments, type SegmentRow } from '../../db/schema';
+import { ApiError, refuse } from '../../errors';
 import { type Entry, type Filter, genesis, hashOf } from '../../gate/chain';
+import type { Missing } from '../../gate/missing';
 import type { Context } from '../../http/context';
 import type { AuditPart, VerifyPart } from './operations';
+import { shows } from './view';
 
-/** Segments that one request opens: a thousand entries each. */
+/** Segments that one request opens, of a thousand entries or 2 MB each. */
 const MOST_OPENED = 10;
 
 export interface Slice {
@@ -40,40 +43,78 @@ export async function openSegment(segment: Pick<SegmentRow, 'entries'>): Promise
   }
 }
 
-/** Goes on from what the gate gave, into the segments, until the page is full. */
-export async function readOn(context: Context, part: AuditPart, filter: Filter, before: number | null, limit: number): Promise<Slice> {
-  const items = part.entries.slice(0, limit);
-  if (part.entries.length > limit) return { items, next: (items.at(-1) as Entry).sequence };
-  let at = Math.min(before ?? Number.MAX_SAFE_INTEGER, part.oldest);
-  if (at <= 1) return { items, next: null };
+/** Goes on from what the gate gave: to the rest that lies there, and into the segments, until the page is full. */
+export async function readOn(context: Context, first: AuditPart, filter: Filter, before: number | null, limit: number): Promise<Slice> {
+  const items: Entry[] = [];
+  let part = first;
+  for (let rounds = 0; ; rounds++) {
+    items.push(...part.entries.slice(0, limit - items.length));
+    if (part.entries.length && items.length === limit && (items.at(-1) !== part.entries.at(-1) || part.next !== null))
+      return { items, next: (items.at(-1) as Entry).sequence };
+    if (part.next === null) break;
+    if (rounds === MOST_OPENED) return { items, next: part.next };
+    const outcome = await context.further({ filter, before: part.next, limit: limit + 1 - items.length, further: true });
+    if (outcome.ok !== true) throw new ApiError(outcome.ok === false ? outcome.refusal : refuse('INTERNAL'));
+    part = outcome.data as AuditPart;
+  }
+  const at = Math.min(before ?? Number.MAX_SAFE_INTEGER, part.oldest);
+  return at <= 1 ? { items, next: null } : readSegments(context, part, filter, at, limit, items);
+}
 
-  const has = (column: SQLWrapper, value: string | undefined): SQL | undefined =>
-    value === undefined ? undefined : sql`exists (select 1 from json_each(${column}) where json_each.value = ${value})`;
-  const where = [
-    eq(auditSegments.org_id, context.org),
-    lt(auditSegments.first_sequence, at),
-    has(auditSegments.actors, filter.actor),
-    has(auditSegments.actions, filter.action),
-    has(auditSegments.resources, filter.resource),
-    filter.from === undefined ? undefined : gte(auditSegments.last_at, filter.from),
-    filter.to === undefined ? undefined : lt(auditSegments.first_at, filter.to),
-  ];
-  context.trace.d1_calls++;
-  const segments = await drizzle(context.env.DB)
-    .select()
-    .from(auditSegments)
-    .where(and(...where))
-    .orderBy(desc(auditSegments.first_sequence))
-    .limit(MOST_OPENED + 1);
-  for (const segment of segments.slice(0, MOST_OPENED)) {
-    for (const entry of ((await openSegment(segment)) ?? []).reverse()) {
-      if (entry.sequence >= at || !matches(entry, filter)) continue;
-      if (items.length === limit) return { items, next: (items.at(-1) as Entry).sequence };
+/** Fills a page from the segments that are older than a sequence. */
+async function readSegments(
+  context: Context,
+  { view, held }: AuditPart,
+  filter: Filter,
+  before: number,
+  limit: number,
+  items: Entry[],
+): Promise<Slice> {
+  const segments = await segmentsBefore(context, filter, before);
+  const isShown = (entry: Entry) => matches(entry, filter) && shows(view, entry);
+  let at = before;
+  /** Takes entries that come before `at`, newest first; answers whether the page is full. */
+  const take = (entries: Entry[]): boolean => {
+    for (const entry of entries) {
+      if (entry.sequence >= at || !isShown(entry)) continue;
+      if (items.length === limit) return true;
       items.push(entry);
     }
+    return false;
+  };
+  const full = () => ({ items, next: (items.at(-1) as Entry).sequence });
+  const heldFrom = (sequence: number) => held.filter((entry) => entry.sequence > sequence).reverse();
+  for (const segment of segments.slice(0, MOST_OPENED)) {
+    if (take(heldFrom(segment.last_sequence))) return full();
+    at = Math.min(at, segment.last_sequence + 1);
+    if (take(((await openSegment(segment)) ?? []).reverse())) return full();
     at = segment.first_sequence;
   }
-  return { items, next: segments.length > MOST_OPENED ? at : null };
+  if (segments.length > MOST_OPENED) return { items, next: at };
+  return take(heldFrom(0)) ? full() : { items, next: null };
+}
+
+/** Segments older than a sequence that may hold what a filter looks for, newest first; one more than a request opens. */
+async function segmentsBefore(context: Context, filter: Filter, before: number): Promise<SegmentRow[]> {
+  const has = (column: SQLWrapper, value: string | undefined): SQL | undefined =>
+    value === undefined ? undefined : sql`exists (select 1 from json_each(${column}) where json_each.value = ${value})`;
+  context.trace.d1_calls++;
+  return drizzle(context.env.DB)
+    .select()
+    .from(auditSegments)
+    .where(
+      and(
+        eq(auditSegments.org_id, context.org),
+        lt(auditSegments.first_sequence, before),
+        has(auditSegments.actors, filter.actor),
+        has(auditSegments.actions, filter.action),
+        has(auditSegments.resources, filter.resource),
+        filter.from === undefined ? undefined : gte(auditSegments.last_at, filter.from),
+        filter.to === undefined ? undefined : lt(auditSegments.first_at, filter.to),
+      ),
+    )
+    .orderBy(desc(auditSegments.first_sequence))
+    .limit(MOST_OPENED + 1);
 }
 
 /** All entries that match, newest first, one a line, read part by part while the receiver takes them. */
@@ -107,61 +148,61 @@ export interface Verdict {
   head: { sequence: number; hash: string };
   next: Position | null;
   broken?: { sequence: number; id: string | null };
-  /** Stretches within this part that were lost with a database: the chain is checked from behind them on. */
-  lost?: { from: number; to: number }[];
+  /** Lost stretches within this part: the chain is checked from behind them on. */
+  missing: Missing[];
 }
+
+/** Entries from a sequence on, oldest first, a part at a time; null for a segment that cannot be read. */
+async function* partsFrom(context: Context, part: VerifyPart, from: number): AsyncGenerator<{ sequence: number; entries: Entry[] | null }> {
+  if (from >= part.oldest) return yield { sequence: from, entries: part.entries };
+  context.trace.d1_calls++;
+  const segments = await drizzle(context.env.DB)
+    .select()
+    .from(auditSegments)
+    .where(
+      and(eq(auditSegments.org_id, context.org), gte(auditSegments.last_sequence, from), lt(auditSegments.first_sequence, part.oldest)),
+    )
+    .orderBy(asc(auditSegments.first_sequence))
+    .limit(MOST_OPENED);
+  const held = part.held.filter(({ sequence }) => sequence >= from);
+  for (const segment of segments) {
+    while ((held[0]?.sequence ?? Number.POSITIVE_INFINITY) < segment.first_sequence) yield oneOf(held.shift() as Entry);
+    yield { sequence: segment.first_sequence, entries: await openSegment(segment) };
+  }
+  if (segments.length < MOST_OPENED) for (const entry of held) yield oneOf(entry);
+}
+
+const oneOf = (entry: Entry) => ({ sequence: entry.sequence, entries: [entry] });
 
 /** Checks the next part of the chain: some segments, or what lies in the gate. */
 export async function verifyOn(context: Context, part: VerifyPart, position: Position): Promise<Verdict> {
-  const { head, oldest } = part;
-  const parts: { sequence: number; entries: Entry[] | null }[] = [];
-  if (position.from < oldest) {
-    context.trace.d1_calls++;
-    const segments = await drizzle(context.env.DB)
-      .select()
-      .from(auditSegments)
-      .where(
-        and(
-          eq(auditSegments.org_id, context.org),
-          gte(auditSegments.last_sequence, position.from),
-          lte(auditSegments.first_sequence, oldest),
-        ),
-      )
-      .orderBy(asc(auditSegments.first_sequence))
-      .limit(MOST_OPENED);
-    for (const segment of segments) parts.push({ sequence: segment.first_sequence, entries: await openSegment(segment) });
-  } else parts.push({ sequence: position.from, entries: part.entries });
-
+  const { head } = part;
+  let { from: expected, hash } = position;
   // What is older than the oldest kept segment has been cleared away after its time: the chain is checked from there on.
-  const cleared = position.hash === null && position.from === 1;
-  let hash = position.hash;
-  let expected = position.from;
+  let isBegun = position.from > 1 || hash !== null;
+  const missing: Missing[] = [];
   const verdict = (rest: Partial<Verdict>): Verdict => ({
-    ok: true,
-    checked_from: position.from,
-    checked_to: expected - 1,
-    head,
-    next: null,
+    ...{ ok: true, checked_from: position.from, checked_to: expected - 1, head, next: null, missing },
     ...rest,
   });
   const broken = (sequence: number, id: string | null) => verdict({ ok: false, broken: { sequence, id } });
-
-  const lost: { from: number; to: number }[] = [];
-  /** Goes on behind a stretch that was lost with a database, if one begins here. */
+  /** Goes on behind a lost stretch, if one begins here. */
   const skip = () => {
-    const stretch = part.lost.find(([first, last]) => first <= expected && expected <= last);
+    const stretch = part.missing.find(({ from, to }) => from <= expected && expected <= to);
     if (!stretch) return;
-    lost.push({ from: expected, to: stretch[1] });
-    expected = stretch[1] + 1;
+    missing.push({ ...stretch, from: expected });
+    expected = stretch.to + 1;
     hash = null;
+    isBegun = true;
   };
-  const passed = (rest: Partial<Verdict>) => verdict({ ...(lost.length && { lost }), ...rest });
 
-  for (const { sequence, entries } of parts) {
+  for await (const { sequence, entries } of partsFrom(context, part, position.from)) {
     if (!entries) return broken(sequence, null);
     for (const entry of entries) {
-      if (cleared && expected === 1 && entry.sequence > 1) expected = entry.sequence;
+      if (entry.sequence < position.from) continue;
       if (entry.sequence !== expected) skip();
+      if (!isBegun && entry.sequence > expected) expected = entry.sequence;
+      isBegun = true;
       const before = hash ?? (entry.sequence === 1 ? genesis(context.org) : entry.prev_hash);
       if (entry.sequence !== expected || entry.prev_hash !== before || entry.hash !== hashOf(entry))
         return broken(entry.sequence, entry.id);
@@ -169,9 +210,7 @@ export async function verifyOn(context: Context, part: VerifyPart, position: Pos
       expected++;
     }
   }
-  const nothing = parts.length === 0 || (parts.length === 1 && parts[0]?.entries?.length === 0);
-  skip();
-  if (nothing && lost.length === 0) return expected > head.sequence ? passed({}) : broken(expected, null);
-  if (expected > head.sequence) return hash === head.hash ? passed({}) : broken(head.sequence, null);
-  return passed({ next: { from: expected, hash } });
+  if (expected <= head.sequence) skip();
+  if (expected > head.sequence) return hash === null || hash === head.hash ? verdict({}) : broken(head.sequence, null);
+  return expected === position.from ? broken(expected, null) : verdict({ next: { from: expected, hash } });
 }

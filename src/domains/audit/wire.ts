@@ -32,6 +32,10 @@ export const AuditEntry = z
         'integrity.alarm, by the system: the database did not hold what was left there. The reason is the event, request_id the request that met it.',
     }),
     resource: z.string().nullable(),
+    resource_name: z.string().nullable().optional().openapi({
+      description: 'The name of a secret at that time, also where the request was refused or found nothing.',
+      example: 'DATABASE_URL',
+    }),
     environment: z.string().nullable(),
     version: z
       .int()
@@ -42,10 +46,12 @@ export const AuditEntry = z
     ip: z.string(),
     user_agent: z.string().nullable(),
     prefix: z.string().optional(),
-    patterns: z
-      .array(z.string())
-      .optional()
-      .openapi({ description: 'Of a bulk read by a caller who is limited to some names: the patterns.' }),
+    patterns: z.array(z.string()).optional().openapi({
+      description:
+        'Of a bulk read by a caller who is limited to some names: the patterns, at least once in twelve hours for the same ones.',
+    }),
+    patterns_digest: z.string().optional().openapi({ description: 'SHA-256 of these patterns as compact JSON.' }),
+    successor: z.string().optional().openapi({ description: 'Of the rotation of an API key, or a panic: the id of the new key.' }),
     expires_at: Time.nullable().optional().openapi({ description: 'Of a change that sets the lifetime of a secret: its end.' }),
     former_name: z
       .string()
@@ -62,6 +68,13 @@ export const AuditEntry = z
 
 export const AuditPage = pageOf(AuditEntry, 'AuditPage');
 
+export const Archived = z
+  .object({
+    archived: z.int().openapi({ description: 'Entries that this call moved.', example: 12 }),
+    head: z.int().openapi({ description: 'The newest entry that has moved.', example: 12 }),
+  })
+  .openapi('Archived');
+
 export const Verification = z
   .object({
     ok: z.boolean(),
@@ -73,9 +86,10 @@ export const Verification = z
       .object({ sequence: z.int(), id: z.string().nullable() })
       .optional()
       .openapi({ description: 'The first entry that does not fit the chain.' }),
-    lost: z
-      .array(z.object({ from: z.int(), to: z.int() }))
-      .optional()
-      .openapi({ description: 'Stretches that an adopted backup did not hold: the chain is checked up to them, and from behind them on.' }),
+    missing: z.array(z.object({ from: z.int(), to: z.int(), reason: z.enum(['restore', 'gate_lost']) })).openapi({
+      description:
+        'Sequences within this part that are lost. restore: the backup that was put back does not hold them. gate_lost: the gate lost its storage; entries that had not moved to the database are gone, and these sequences are not used again. The chain is checked up to them, and after them.',
+      example: [],
+    }),
   })
   .openapi('Verification');

@@ -8,7 +8,7 @@ import { isAlive, lineageOf } from '../../gate/callers';
 import { insertion, type Plan, revision, rowKey } from '../../gate/commit';
 import { fromD1, macOf } from '../../gate/rows';
 import type { Call, Operation } from '../../gate/types';
-import { belowOwner, fresh, maker, unknownEnvironment } from './issuing';
+import { belowOwner, fresh, maker, makerLocks, unknownEnvironment } from './issuing';
 import { endIn, find, raised, shown, type TokenInput, target } from './standing';
 
 /** What a credential holds, as its row says. */
@@ -103,7 +103,8 @@ export const rotateKey: Operation<RotateInput> = {
     return row && (mayOutlive(call as never, row) ?? withinHolding(caller, held(row)));
   },
   change: {
-    locks: (call) => [target(call as never), call.input.token.id],
+    // Whoever rotates is locked as any maker of a credential: what ends them waits, and then ends the successor too.
+    locks: (call) => [target(call as never), ...makerLocks(call as never)],
     plan(call, now) {
       const { core, ask, input } = call;
       const row = find(call as never, 'api_key');
@@ -124,6 +125,7 @@ export const rotateKey: Operation<RotateInput> = {
         ...(input.overlap_seconds === 0 ? { revoked_at: now } : { expires_at: Math.min(expires_at ?? end, end) }),
       });
       const made = successor.row as CredentialRow;
+      call.subject.successor = made.id;
       return {
         status: 201,
         data: shown(core, made),

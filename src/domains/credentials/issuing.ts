@@ -9,10 +9,13 @@ import { areAlive, isAlive, lineageOf } from '../../gate/callers';
 import { insertion, type New, type Plan } from '../../gate/commit';
 import type { Core } from '../../gate/core';
 import type { Call, Operation } from '../../gate/types';
+import { isoOrNull } from '../../http/wire';
 import { endIn, raised, shown, type TokenInput } from './standing';
 
 const MOST_CREDENTIALS = 10_000;
 const MOST_BREAK_GLASS = 5;
+/** Live session tokens of an API key. */
+const MOST_SESSIONS = 1000;
 /** Links that a credential may be away from the one at the top. */
 const MOST_LINKS = 16;
 /** Requests a minute, where nothing else is asked for. */
@@ -218,15 +221,17 @@ interface MintInput {
   token: TokenInput;
   ttlSeconds: number;
   scopes: string[] | null;
+  environments: string[] | null;
+  secrets: string[] | null;
   allowed_addresses: string[] | null;
 }
 
 const session = (call: Call<MintInput>, now: number) => {
-  const { scopes, ttlSeconds, allowed_addresses } = call.input;
+  const { scopes, environments, secrets, ttlSeconds, allowed_addresses } = call.input;
   return wanted(call as never, {
     scopes: scopes ?? call.caller.holdings[0].scopes,
-    environments: null,
-    secrets: null,
+    environments,
+    secrets,
     allowed_addresses,
     expires_at: endIn(ttlSeconds, now),
   });
@@ -239,8 +244,14 @@ export const mint: Operation<MintInput> = {
     locks: makerLocks,
     plan(call, now) {
       const { core, ask, input, caller } = call;
-      call.subject.resource = input.token.id;
       const { scopes, environments, secrets, allowed_addresses, expires_at } = session(call, now);
+      Object.assign(call.subject, { resource: input.token.id, expires_at: isoOrNull(expires_at) });
+      const unknown = unknownEnvironment(input.environments, environments);
+      if (unknown) return unknown;
+      if (core.descendants.liveSessions(caller.id, now) >= MOST_SESSIONS)
+        return refuse('LIMIT_REACHED', {
+          message: 'An API key has up to 1,000 live session tokens: revoke some, or wait until they expire.',
+        });
       const put = insertion(call as never, 'credential', {
         ...fresh(core, ask.org, input.token, now),
         kind: 'session',

@@ -133,11 +133,18 @@ export const credentialRoutes = [
     description: 'By an API key alone, and of itself: needs no scope. The token carries a subset of what the key holds, and dies with it.',
     body: { schema: wire.AccessTokenIn },
     answers: { 201: wire.NewAccessToken },
-    refusals: ['CREDENTIAL_KIND_NOT_ALLOWED', 'SCOPE_EXCEEDS_PARENT'],
+    refusals: ['CREDENTIAL_KIND_NOT_ALLOWED', 'SCOPE_EXCEEDS_PARENT', 'NOT_FOUND', 'LIMIT_REACHED'],
     prepare({ body }, context) {
       const { token, once } = issue('session', context);
       return {
-        input: { token, ttlSeconds: body.ttlSeconds, scopes: body.scopes ?? null, allowed_addresses: body.allowedAddresses ?? null },
+        input: {
+          token,
+          ttlSeconds: body.ttlSeconds,
+          scopes: body.scopes ?? null,
+          environments: body.environments ?? null,
+          secrets: body.secrets ?? null,
+          allowed_addresses: body.allowedAddresses ?? null,
+        },
         once,
       };
     },

@@ -62,6 +62,8 @@ export const AccessTokenIn = z
   .strictObject({
     ttlSeconds: z.int().min(60).max(86_400).openapi({ example: 900 }),
     scopes: Scopes.optional().openapi({ description: "A subset of the parent key's; where absent, all of them." }),
+    environments: Environments.optional().openapi({ description: 'Where it may act, by id or slug; where absent, wherever its key may.' }),
+    secrets: Patterns.optional().openapi({ description: 'Names that it may touch, as glob patterns; where absent, those of its key.' }),
     allowedAddresses: Addresses.optional(),
   })
   .openapi('AccessTokenIn');

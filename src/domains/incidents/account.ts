@@ -9,7 +9,8 @@ import { isPast } from '../../gate/callers';
 import type { Entry } from '../../gate/chain';
 import { DAY, REMEMBERED } from '../../gate/rows';
 import type { Context } from '../../http/context';
-import type { FamilyPart, Kin, NamedSecret, SecretsPart, Standing } from './contain';
+import type { ChildrenPart, Kin, NamedSecret, RootPart, SecretsPart, Standing } from './contain';
+import { familyOf } from './family';
 import { type Before, type Bulk, type Change, given, unresolved } from './given';
 import { type Gap, type Parts, walk } from './log';
 
@@ -30,12 +31,28 @@ const CHANGING = [
 /** At which rows may have changed without an entry each. */
 const BREAKING = ['org.adopt', 'integrity.alarm'];
 
+/** Credentials that a list of the answer names, and session tokens of the log that are remembered for it. */
+const MOST_LISTED = 10_000;
+const MOST_SESSIONS = 20_000;
+/** Actors by which segments are looked for; with more, every segment is opened. */
+const MOST_ACTORS = 1000;
+/** Ids that one query asks for. */
+const AT_ONCE = 1000;
+
 export interface Account {
   revoked: Kin[];
   read: { secret: string; version: number; time: number }[];
   written: { secret: string; version: number; time: number; action: string }[];
   credentials: Kin[];
+  /** Credentials that are not named, for the lists are bounded. */
+  omitted: number;
   gaps: Gap[];
+}
+
+/** The contained credential with all that descends from it, as far as the gate knows. */
+interface Family extends RootPart {
+  ids: string[];
+  kin: Map<string, Kin>;
 }
 
 const timeOf = ({ time }: Entry) => Date.parse(time);
@@ -53,25 +70,35 @@ const changeOf = ({ sequence, action, resource, environment, version, former_nam
 
 /** Makes the account. `since` is in milliseconds; null for the credential's creation. */
 export async function accountOf(context: Context, parts: Parts, id: string, since: number | null): Promise<Account> {
-  const family = await parts<FamilyPart | null>({ part: 'family' });
-  const root = family?.kin.find((one) => one.id === id);
-  if (!family || !root) throw new ApiError(refuse('NOT_FOUND'));
+  const family = await wholeFamily(parts, id);
+  const { root } = family;
   const from = since ?? root.created_at;
   const gaps: Gap[] = [];
-  const deeds = await deedsOf(context, parts, family, root, from, gaps);
+  const deeds = await deedsOf(context, parts, family, from, gaps);
   const read = new Map(deeds.read);
   for (const one of deeds.bulks.length ? await bulkReads(context, parts, deeds.bulks, gaps) : []) note(read, one);
-  const kin = await wholeFamily(context, family, deeds.made);
+  const kin = await allKin(context, family, deeds.made);
   const members = [...deeds.members]
     .flatMap((member) => kin.get(member) ?? [])
     .sort((a, b) => a.created_at - b.created_at || (a.id < b.id ? -1 : 1));
+  const revoked = members.filter((one) => isRevoked(one, kin, family.org));
+  const made = members.filter((one) => one.id !== id && one.created_at >= from);
   return {
-    revoked: members.filter((one) => isRevoked(one, kin, family.org)),
+    revoked: revoked.slice(0, MOST_LISTED),
     read: [...read.values()].sort((a, b) => a.time - b.time || (a.secret < b.secret ? -1 : 1) || a.version - b.version),
     written: deeds.written,
-    credentials: members.filter((one) => one.id !== id && one.created_at >= from),
+    credentials: made.slice(0, MOST_LISTED),
+    omitted: deeds.forgotten + Math.max(0, revoked.length - MOST_LISTED, made.length - MOST_LISTED),
     gaps: merged(gaps),
   };
+}
+
+async function wholeFamily(parts: Parts, id: string): Promise<Family> {
+  const base = await parts<RootPart | null>({ part: 'root' });
+  if (!base) throw new ApiError(refuse('NOT_FOUND'));
+  const kin = new Map([[id, base.root]]);
+  const ids = await familyOf((of, after) => parts<ChildrenPart>({ part: 'children', of, after }), id, base.spared, kin);
+  return { ...base, ids, kin };
 }
 
 interface Seen {
@@ -88,48 +115,78 @@ function note(read: Map<string, Seen>, one: Seen) {
 }
 
 /** What the family did, entry by entry; bulk reads as they were asked. `made` are those that the log alone knows. */
-async function deedsOf(context: Context, parts: Parts, family: FamilyPart, root: Kin, from: number, gaps: Gap[]) {
-  const members = new Set([root.id, ...family.family]);
-  const spared = new Set(family.spared);
-  const made = new Map<string, Kin>();
+async function deedsOf(context: Context, parts: Parts, family: Family, from: number, gaps: Gap[]) {
+  const { root } = family;
+  const joined = joiner(family);
   const read = new Map<string, Seen>();
   const written: Account['written'] = [];
   const bulks = new Map<string, Bulk>();
-  const actors = new Set(family.member === null ? members : [...members, family.member]);
-  const join = (id: string) => {
-    members.add(id);
-    actors.add(id);
-  };
+  const patterns = new Map<string, readonly string[]>();
   // What was made before the time in question may have acted in it. What ended long ago is known from the log alone.
   const isOld = root.created_at < Date.now() - REMEMBERED;
   const begin = isOld ? root.created_at : Math.max(root.created_at, from - DAY);
-  for await (const entries of walk(context, parts, { since: Math.min(begin, from), actors }, gaps))
+  for await (const entries of walk(context, parts, { since: Math.min(begin, from), actors: joined.actors }, gaps))
     for (const entry of entries) {
-      const { actor, action, resource, version } = entry;
-      const by = actor.kind === 'member' ? actor.parent_id : actor.id;
-      if (by === null || spared.has(by)) continue;
-      if (!members.has(by)) {
-        if (actor.kind === 'member' || actor.parent_id === null || !members.has(actor.parent_id)) continue;
-        join(by);
-      }
+      if (entry.patterns && entry.patterns_digest) patterns.set(entry.patterns_digest, entry.patterns);
+      if (!joined.takes(entry)) continue;
+      const { action, resource, version } = entry;
       if (!isDone(entry) || resource === null) continue;
       const time = timeOf(entry);
-      if (MAKING.includes(action) && !spared.has(resource)) {
-        const kind = kinds[resource.slice(0, 3)] as Kin['kind'];
-        const nothing = { name: null, expires_at: null, revoked_at: null, dies_with: null, generation: null };
-        made.set(resource, { ...nothing, id: resource, kind, created_at: time });
-        join(resource);
-      }
+      joined.make(entry, time);
       if (time < from) continue;
       if (action === 'secret.read' && version !== null) note(read, { secret: resource, version, time });
-      else if (action === 'secret.read_all') {
-        const { prefix = '', patterns = null, environment, sequence } = entry;
-        const key = JSON.stringify([resource, version, prefix, patterns]);
-        const bulk = { environment: resource, shown: environment ?? '', revision: version ?? 0, time, sequence, prefix, patterns };
-        bulks.set(key, { ...(bulks.get(key) ?? bulk), last: sequence });
-      } else if (isChange(entry)) written.push({ secret: resource, version: version as number, time, action });
+      else if (action === 'secret.read_all') noteBulk(bulks, entry, patterns, time);
+      else if (isChange(entry)) written.push({ secret: resource, version: version as number, time, action });
     }
-  return { members, made, read, written, bulks: [...bulks.values()] };
+  const { members, made, forgotten } = joined.all();
+  return { members, made, forgotten, read, written, bulks: [...bulks.values()] };
+}
+
+/** Keeps a bulk read, each way of asking once. Patterns that are not known any more count as no limit. */
+function noteBulk(bulks: Map<string, Bulk>, entry: Entry, known: Map<string, readonly string[]>, time: number) {
+  const { prefix = '', environment, sequence, version } = entry;
+  const patterns = entry.patterns ?? known.get(entry.patterns_digest ?? '') ?? null;
+  const key = JSON.stringify([entry.resource, version, prefix, patterns]);
+  const place = { environment: entry.resource as string, shown: environment ?? '', revision: version ?? 0 };
+  bulks.set(key, { ...(bulks.get(key) ?? { ...place, time, sequence, prefix, patterns }), last: sequence });
+}
+
+/** Who belongs to the family, growing as the log is walked: what its members made, as far as the gate does not know it any more. */
+function joiner({ root, ids, member, spared: sparedIds }: Family) {
+  const members = new Set([root.id, ...ids]);
+  const spared = new Set(sparedIds);
+  const made = new Map<string, Kin>();
+  const actors = new Set([root.id, ...(member === null ? [] : [member]), ...ids.slice(0, MOST_ACTORS)]);
+  let [sessions, forgotten] = [0, 0];
+  const join = (id: string) => {
+    members.add(id);
+    if (actors.size <= MOST_ACTORS) actors.add(id);
+  };
+  return {
+    actors,
+    /** Whether an entry is by one of the family. */
+    takes({ actor }: Entry): boolean {
+      const by = actor.kind === 'member' ? actor.parent_id : actor.id;
+      if (by === null || spared.has(by)) return false;
+      if (members.has(by)) return true;
+      if (actor.kind === 'member' || actor.parent_id === null || !members.has(actor.parent_id)) return false;
+      if (sessions < MOST_SESSIONS) join(by);
+      return true;
+    },
+    /** Adds what an entry says that one of the family made. */
+    make({ actor, action, resource, successor, expires_at }: Entry, time: number) {
+      const id = successor ?? (MAKING.includes(action) ? resource : null);
+      if (id === null || spared.has(id) || members.has(id)) return;
+      const kind = kinds[id.slice(0, 3)] as Kin['kind'];
+      const isSession = kind === 'session';
+      if (isSession && ++sessions > MOST_SESSIONS) return forgotten++;
+      const end = expires_at ? Date.parse(expires_at) : isSession ? time + DAY : null;
+      const nothing = { name: null, revoked_at: null, generation: null };
+      made.set(id, { ...nothing, id, kind, expires_at: end, dies_with: isSession ? actor.id : null, created_at: time });
+      return join(id);
+    },
+    all: () => ({ members, made, forgotten }),
+  };
 }
 
 /** What the bulk reads gave away. */
@@ -182,38 +239,37 @@ async function beforeThat(context: Context, parts: Parts, secrets: Set<string>, 
   return found;
 }
 
-/** All of the family, and what they end with: from the gate, from D1 for sessions that are over, and from the log for what is nowhere else. */
-async function wholeFamily(context: Context, family: FamilyPart, made: Map<string, Kin>): Promise<Map<string, Kin>> {
-  const kin = new Map(family.kin.map((one) => [one.id, one]));
+/** All of the family, and what they end with: from the gate, from D1 for what has left it, and from the log for what is nowhere else. */
+async function allKin(context: Context, { kin }: Family, made: Map<string, Kin>): Promise<Map<string, Kin>> {
+  const known = new Map(kin);
   for (let missing = [...made.keys()]; ; ) {
-    missing = [...new Set([...missing, ...[...kin.values()].flatMap(({ dies_with }) => dies_with ?? [])])].filter((id) => !kin.has(id));
-    if (missing.length === 0) return kin;
-    context.trace.d1_calls++;
-    const { id, kind, name, created_at, expires_at, revoked_at, dies_with, generation } = credentials;
-    const rows = await drizzle(context.env.DB)
-      .select({ id, kind, name, created_at, expires_at, revoked_at, dies_with, generation })
-      .from(credentials)
-      .where(and(eq(credentials.org_id, context.org), sql`${id} in (select value from json_each(${JSON.stringify(missing)}))`));
-    for (const row of rows) kin.set(row.id, row);
-    for (const one of missing) {
-      const lost = made.get(one) ?? {
-        id: one,
-        kind: 'session',
-        name: null,
-        created_at: 0,
-        expires_at: null,
-        revoked_at: 0,
-        dies_with: null,
-        generation: null,
-      };
-      if (!kin.has(one)) kin.set(one, lost);
-    }
+    const parents = [...known.values()].flatMap(({ dies_with }) => dies_with ?? []);
+    missing = [...new Set([...missing, ...parents])].filter((id) => !known.has(id));
+    if (missing.length === 0) return known;
+    for (let at = 0; at < missing.length; at += AT_ONCE)
+      for (const row of await storedKin(context, missing.slice(at, at + AT_ONCE))) known.set(row.id, row);
+    for (const id of missing) if (!known.has(id)) known.set(id, made.get(id) ?? gone(id));
     missing = [];
   }
 }
 
+/** A credential of which nothing is known but that others end with it: it has ended. */
+const gone = (id: string): Kin => ({
+  ...{ id, kind: 'session', name: null, created_at: 0 },
+  ...{ expires_at: null, revoked_at: 0, dies_with: null, generation: null },
+});
+
+async function storedKin(context: Context, ids: string[]): Promise<Kin[]> {
+  context.trace.d1_calls++;
+  const { id, kind, name, created_at, expires_at, revoked_at, dies_with, generation } = credentials;
+  return drizzle(context.env.DB)
+    .select({ id, kind, name, created_at, expires_at, revoked_at, dies_with, generation })
+    .from(credentials)
+    .where(and(eq(credentials.org_id, context.org), sql`${id} in (select value from json_each(${JSON.stringify(ids)}))`));
+}
+
 /** Whether a credential ended by revocation, its own or that of one it ends with, and not by time before that. */
-function isRevoked(one: Kin, kin: Map<string, Kin>, org: FamilyPart['org']): boolean {
+function isRevoked(one: Kin, kin: Map<string, Kin>, org: RootPart['org']): boolean {
   let [revoked, expired] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (let link: Kin | undefined = one; link; link = link.dies_with === null ? undefined : kin.get(link.dies_with)) {
     const past = isPast(org, link) ? (org.panicked_at ?? 0) : Number.POSITIVE_INFINITY;

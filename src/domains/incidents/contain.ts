@@ -7,16 +7,16 @@ import { contains } from '../../auth/globs';
 import { covers } from '../../auth/scopes';
 import { type CredentialRow, credentials, type OrgRow, type SecretRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
-import { lostEntries } from '../../gate/adopt';
 import { slugOf } from '../../gate/call';
 import { callerOf, isAlive, lineageOf } from '../../gate/callers';
 import type { Entry } from '../../gate/chain';
 import { portion, revision, rowKey } from '../../gate/commit';
+import { type Missing, missingEntries } from '../../gate/missing';
 import { fromD1, macOf } from '../../gate/rows';
 import type { Call, ClosedOutcome, Operation } from '../../gate/types';
 import { raised } from '../credentials/standing';
 import { etagOf, statusOf } from '../secrets/wire';
-import { familyOf } from './family';
+import { independentOf } from './family';
 
 const target = (call: Call<never>) => call.ask.named.credential as string;
 
@@ -26,15 +26,12 @@ const ownOf = ({ core, caller }: Call<never>): Set<string> => {
   return new Set(own ? lineageOf(core, own).map(({ id }) => id) : []);
 };
 
-/** A credential and all that descends from it, by id. */
-const wholeOf = (call: Call<never>): string[] => [target(call), ...familyOf(call.core.rows.links(), target(call), ownOf(call))];
-
-/** Those of a family that are alive and do not end with another of it. */
-function independent({ core, ask }: Call<never>, family: string[]): CredentialRow[] {
-  const inside = new Set(family);
-  return family.flatMap((id) => {
+/** The contained credential and its descendants, as far as they are alive and end only by a revocation of their own. */
+function independent(call: Call<never>): CredentialRow[] {
+  const { core, ask } = call;
+  return independentOf(core.descendants, target(call), ownOf(call), core.now()).flatMap((id) => {
     const row = core.rows.get('credential', id);
-    return row && (row.dies_with === null || !inside.has(row.dies_with)) && isAlive(core, ask.org, row) ? [row] : [];
+    return row && isAlive(core, ask.org, row) ? [row] : [];
   });
 }
 
@@ -78,7 +75,7 @@ export interface Contained {
 export const contain: Operation<{ rotate: boolean }> = {
   authorize: (call) => (call.input.rotate ? mayRotate(call as never) : null),
   change: {
-    locks: (call) => [target(call as never), ...independent(call as never, wholeOf(call as never)).map(({ id }) => id)],
+    locks: (call) => [target(call as never), ...independent(call as never).map(({ id }) => id)],
     before: (call) => rowOf(call as never),
     plan(call, now, fetched) {
       const { core } = call;
@@ -89,7 +86,7 @@ export const contain: Operation<{ rotate: boolean }> = {
         return refuse('CONFLICT', {
           message: 'The calling credential would end by this: contain it with one that does not descend from it.',
         });
-      const living = independent(call as never, wholeOf(call as never));
+      const living = independent(call as never);
       const rows = portion(living);
       return {
         status: 200,
@@ -105,7 +102,8 @@ export const contain: Operation<{ rotate: boolean }> = {
 
 /** What the Worker may ask for. */
 export type Part =
-  | { part: 'family' }
+  | { part: 'root' }
+  | { part: 'children'; of: string[]; after: string }
   | { part: 'log'; from: number }
   | { part: 'secrets'; environments: string[]; after: string }
   | { part: 'named'; ids: string[] }
@@ -114,25 +112,31 @@ export type Part =
 /** What is known of a credential. `gone`: the member or the passkey behind it is gone. */
 export type Kin = Pick<CredentialRow, 'id' | 'kind' | 'name' | 'created_at' | 'expires_at' | 'revoked_at' | 'dies_with' | 'generation'>;
 
-export interface FamilyPart {
+/** The contained credential, and what its report has to know besides. */
+export interface RootPart {
   org: Pick<OrgRow, 'generation' | 'keys_generation' | 'spared' | 'panicked_at'>;
-  /** Itself first, then all that descend from it. */
-  family: string[];
-  /** Those of the family that lie here, and those that they end with. */
-  kin: Kin[];
+  root: Kin;
   /** The caller's own credential and those that it ends with: they are no part of the family. */
   spared: string[];
   /** Whose entries the audit log tells apart by its parent: the member of a browser session. */
   member: string | null;
-  head: number;
+}
+
+/** Credentials that some others made or end with, and those that they end with in turn. `next` is where to go on. */
+export interface ChildrenPart {
+  children: string[];
+  kin: Kin[];
+  next: string | null;
 }
 
 export interface LogPart {
   entries: Entry[];
   /** The oldest sequence that lies here: what is older lies in D1. */
   oldest: number;
+  /** Older entries that lie here all the same. */
+  held: Entry[];
   head: number;
-  lost: [number, number][];
+  missing: Missing[];
 }
 
 /** Where a secret stands, as of an entry of the audit log. */
@@ -167,29 +171,31 @@ const kinOf = ({ id, kind, name, created_at, expires_at, revoked_at, dies_with, 
   ...{ id, kind, name, created_at, expires_at, revoked_at, dies_with, generation },
 });
 
-async function family(call: Call<never>): Promise<FamilyPart | null> {
+async function root(call: Call<never>): Promise<RootPart | null> {
   const { core, ask } = call;
-  const root = await rowOf(call);
+  const row = await rowOf(call);
   const org = core.rows.get('org', ask.org);
-  if (!root || !org) return null;
+  if (!row || !org) return null;
   const { generation, keys_generation, spared, panicked_at } = org;
-  const ids = wholeOf(call);
-  const kin = new Map([[root.id, root]]);
+  return {
+    org: { generation, keys_generation, spared, panicked_at },
+    root: kinOf(row),
+    spared: [...ownOf(call)],
+    member: row.member_id,
+  };
+}
+
+function children({ core }: Call<never>, of: string[], after: string): ChildrenPart {
+  const ids = core.descendants.children(of, after, PAGE);
+  const kin = new Map<string, Kin>();
   for (const id of ids) {
     const row = core.rows.get('credential', id);
     for (const link of row ? lineageOf(core, row) : []) {
       const known = core.rows.get('credential', link.id);
-      if (known) kin.set(link.id, known);
+      if (known) kin.set(link.id, kinOf(known));
     }
   }
-  return {
-    org: { generation, keys_generation, spared, panicked_at },
-    family: ids,
-    kin: [...kin.values()].map(kinOf),
-    spared: [...ownOf(call)],
-    member: root.member_id,
-    head: core.chain.head().sequence,
-  };
+  return { children: ids, kin: [...kin.values()], next: ids.length < PAGE ? null : (ids.at(-1) ?? null) };
 }
 
 function secrets({ core }: Call<never>, environments: string[], after: string): SecretsPart {
@@ -243,8 +249,9 @@ export const part: Operation<Part> = {
     const given = (data: unknown): ClosedOutcome => ({ ok: true, status: 200, data, closed: true });
     if (input.part === 'log') {
       const oldest = core.chain.oldest();
-      const entries = input.from >= oldest ? core.chain.from(input.from, PAGE) : [];
-      return given({ entries, oldest, head: core.chain.head().sequence, lost: lostEntries(core) } satisfies LogPart);
+      const { entries } = input.from >= oldest ? core.chain.from(input.from, PAGE) : { entries: [] };
+      const head = core.chain.head().sequence;
+      return given({ entries, oldest, held: core.chain.held(), head, missing: missingEntries(core) } satisfies LogPart);
     }
     if (input.part === 'secrets') return given(secrets(call as never, input.environments, input.after));
     if (input.part === 'named') return given(named(call as never, input.ids));
@@ -253,6 +260,7 @@ export const part: Operation<Part> = {
       // What is told has an entry of its own, so that neither is without the other.
       return { ok: true, status: 200, data: null, ...(!due(call as never, input.ids) && { closed: true }) };
     }
-    return given(await family(call as never));
+    if (input.part === 'children') return given(children(call as never, input.of, input.after));
+    return given(await root(call as never));
   },
 };

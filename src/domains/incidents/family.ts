@@ -1,19 +1,50 @@
-// What descends from a credential: what it made, what that made, and what ends with any of them. Pure.
-import type { Link } from '../../gate/rows';
+// What descends from a credential: what it made, what that made, and what ends with any of them. Invariant: nobody descends from what is
+// spared alone, which is the caller and what the caller itself ends with.
+import type { Descendants } from '../../gate/descendants';
+import type { ChildrenPart, Kin } from './contain';
 
-/** The ids of all that descend from a credential, nearest first. Neither what is `spared` is among them nor what descends from that alone. */
-export function familyOf(links: Link[], root: string, spared: ReadonlySet<string>): string[] {
-  const children = new Map<string, string[]>();
-  for (const { id, created_by, created_in, dies_with } of links)
-    for (const parent of new Set([created_by, created_in, dies_with]))
-      if (parent !== null) children.set(parent, [...(children.get(parent) ?? []), id]);
+/** Ids whose descendants one question asks for. */
+const AT_ONCE = 20;
+
+/** The credential and those of its descendants that are alive by their own rows and do not end with another of them. */
+export function independentOf(descendants: Pick<Descendants, 'madeBy'>, root: string, spared: ReadonlySet<string>, now: number): string[] {
+  const seen = new Set([root, ...spared]);
+  const found: { id: string; dies_with: string | null }[] = [{ id: root, dies_with: null }];
+  for (let makers = [root]; makers.length; ) {
+    const next: string[] = [];
+    for (const { id, dies_with, live } of descendants.madeBy(makers, now)) {
+      // What ends with a descendant is dead with it, and so is all that it made.
+      if (seen.has(id) || (dies_with !== null && seen.has(dies_with) && !spared.has(dies_with))) continue;
+      seen.add(id);
+      next.push(id);
+      if (live) found.push({ id, dies_with });
+    }
+    makers = next;
+  }
+  return found.filter(({ dies_with }) => dies_with === null || spared.has(dies_with) || !seen.has(dies_with)).map(({ id }) => id);
+}
+
+/** All descendants, page by page, nearest first; `kin` gets what is known of each and of those that it ends with. */
+export async function familyOf(
+  ask: (of: string[], after: string) => Promise<ChildrenPart>,
+  root: string,
+  spared: readonly string[],
+  kin: Map<string, Kin>,
+): Promise<string[]> {
   const seen = new Set([root, ...spared]);
   const family = [root];
-  for (const id of family)
-    for (const child of children.get(id) ?? [])
-      if (!seen.has(child)) {
-        seen.add(child);
-        family.push(child);
+  for (let at = 0; at < family.length; at += AT_ONCE) {
+    const of = family.slice(at, at + AT_ONCE);
+    for (let after: string | null = ''; after !== null; ) {
+      const part: ChildrenPart = await ask(of, after);
+      for (const one of part.kin) kin.set(one.id, one);
+      for (const id of part.children) {
+        if (seen.has(id)) continue;
+        seen.add(id);
+        family.push(id);
       }
+      after = part.next;
+    }
+  }
   return family.slice(1);
 }

@@ -41,14 +41,23 @@ function parentOf(core: Core, { dies_with, member_id, created_in, created_by }: 
   return above === null ? nodeOf(core, created_in ?? created_by, 'created_by') : nodeOf(core, above, 'dies_with');
 }
 
+/** Children that one look takes, and that a graph looks at: of a key with very many ended children some live ones may be left out. */
+const STEP = 500;
+const LOOKED_AT = 20_000;
+
 function childrenOf(core: Core, org: string, id: string) {
   const found: ReturnType<typeof nodeOf>[] = [];
-  for (const link of core.rows.links()) {
-    if (link.dies_with !== id && link.created_by !== id && link.created_in !== id) continue;
-    const row = core.rows.get('credential', link.id);
-    if (!row || !isAlive(core, org, row)) continue;
-    found.push(nodeOf(core, link.id, link.dies_with === id ? 'dies_with' : 'created_by'));
-    if (found.length === MOST_CHILDREN) break;
+  let after = '';
+  for (let looked = 0; looked < LOOKED_AT; looked += STEP) {
+    const ids = core.descendants.children([id], after, STEP);
+    for (const child of ids) {
+      const row = core.rows.get('credential', child);
+      if (!row || !isAlive(core, org, row)) continue;
+      if (found.length === MOST_CHILDREN) return found;
+      found.push(nodeOf(core, child, row.dies_with === id ? 'dies_with' : 'created_by'));
+    }
+    if (ids.length < STEP) break;
+    after = ids.at(-1) as string;
   }
   return found;
 }

@@ -44,56 +44,72 @@ const among = (column: SQLWrapper, ids: Iterable<string>): SQL | undefined => {
 /** Gives the entries that lie in the wanted stretch, oldest first, a part at a time. Not every one is what is looked for. */
 export async function* walk(context: Context, parts: Parts, wanted: Wanted, gaps: Gap[]): AsyncGenerator<Entry[]> {
   const { from = 1, to = Number.MAX_SAFE_INTEGER, since = 0 } = wanted;
+  const isWanted = ({ sequence, time }: Entry) => sequence <= to && Date.parse(time) >= since;
   let isFirst = true;
   for (let at = from; at <= to; ) {
-    const { entries, oldest, head, lost } = await parts<LogPart>({ part: 'log', from: at });
-    if (isFirst && lost.length) {
+    const part = await parts<LogPart>({ part: 'log', from: at });
+    if (isFirst && part.missing.length) {
       const begin = since ? await before(context, since) : from;
-      gaps.push(...lost.filter(([first, last]) => last >= begin && first <= to).map(([first, last]) => ({ from: first, to: last })));
+      const lost = part.missing.filter((one) => one.to >= begin && one.from <= to);
+      gaps.push(...lost.map((one) => ({ from: one.from, to: one.to })));
     }
     isFirst = false;
-    if (at >= oldest) {
-      const last = entries.at(-1);
-      if (last) yield entries.filter(({ sequence, time }) => sequence <= to && Date.parse(time) >= since);
-      if (!last || last.sequence >= head) return;
-      at = last.sequence + 1;
+    if (at < part.oldest) {
+      for await (const entries of walkSegments(context, part, wanted, at, gaps)) yield entries.filter(isWanted);
+      at = part.oldest;
       continue;
     }
-    for (let more = true; more && at <= to; ) {
-      context.trace.d1_calls++;
-      const segments = await drizzle(context.env.DB)
-        .select({ first: auditSegments.first_sequence, last: auditSegments.last_sequence, entries: auditSegments.entries })
-        .from(auditSegments)
-        .where(
-          and(
-            eq(auditSegments.org_id, context.org),
-            gte(auditSegments.last_sequence, at),
-            lt(auditSegments.first_sequence, oldest),
-            to === Number.MAX_SAFE_INTEGER ? undefined : lte(auditSegments.first_sequence, to),
-            since ? gte(auditSegments.last_at, since) : undefined,
-            wanted.actors && among(auditSegments.actors, wanted.actors),
-            wanted.actions && among(auditSegments.actions, wanted.actions),
-            wanted.resources && among(auditSegments.resources, wanted.resources),
-          ),
-        )
-        .orderBy(asc(auditSegments.first_sequence))
-        .limit(MOST_OPENED);
-      more = segments.length === MOST_OPENED;
-      for (const segment of segments) {
-        const known = wanted.actors?.size;
-        const opened = await openSegment(segment);
-        if (!opened) gaps.push({ from: segment.first, to: segment.last });
-        else yield opened.filter(({ sequence, time }) => sequence >= at && sequence <= to && Date.parse(time) >= since);
-        at = segment.last + 1;
-        // Who was found meanwhile may have acted in a segment that was passed over.
-        if (wanted.actors?.size !== known) {
-          more = true;
-          break;
-        }
+    const last = part.entries.at(-1);
+    if (last) yield part.entries.filter(isWanted);
+    if (!last || last.sequence >= part.head) return;
+    at = last.sequence + 1;
+  }
+}
+
+/** The entries from a sequence on that have moved to D1, and those that D1 refused. */
+async function* walkSegments(context: Context, part: LogPart, wanted: Wanted, from: number, gaps: Gap[]): AsyncGenerator<Entry[]> {
+  const held = part.held.filter(({ sequence }) => sequence >= from);
+  const to = wanted.to ?? Number.MAX_SAFE_INTEGER;
+  let at = from;
+  for (let isMore = true; isMore && at <= to; ) {
+    const segments = await segmentsFrom(context, wanted, at, part.oldest);
+    isMore = segments.length === MOST_OPENED;
+    for (const segment of segments) {
+      while ((held[0]?.sequence ?? Number.POSITIVE_INFINITY) < segment.first) yield [held.shift() as Entry];
+      const known = wanted.actors?.size;
+      const opened = await openSegment(segment);
+      if (!opened) gaps.push({ from: segment.first, to: segment.last });
+      else yield opened.filter(({ sequence }) => sequence >= at);
+      at = segment.last + 1;
+      // Who was found meanwhile may have acted in a segment that was passed over.
+      if (wanted.actors?.size !== known) {
+        isMore = true;
+        break;
       }
     }
-    at = Math.max(at, oldest);
   }
+  if (held.length) yield held;
+}
+
+function segmentsFrom(context: Context, { to, since, actors, actions, resources }: Wanted, at: number, oldest: number) {
+  context.trace.d1_calls++;
+  return drizzle(context.env.DB)
+    .select({ first: auditSegments.first_sequence, last: auditSegments.last_sequence, entries: auditSegments.entries })
+    .from(auditSegments)
+    .where(
+      and(
+        eq(auditSegments.org_id, context.org),
+        gte(auditSegments.last_sequence, at),
+        lt(auditSegments.first_sequence, oldest),
+        to === undefined ? undefined : lte(auditSegments.first_sequence, to),
+        since ? gte(auditSegments.last_at, since) : undefined,
+        actors && among(auditSegments.actors, actors),
+        actions && among(auditSegments.actions, actions),
+        resources && among(auditSegments.resources, resources),
+      ),
+    )
+    .orderBy(asc(auditSegments.first_sequence))
+    .limit(MOST_OPENED);
 }
 
 /** The last sequence in D1 that is older than a time. */

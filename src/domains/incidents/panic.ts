@@ -35,6 +35,7 @@ export const panic: Operation<PanicInput> = {
         panicked_at: now,
       });
       const row = key?.row as CredentialRow | undefined;
+      if (row) call.subject.successor = row.id;
       return {
         status: 200,
         data: { ended_at: iso(now), ...(row && { api_key: shown(core, row) }) },

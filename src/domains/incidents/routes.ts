@@ -65,6 +65,7 @@ async function account({ remaining }: Contained, { params, body }: Input<unknown
       rotation_due: rotation.due.map(nameOf),
     }),
     ...(left && { remaining: left }),
+    ...(told.omitted && { omitted: told.omitted }),
     ...(told.gaps.length && { gaps: told.gaps }),
   };
   return { json };

@@ -51,6 +51,10 @@ export const Contained = z
     rotated: z.array(SecretName.extend({ version: z.int() })).optional(),
     rotation_due: z.array(SecretName).optional().openapi({ description: 'What nobody but its issuer can give a new value.' }),
     remaining: z.int().optional().openapi({ description: 'Credentials that are still to be revoked: send the request again.' }),
+    omitted: z
+      .int()
+      .optional()
+      .openapi({ description: 'Credentials that revoked and credentials do not name: each list names 10,000 at most.' }),
     gaps: z
       .array(z.object({ from: z.int(), to: z.int() }))
       .optional()

@@ -160,10 +160,10 @@ const enrol: Operation<{ enrolment: string }> = {
 
 /** What a member made that lives: session tokens and browser sessions apart. */
 function madeBy(core: Core, org: string, member: string): CredentialRow[] {
-  const kinds = ['api_key', 'agent', 'provider', 'break_glass'] as const;
-  return kinds
-    .flatMap((kind) => core.rows.within('credential', kind))
-    .filter((row) => row.created_by === member && isAlive(core, org, row));
+  return core.descendants.madeBy([member], core.now()).flatMap(({ id, live }) => {
+    const row = live ? core.rows.get('credential', id) : null;
+    return row && row.kind !== 'browser' && isAlive(core, org, row) ? [row] : [];
+  });
 }
 
 /** A member who is gone may have left credentials that were too many to end at once. */

@@ -31,7 +31,7 @@ function find({ core, ask, input }: Call<NameInput>) {
 const named = {
   authorize(call: Call<NameInput>): Refusal | null {
     const { environment } = find(call);
-    call.subject.environment = environment?.slug ?? null;
+    Object.assign(call.subject, { environment: environment?.slug ?? null, resource_name: call.input.name });
     const { environment: shown, name } = call.input;
     return mayReach(call.caller, call.ask.action, { environment: environment?.id ?? '', shown, name });
   },

@@ -27,9 +27,11 @@ interface CreateInput {
 }
 
 export const create: Operation<CreateInput> = {
-  authorize({ core, ask, caller, input }) {
+  authorize(call) {
+    const { core, ask, caller, input } = call;
     const environment = environmentOf(core, ask.org, input.environment);
     const shown = input.environment ?? environment?.slug ?? '';
+    Object.assign(call.subject, { environment: environment?.slug ?? null, resource_name: input.name });
     return mayReach(caller, ask.action, { environment: environment?.id ?? '', shown, name: input.name });
   },
   change: {
@@ -38,7 +40,7 @@ export const create: Operation<CreateInput> = {
       const { core, ask, input } = call;
       const environment = environmentOf(core, ask.org, input.environment);
       if (!environment) return refuse('NOT_FOUND', { message: 'There is no such environment.' });
-      Object.assign(call.subject, { resource: input.id, environment: environment.slug, version: 1 });
+      Object.assign(call.subject, { resource: input.id, version: 1 });
       if (core.rows.find('secret', environment.id, input.name)) return refuse('SECRET_NAME_TAKEN');
       const { id, name, type, description, tags, rotate_every_seconds, value } = input;
       const fields = { id, name, type, description, tags, rotate_every_seconds };

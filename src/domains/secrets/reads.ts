@@ -13,8 +13,8 @@ import { type Delivered, describe, hasVersion, open, readable, withdrawn } from 
 import { fetchVersions, keep, versionOf } from './versions';
 import { etagOf, namesTag, secretOut, statusOf } from './wire';
 
-/** Bounds of a bulk answer: secrets, bytes of plaintext, and bytes of ciphertext that go in one RPC. */
-const MOST_BULK = { secrets: 2000, bytes: 16 * 1024 ** 2, page: 8 * 1024 ** 2 };
+/** Bounds of a bulk answer: secrets, bytes of plaintext, bytes of ciphertext that go in one RPC, and names that are held against patterns. */
+const MOST_BULK = { secrets: 2000, bytes: 16 * 1024 ** 2, page: 8 * 1024 ** 2, matched: 500_000 };
 
 interface ReadInput {
   version: number | null;
@@ -95,20 +95,12 @@ export async function readAll(call: Call<ValuesInput>): Promise<Outcome> {
       environment: environment.slug,
       version: environmentRevision(core, environment.id),
       prefix: input.prefix,
-      ...(patterns && { patterns }),
+      patterns: patterns ?? undefined,
     });
     const refusal = asked ? call.recheck() : null;
     if (refusal) return { ok: false, refusal };
-    const { caller } = call;
-
-    const rows: SecretRow[] = [];
-    for (let after = ''; ; ) {
-      const more = core.rows.named(environment.id, input.prefix, after, 1000);
-      rows.push(...more.filter((row) => readable(row, now) === null && reaches(caller, scopes, environment.id, row.name)));
-      if (more.length < 1000 || rows.length > MOST_BULK.secrets) break;
-      after = (more.at(-1) as SecretRow).name;
-    }
-    if (rows.length > MOST_BULK.secrets || rows.reduce((sum, { size }) => sum + size, 0) > MOST_BULK.bytes)
+    const rows = rowsOf(call, environment.id, patterns, now);
+    if (rows === null || rows.reduce((sum, { size }) => sum + size, 0) > MOST_BULK.bytes)
       return { ok: false, refusal: refuse('RESULT_TOO_LARGE') };
     const doubt = open(call as never, ...rows.map(({ id }) => id));
     if (doubt) return { ok: false, refusal: doubt };
@@ -147,6 +139,39 @@ export async function readAll(call: Call<ValuesInput>): Promise<Outcome> {
   }
 }
 
+/** The secrets of an environment that the caller may read, in the order of names; null for too many. Rows are read for names that match alone. */
+function rowsOf({ core, ask, caller, input }: Call<ValuesInput>, environment: string, patterns: readonly string[] | null, now: number) {
+  const { scopes } = needOf(ask.action);
+  const rows: SecretRow[] = [];
+  let matched = 0;
+  // Names before the first that a pattern can match, and after the last, are not looked at.
+  for (const prefix of prefixesOf(input.prefix, patterns)) {
+    for (let after = ''; ; ) {
+      const page = core.rows.named(environment, prefix, after, 1000);
+      matched += page.length * (patterns?.length ?? 0);
+      if (matched > MOST_BULK.matched) return null;
+      for (const { id, name } of page) {
+        if (!reaches(caller, scopes, environment, name)) continue;
+        const row = core.rows.get('secret', id);
+        if (row && readable(row, now) === null && rows.push(row) > MOST_BULK.secrets) return null;
+      }
+      if (page.length < 1000) break;
+      after = page.at(-1)?.name as string;
+    }
+  }
+  return rows.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** The literal beginnings that names of a bulk read can have: none begins with another. */
+function prefixesOf(prefix: string, patterns: readonly string[] | null): string[] {
+  if (patterns === null) return [prefix];
+  const beginnings = patterns.flatMap((pattern) => {
+    const literal = /^[^*?]*/.exec(pattern)?.[0] ?? '';
+    return literal.startsWith(prefix) ? [literal] : prefix.startsWith(literal) ? [prefix] : [];
+  });
+  return [...new Set(beginnings)].filter((one) => !beginnings.some((other) => other !== one && one.startsWith(other)));
+}
+
 export interface ListInput {
   limit: number;
   after: string | null;
@@ -158,7 +183,7 @@ export interface ListInput {
 }
 
 /** Rows that one page looks at: where few of them match, it may be short, or empty, and still not the last. */
-const LOOKED_AT = 5000;
+const LOOKED_AT = 1000;
 
 /** From the gate's own rows: what D1 was made to say is not listed. */
 export function list(call: Call<ListInput>): Outcome {

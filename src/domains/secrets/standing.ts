@@ -53,7 +53,7 @@ export const hasVersion = ({ version, oldest_version, lost_versions }: SecretRow
 /** Names a secret in the audit entry; answers how its environment is called. */
 export function describe(call: Call<never>, row: SecretRow): string {
   const environment = slugOf(call.core, row.environment_id);
-  Object.assign(call.subject, { resource: row.id, environment, version: row.version });
+  Object.assign(call.subject, { resource: row.id, resource_name: row.name, environment, version: row.version });
   return environment;
 }
 

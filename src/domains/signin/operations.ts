@@ -36,10 +36,10 @@ const begunOf = (row: CredentialRow, member: MemberRow): Begun => ({
 
 /** A member's live sessions, oldest first. */
 const sessionsOf = ({ core, ask }: Call<never>, member: string): CredentialRow[] =>
-  core.rows
-    .within('credential', 'browser')
-    .filter((row) => row.member_id === member && isAlive(core, ask.org, row))
-    .sort((a, b) => (a.id < b.id ? -1 : 1));
+  core.descendants.browserSessions(member).flatMap((id) => {
+    const row = core.rows.get('credential', id);
+    return row && isAlive(core, ask.org, row) ? [row] : [];
+  });
 
 /** Sessions of a member that begin and end do so one after the other. */
 const turn = (member: string) => `sessions:${member}`;

@@ -1,0 +1,29 @@
+// The forms of what a path names: ids, slugs and secret names. Invariant: what has none of these forms names nothing, and reaches neither
+// rows nor the audit log.
+import { idBytes, type Prefix } from './ids';
+
+const CREDENTIALS: Prefix[] = ['key', 'tok', 'agt', 'prv', 'bgt', 'ses'];
+
+const isId =
+  (...prefixes: Prefix[]) =>
+  (text: string): boolean =>
+    prefixes.some((prefix) => idBytes(prefix, text) !== null);
+
+/** A slug of an environment: 1 to 63 of a-z, 0-9 and -, not at an end. */
+export const isSlug = (text: string): boolean => /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(text);
+
+/** A secret's name: 1 to 255 characters, segments between slashes, none of them empty, `.` or `..`. */
+export const isSecretName = (text: string): boolean =>
+  /^[A-Za-z0-9_][A-Za-z0-9_./-]{0,254}$/.test(text) && text.split('/').every((part) => !['', '.', '..'].includes(part));
+
+/** Whether a text has the form of what it is to name. */
+export const forms = {
+  environment: (text: string) => isSlug(text) || isId('env')(text),
+  name: isSecretName,
+  secret: isId('sec'),
+  credential: isId(...CREDENTIALS),
+  member: isId('mem'),
+  team: isId('team'),
+  grant: isId('grt'),
+  passkey: isId('psk'),
+} as const;

@@ -1,0 +1,34 @@
+// What a caller may see of the audit log. Pure. Invariant: a caller who is limited to environments or names sees the entries of what it
+// reaches and its own, and nothing else; an entry that does not say what it concerns is not shown.
+import { type Caller, type Holding, reachesAll } from '../../auth/authorize';
+import { matches } from '../../auth/globs';
+import { covers } from '../../auth/scopes';
+import type { Entry } from '../../gate/chain';
+
+const SCOPE = 'audit:read';
+
+/** The ids whose entries are the caller's own, and the places that it reaches. Environments are slugs, as entries spell them. */
+export interface View {
+  own: string[];
+  places: { environments: string[] | null; secrets: readonly string[] | null }[];
+}
+
+/** What a caller sees; null for everything. `slugOf` says how entries spell an environment. */
+export function viewOf(caller: Caller, slugOf: (environment: string) => string): View | null {
+  if (reachesAll(caller, [SCOPE])) return null;
+  const places = caller.holdings
+    .filter(({ scopes }: Holding) => covers(scopes, SCOPE))
+    .map(({ environments, secrets }) => ({ environments: environments?.map(slugOf) ?? null, secrets }));
+  return { own: [caller.id, caller.credential], places };
+}
+
+/** Whether an entry is shown in a view. */
+export function shows(view: View | null, { actor, environment, resource_name }: Entry): boolean {
+  if (view === null || [actor.id, actor.parent_id].some((id) => id !== null && view.own.includes(id))) return true;
+  if (environment === null) return false;
+  return view.places.some(
+    ({ environments, secrets }) =>
+      (environments === null || environments.includes(environment)) &&
+      (secrets === null || (resource_name != null && secrets.some((pattern) => matches(pattern, resource_name)))),
+  );
+}

@@ -1,0 +1,81 @@
+// Which credentials descend from which: who made them, in which browser session, and whose end is also theirs. Answered from indexes on
+// the gate's rows, so that nothing here walks all credentials of an organisation.
+
+/** A credential that another made. `live`: neither revoked nor expired by its own row. */
+export interface Made {
+  id: string;
+  dies_with: string | null;
+  live: number;
+}
+
+export interface Descendants {
+  /** Credentials, session tokens apart, that any of these made, also as a browser session. */
+  madeBy(makers: string[], now: number): Made[];
+  /** Up to `limit` ids, after one, of credentials that any of these made or that end with any of these. */
+  children(parents: string[], after: string, limit: number): string[];
+  /** Session tokens of an API key that are alive by their own rows. */
+  liveSessions(key: string, now: number): number;
+  /** The ids of a member's browser sessions that have not been revoked. */
+  browserSessions(member: string): string[];
+  /** Has what ends with these credentials, and would stay, cleared away at a time. */
+  orphan(credentials: string[], at: number): void;
+}
+
+export function createDescendants(sql: SqlStorage): Descendants {
+  const index = (name: string, columns: string, where: string) =>
+    sql.exec(`create index if not exists ${name} on rows (${columns}) where kind = 'credential' and ${where}`);
+  index('rows_dies_with', "body ->> 'dies_with', id", "body ->> 'dies_with' is not null");
+  index('rows_created_by', "body ->> 'created_by', id", "space <> 'session'");
+  index('rows_created_in', "body ->> 'created_in', id", "body ->> 'created_in' is not null");
+  index('rows_sessions', "body ->> 'dies_with', body ->> 'expires_at'", "space = 'session' and body ->> 'revoked_at' is null");
+  index('rows_browser', "body ->> 'member_id'", "space = 'browser' and body ->> 'revoked_at' is null");
+
+  // The planner would walk the primary key: it cannot know how few rows an id has.
+  const from = (name: string, where: string) =>
+    `from json_each(?1) f cross join rows r indexed by ${name} on r.kind = 'credential' and ${where} = f.value`;
+  const byMaker = from('rows_created_by', "r.space <> 'session' and r.body ->> 'created_by'");
+  const bySession = from('rows_created_in', "r.body ->> 'created_in'");
+  const byParent = from('rows_dies_with', "r.body ->> 'dies_with'");
+  const made =
+    "select r.id, r.body ->> 'dies_with' dies_with, r.body ->> 'revoked_at' is null and coalesce(r.body ->> 'expires_at', 9e15) > ?2 live";
+  const child = `select r.id ${byParent} and r.id > ?2 union select r.id ${byMaker} and r.id > ?2 union select r.id ${bySession} and r.id > ?2`;
+
+  return {
+    madeBy: (makers, now) =>
+      sql
+        .exec<Made & Record<string, SqlStorageValue>>(`${made} ${byMaker} union ${made} ${bySession}`, JSON.stringify(makers), now)
+        .toArray(),
+    children: (parents, after, limit) =>
+      sql
+        .exec<{ id: string }>(`select id from (${child}) order by id limit ?3`, JSON.stringify(parents), after, limit)
+        .toArray()
+        .map(({ id }) => id),
+    liveSessions: (key, now) =>
+      sql
+        .exec<{ n: number }>(
+          `select count(*) n from rows indexed by rows_sessions where kind = 'credential' and space = 'session' and body ->> 'revoked_at' is null
+            and body ->> 'dies_with' = ? and body ->> 'expires_at' > ?`,
+          key,
+          now,
+        )
+        .one().n,
+    browserSessions: (member) =>
+      sql
+        .exec<{ id: string }>(
+          `select id from rows indexed by rows_browser where kind = 'credential' and space = 'browser' and body ->> 'revoked_at' is null
+            and body ->> 'member_id' = ? order by id`,
+          member,
+        )
+        .toArray()
+        .map(({ id }) => id),
+    orphan(credentials, at) {
+      if (credentials.length === 0) return;
+      sql.exec(
+        `update rows indexed by rows_dies_with set sweep_at = ? where kind = 'credential' and body is not null and sweep_at is null
+          and body ->> 'dies_with' in (select value from json_each(?))`,
+        at,
+        JSON.stringify(credentials),
+      );
+    },
+  };
+}

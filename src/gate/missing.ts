@@ -1,0 +1,30 @@
+// Sequences of the audit log that are lost, so that a check of the chain names them and goes on behind them. Invariant: a sequence that
+// is noted here is never given to another entry.
+import type { Core } from './core';
+
+/** A lost stretch. `restore`: a backup that was put back does not hold it. `gate_lost`: it lay in a gate whose storage is gone. */
+export interface Missing {
+  from: number;
+  to: number;
+  reason: 'restore' | 'gate_lost';
+}
+
+/** The lost stretches, oldest first. A release before 0.4.0 noted those of restores as pairs. */
+export function missingEntries({ meta }: Pick<Core, 'meta'>): Missing[] {
+  const noted = JSON.parse(meta.get('lost') ?? '[]') as ([number, number] | Missing)[];
+  return noted.map((one) => (Array.isArray(one) ? { from: one[0], to: one[1], reason: 'restore' } : one));
+}
+
+/** What lies between stretches, which are in order, as missing. */
+export function gapsBetween(stretches: { from: number; to: number }[], reason: Missing['reason']): Missing[] {
+  const gaps: Missing[] = [];
+  let expected = stretches[0]?.from ?? 1;
+  for (const { from, to } of stretches) {
+    if (from > expected) gaps.push({ from: expected, to: from - 1, reason });
+    expected = Math.max(expected, to + 1);
+  }
+  return gaps;
+}
+
+/** Replaces what is noted. */
+export const noteMissing = ({ meta }: Pick<Core, 'meta'>, missing: Missing[]): void => meta.set('lost', JSON.stringify(missing));

@@ -1,0 +1,96 @@
+// Moving the audit log to D1: entries close into segments, one compressed row each. Invariants: an entry leaves the gate only once D1
+// holds it; a segment's row stays below what D1 takes, counted whole; an entry that D1 refuses is kept here and holds up no later one.
+import { toBase64, utf8 } from '../crypto/bytes';
+import { gzip } from '../crypto/gzip';
+import { auditSegments } from '../db/schema';
+import { insertOf } from '../db/statements';
+import { SLACK, WINDOW } from './budget';
+import type { Entry } from './chain';
+import type { Core } from './core';
+
+/** Entries of a segment, and their bytes: a check of the chain unpacks them in a Worker's memory. */
+export const SEGMENT = 1000;
+const MOST_UNPACKED = 2 * 1024 * 1024;
+/** Bytes of a segment's row, the lists of actors, actions and resources included: a row of D1 holds 2 MB. */
+const MOST_ROW = 1_000_000;
+/** Entries that D1 has refused and that the gate keeps; with more, it is not the entries that are at fault. */
+const MOST_HELD = 100;
+const RETRY = 5000;
+
+type Segment = typeof auditSegments.$inferInsert;
+
+async function segmentOf(org: string, entries: Entry[]): Promise<Segment> {
+  const [first, last] = [entries[0] as Entry, entries.at(-1) as Entry];
+  const distinct = (of: (entry: Entry) => string | null) => [...new Set(entries.flatMap((entry) => of(entry) ?? []))];
+  return {
+    org_id: org,
+    first_sequence: first.sequence,
+    last_sequence: last.sequence,
+    first_at: Date.parse(first.time),
+    last_at: Date.parse(last.time),
+    prev_hash: first.prev_hash,
+    last_hash: last.hash,
+    actors: distinct(({ actor }) => actor.id),
+    actions: distinct(({ action }) => action),
+    resources: distinct(({ resource }) => resource),
+    entries: toBase64(await gzip(utf8(JSON.stringify(entries)))),
+  };
+}
+
+const sizeOf = ({ actors, actions, resources, entries }: Segment): number =>
+  entries.length + utf8(JSON.stringify([actors, actions, resources])).length;
+
+const half = <T>(list: T[]): T[] => list.slice(0, Math.ceil(list.length / 2));
+
+/** Moves the first of these entries, as many as one row takes: fewer where D1 refuses more. Answers up to which sequence, or null where D1 does not answer. */
+async function move(core: Core, org: string, entries: Entry[], now: number): Promise<number | null> {
+  for (let part = entries; ; part = half(part)) {
+    const last = part.at(-1) as Entry;
+    const segment = await segmentOf(org, part);
+    if (part.length > 1 && sizeOf(segment) > MOST_ROW) continue;
+    // Replaces what a move that was cut off has left under this number: the entries here are the log, whatever D1 has.
+    const { sql, params } = insertOf(auditSegments, segment);
+    const moved = await core.database.write([{ sql: sql.replace('insert into', 'insert or replace into'), params }]);
+    if (moved.end === 'unknown') return null;
+    if (moved.end === 'refused' && part.length > 1) continue;
+    const isHeld = moved.end === 'refused';
+    if (isHeld && core.chain.held().length >= MOST_HELD) return null;
+    core.storage.transactionSync(() => {
+      core.uses.flush(core.chain.head().sequence);
+      if (isHeld) core.chain.hold(last.sequence);
+      core.chain.moved(last.sequence, now);
+    });
+    if (isHeld)
+      console.error(JSON.stringify({ level: 'error', event: 'audit_entry_refused', org, sequence: last.sequence, why: moved.why }));
+    return last.sequence;
+  }
+}
+
+/** Moves the oldest closed segment; answers when the next can move, or null. The last minute stays: an alarm may still count it. */
+export const closeSegments = (core: Core, org: string, now: number): Promise<number | null> =>
+  core.locks.hold(['segments'], () => closeOldest(core, org, now));
+
+async function closeOldest(core: Core, org: string, now: number): Promise<number | null> {
+  const { entries } = core.chain.from(core.chain.oldest(), SEGMENT, MOST_UNPACKED);
+  const last = entries.at(-1);
+  const isClosed = entries.length === SEGMENT || (last && last.sequence < core.chain.head().sequence);
+  if (!last || !isClosed) return null;
+  const movable = Date.parse(last.time) + WINDOW + SLACK;
+  if (movable > now) return movable;
+  return (await move(core, org, entries, now)) === null ? now + RETRY : now;
+}
+
+/** Moves every entry that there is now, for a backup. Answers how many have moved, and up to which sequence; null where D1 does not answer. */
+export async function archive(core: Core, org: string, now: number): Promise<{ archived: number; head: number } | null> {
+  return core.locks.hold(['segments'], async () => {
+    const head = core.chain.head().sequence;
+    const first = core.chain.oldest();
+    for (let at = first; at <= head; ) {
+      const { entries } = core.chain.from(at, SEGMENT, MOST_UNPACKED);
+      const moved = await move(core, org, entries, now);
+      if (moved === null) return null;
+      at = moved + 1;
+    }
+    return { archived: head + 1 - first, head };
+  });
+}
