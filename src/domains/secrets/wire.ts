@@ -24,9 +24,12 @@ export const SecretValue = z
 
 const Type = z.enum(secretTypes);
 const Description = text(1024);
+/** What all tags of a secret hold together, keys and values, in bytes of UTF-8. */
+const MOST_TAGS = 16_384;
 const Tags = z
   .record(z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, 'must be 1 to 64 of letters, digits, _ . -'), text(256))
   .refine((tags) => Object.keys(tags).length <= 50, 'must be at most 50 tags')
+  .refine((tags) => utf8(Object.entries(tags).flat().join('')).length <= MOST_TAGS, 'must hold at most 16 kB together')
   .openapi({ example: { team: 'core' } });
 const Seconds = z.int().min(1).max(31_536_000);
 
