@@ -373,6 +373,12 @@ export function errorResponse(
   });
 }
 
+export const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD';
+
+/** The refusal of any other method, where a path can only be read. */
+export const readOnly = (base: string, trace: Trace): Response =>
+  errorResponse(refuse('METHOD_NOT_ALLOWED'), base, trace, null, { Allow: 'GET, HEAD' });
+
 export function rendered(
   shown: { json: unknown; headers?: Record<string, string> } | Response,
   status: number,
