@@ -124,7 +124,7 @@ const parameters: Record<string, Parameter> = {
     in: 'header',
     required: false,
     description: 'The ETag that the resource was read with: if it has changed since then, nothing is done and the answer is 412.',
-    schema: { type: 'string' },
+    schema: { type: 'string', maxLength: 1000 },
     example: '"v1"',
   },
   IfNoneMatch: {
@@ -132,7 +132,7 @@ const parameters: Record<string, Parameter> = {
     in: 'header',
     required: false,
     description: 'The ETag of what the caller has: if it is still current, the answer is 304 without a body.',
-    schema: { type: 'string' },
+    schema: { type: 'string', maxLength: 1000 },
     example: '"v1"',
   },
 };
@@ -377,7 +377,7 @@ function parametersOf(route: Route, generated: Operation, components: Document['
       description: resource
         ? `Id of the ${resource.words}${resource.words === 'environment' ? ', or its slug' : ''}.`
         : (pathDescriptions[name] ?? `The ${name.replaceAll('_', ' ')}.`),
-      schema: { type: 'string' },
+      schema: { type: 'string', maxLength: name === 'name' ? 255 : 64 },
       example: resource
         ? `${resource.prefix}_01M9xQeKcX3vTz6nWJfQ4b`
         : name === 'name'

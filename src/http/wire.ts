@@ -23,7 +23,12 @@ export const EnvironmentRef = z.string().min(1).max(255).openapi({ example: 'pro
 const distinct = (list: readonly string[]) => new Set(list).size === list.length;
 
 export const Scopes = z
-  .array(z.string().refine((scope) => allScopes.includes(scope), 'is not a scope'))
+  .array(
+    z
+      .string()
+      .max(64)
+      .refine((scope) => allScopes.includes(scope), 'is not a scope'),
+  )
   .min(1)
   .max(100)
   .refine(distinct, 'must not repeat')
@@ -39,17 +44,22 @@ export const Patterns = z
   .refine((list) => utf8(list.join('')).length <= MOST_PATTERNS, 'must hold at most 4 kB together')
   .openapi({ example: ['app/*'] });
 export const Addresses = z
-  .array(z.string().refine(isRange, 'must be an IPv4 or IPv6 address or range'))
+  .array(z.string().max(49).refine(isRange, 'must be an IPv4 or IPv6 address or range'))
   .min(1)
   .max(20)
   .openapi({ example: ['203.0.113.0/24'] });
 
-/** A time to come, in ISO 8601 with an offset; milliseconds on the inside. */
-export const FutureTime = z.iso
-  .datetime({ offset: true })
-  .transform((value) => Date.parse(value))
+/** ISO 8601 with an offset; 40 characters spell nanoseconds. */
+const Spelled = z.iso.datetime({ offset: true }).max(40);
+const spelled = { type: 'string', format: 'date-time' } as const;
+
+/** A time, in ISO 8601 with an offset; milliseconds on the inside. */
+export const Instant = Spelled.transform((value) => Date.parse(value)).openapi(spelled);
+
+/** The same, to come. */
+export const FutureTime = Spelled.transform((value) => Date.parse(value))
   .refine((time) => time > Date.now() && time < 253402300800000, 'must lie in the future')
-  .openapi({ type: 'string', format: 'date-time', example: '2027-11-21T12:00:00.000Z' });
+  .openapi({ ...spelled, example: '2027-11-21T12:00:00.000Z' });
 
 const whole = (least: number, most: number) =>
   z
