@@ -1,15 +1,17 @@
 // HTTP: which path goes where, what every response owes, and one log line a request. Invariant: no response leaves without
-// Request-Id, no-store and nosniff, and no error in any shape but the catalogue's.
+// Request-Id, no-store and nosniff (and HSTS where PUBLIC_URL is https), and no error in any shape but the catalogue's.
 import { OpenAPIHono } from '@hono/zod-openapi';
+import { addressOf } from './auth/addresses';
 import { newId } from './db/ids';
 import { docsRoutes } from './docs/pages';
 import { type Env, settingsOf } from './env';
 import { ApiError, type Refusal, refuse } from './errors';
 import { health } from './health';
 import type { Trace } from './http/context';
-import { errorResponse, handle, reasonOf } from './http/handle';
+import { errorResponse, handle, isRead, readOnly, reasonOf } from './http/handle';
 import { handleOpen } from './http/open';
 import { API, type Route } from './http/route';
+import { printable } from './http/text';
 import { pageRoutes } from './pages/routes';
 import { routes } from './routes';
 import { version } from './version';
@@ -51,6 +53,8 @@ app.use(async (c, next) => {
   response.headers.set('Request-Id', c.get('requestId'));
   response.headers.set('Cache-Control', 'no-store');
   response.headers.set('X-Content-Type-Options', 'nosniff');
+  // For this host alone: hosts below it may be others', and may not have https.
+  if (/^https:/i.test(c.env.PUBLIC_URL ?? '')) response.headers.set('Strict-Transport-Security', 'max-age=31536000');
   console.log(
     JSON.stringify({
       level: response.status >= 500 ? 'error' : 'info',
@@ -70,8 +74,10 @@ app.use(async (c, next) => {
   );
 });
 
-app.get('/healthz', async (c) => {
-  c.get('trace').route = '/healthz';
+app.all('/healthz', async (c) => {
+  const trace = c.get('trace');
+  trace.route = '/healthz';
+  if (!isRead(c.req.method)) return readOnly(c.get('base'), trace);
   const found = await health(c.env, version);
   return c.json(found, found.status === 'ok' ? 200 : 503);
 });
@@ -100,8 +106,8 @@ for (const [path, allowed] of methods) {
       trace,
       facts: {
         id: c.get('requestId'),
-        ip: c.req.header('cf-connecting-ip') ?? 'unknown',
-        user_agent: c.req.header('user-agent')?.slice(0, 256) ?? null,
+        ip: addressOf(c.req.header('cf-connecting-ip')),
+        user_agent: printable(c.req.header('user-agent') ?? '', 256) || null,
         reason: reasonOf(c.req.raw),
         place: placeOf(c.req.raw),
       },

@@ -221,6 +221,21 @@ describe('signing keys', () => {
     expect([await looks(now), await looks(now + 1), await looks(now + 9999), await looks(now + 10_000)]).toEqual([1, 0, 0, 1]);
   });
 
+  it('are published from memory for a minute: then D1 is asked again, once', async () => {
+    await clear();
+    const root = randomBytes(32);
+    const now = Date.now();
+    const { id } = await openSigningKeys(db, root).current(now);
+    const keys = openSigningKeys(watched(), root);
+    const looks = async (at: number) => {
+      asked = 0;
+      expect((await keys.published(at)).map(({ kid }) => kid)).toEqual([id]);
+      return asked;
+    };
+    expect(await looks(now)).toBe(1);
+    expect([await looks(now + 1), await looks(now + 59_999), await looks(now + 60_000), await looks(now + 60_001)]).toEqual([0, 0, 1, 0]);
+  });
+
   it('that cannot be read make a login 503 before anything is begun: its response serves again', async () => {
     const { browser } = await newSignedIn();
     const response = await browser.passkey.get(await browser.options());

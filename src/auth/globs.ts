@@ -1,31 +1,27 @@
-// Glob patterns on names: `*` is any run of characters (`/` too), `?` is one, nothing else is special. Matching is linear in time for
-// each `*`: the matcher never looks back further than the last star. Our own, since SQL's LIKE and GLOB refuse patterns over 50 bytes in D1.
+// Glob patterns on names: `*` is any run of characters (`/` too), `?` is one, nothing else is special. A pattern runs as a bit-parallel
+// automaton, one bit a state. Invariant: what a call costs is bounded by the lengths alone (see `mostSteps`), whatever the pattern says.
+// Our own, since SQL's LIKE and GLOB refuse patterns over 50 bytes in D1.
+import { openRecent } from '../crypto/recent';
 
 /** What a pattern may be: 1 to 256 bytes of a name's characters and at most five `*`. */
 export const isPattern = (text: string): boolean => /^[A-Za-z0-9_./*?-]{1,256}$/.test(text) && (text.match(/\*/g)?.length ?? 0) <= 5;
 
-/** Whether the whole of `name` matches `pattern`. */
-export function matches(pattern: string, name: string): boolean {
-  let [p, t] = [0, 0];
-  let [star, resume] = [-1, 0];
-  while (t < name.length) {
-    if (pattern[p] === '*') {
-      star = p++;
-      resume = t;
-    } else if (p < pattern.length && (pattern[p] === '?' || pattern[p] === name[t])) {
-      p++;
-      t++;
-    } else if (star >= 0) {
-      p = star + 1;
-      t = ++resume;
-    } else return false;
-  }
-  while (pattern[p] === '*') p++;
-  return p === pattern.length;
+/** Counts steps, for tests. A step is one character of the pattern, or one word of 32 states for one character of the text or table. */
+export interface Steps {
+  count: number;
 }
 
 /**
- * Whether every text that matches `inner` matches `outer`: exactly that, in steps no more than the product of their lengths.
+ * The bound on the steps of one call, by the lengths of the pattern that runs and of what it runs on: 3,163 at most for 256 and 256.
+ * 67 rows of the table: one for each character that a name may have, and one for all others.
+ */
+export const mostSteps = (pattern: number, text: number): number => pattern + (67 + text) * (1 + Math.floor(pattern / 32));
+
+/** Whether the whole of `name` matches `pattern`. */
+export const matches = (pattern: string, name: string, steps?: Steps): boolean => run(compiled(pattern, steps), name, false, steps);
+
+/**
+ * Whether every text that matches `inner` matches `outer`: exactly that.
  *
  * Only texts need be looked at in which all that a wildcard of `inner` stands for is a character that `outer` does not name, since only
  * wildcards match that. A star of `inner` can stand for more of them than `outer` is long, so what lies between the first and the last
@@ -33,41 +29,93 @@ export function matches(pattern: string, name: string): boolean {
  * `?` around these literals count for no more characters than `inner` has at least. Where both hold, block after block and each as far
  * left as can be, every text of `inner` matches; where one does not, a text that mixes runs of both lengths does not. This is the
  * containment mapping of linear paths with wildcards (Milo and Suciu, Index Structures for Path Expressions, 1999).
+ *
+ * So `outer` runs on `inner` as if that were a name, and at a star of `inner` keeps only the states outside such literals.
  */
-export function contains(outer: string, inner: string): boolean {
-  const blocks = outer.split('*');
-  const [head, tail] = [blocks.shift() as string, blocks.pop()];
-  if (tail === undefined) return inner.length === head.length && fits(head, inner, 0);
+export const contains = (outer: string, inner: string, steps?: Steps): boolean => run(compiled(outer, steps), inner, true, steps);
 
-  const start = head.replace(/\?+$/, '');
-  if (!fits(start, inner, 0)) return false;
-  let at = after(inner, start.length, head.length - start.length);
-  for (const block of blocks) {
-    const [, before = '', literals = '', behind = ''] = /^(\?*)(.*?)(\?*)$/.exec(block) ?? [];
-    at = after(inner, at, before.length);
-    while (at < inner.length && !fits(literals, inner, at)) at++;
-    if (!fits(literals, inner, at)) return false;
-    at = after(inner, at + literals.length, behind.length);
-  }
-  const end = tail.replace(/^\?+/, '');
-  const last = inner.length - end.length;
-  return fits(end, inner, last) && after(inner, at, tail.length - end.length) <= last;
+const STAR = 42;
+
+/** A pattern as an automaton. State i: the first i characters of the pattern, stars left out, have matched. */
+interface Automaton {
+  /** The last state, which accepts; and how many words of 32 bits hold all states. */
+  end: number;
+  words: number;
+  /** By character: which of the rows of `masks` says what states it leads on from. Row 0 is for characters that the pattern does not name. */
+  rows: Map<number, number>;
+  masks: Int32Array;
+  /** The states at a star, which any character leads back to. */
+  loops: Int32Array;
+  /** The states that outlast a star of an inner pattern. */
+  stays: Int32Array;
 }
 
-/** Whether a part of a block stands in `inner` from a place on, with no star in between. */
-function fits(part: string, inner: string, at: number): boolean {
-  for (let i = 0; i < part.length; i++) {
-    const char = inner[at + i];
-    if (char === undefined || char === '*' || (part[i] !== '?' && part[i] !== char)) return false;
+const set = (bits: Int32Array, at: number, offset = 0) => {
+  bits[offset + (at >> 5)] = (bits[offset + (at >> 5)] as number) | (1 << (at & 31));
+};
+
+const known = openRecent<Automaton>(1000);
+
+function compiled(pattern: string, steps?: Steps): Automaton {
+  let automaton = known.get(pattern);
+  if (!automaton) {
+    automaton = compile(pattern);
+    known.set(pattern, automaton);
   }
-  return true;
+  // Counted as if it were compiled each time: what is kept depends on what else was asked.
+  if (steps) steps.count += pattern.length + automaton.masks.length;
+  return automaton;
 }
 
-/** Where `inner` has given so many characters more, its stars giving none; infinitely far where it has fewer. */
-function after(inner: string, at: number, count: number): number {
-  for (let left = count; left > 0; at++) {
-    if (at >= inner.length) return Number.POSITIVE_INFINITY;
-    if (inner[at] !== '*') left--;
+function compile(pattern: string): Automaton {
+  const blocks = pattern.split('*');
+  const chars = blocks.join('');
+  const words = 1 + (chars.length >> 5);
+  const rows = new Map<number, number>();
+  for (let i = 0; i < chars.length; i++) if (chars[i] !== '?') rows.set(chars.charCodeAt(i), 0);
+  let row = 0;
+  for (const char of rows.keys()) rows.set(char, ++row);
+
+  const masks = new Int32Array((row + 1) * words);
+  for (let i = 0; i < chars.length; i++) if (chars[i] === '?') set(masks, i);
+  for (let at = words; at < masks.length; at++) masks[at] = masks[at % words] as number;
+  for (let i = 0; i < chars.length; i++) if (chars[i] !== '?') set(masks, i, (rows.get(chars.charCodeAt(i)) as number) * words);
+
+  const loops = new Int32Array(words);
+  const strict = new Int32Array(words);
+  const last = blocks.length - 1;
+  let at = 0;
+  for (const [index, block] of blocks.entries()) {
+    if (index > 0) set(loops, at);
+    let [from, to] = [0, block.length];
+    // The `?` next to a star are not between literals; the first block begins with the text, and the last one ends with it.
+    if (index > 0) while (block[from] === '?') from++;
+    if (index < last) while (to > from && block[to - 1] === '?') to--;
+    for (let state = index > 0 ? from + 1 : 0; state <= (index < last ? to - 1 : to); state++) set(strict, at + state);
+    at += block.length;
   }
-  return at;
+  return { end: chars.length, words, rows, masks, loops, stays: strict.map((bits) => ~bits) };
+}
+
+/** Whether the automaton accepts the text. With `stars`, a star of the text is one of an inner pattern; else it is a plain character. */
+function run({ end, words, rows, masks, loops, stays }: Automaton, text: string, stars: boolean, steps?: Steps): boolean {
+  const states = new Int32Array(words);
+  states[0] = 1;
+  for (let i = 0; i < text.length; i++) {
+    const char = text.charCodeAt(i);
+    const isStar = stars && char === STAR;
+    const row = (rows.get(char) ?? 0) * words;
+    let [carry, alive] = [0, 0];
+    for (let word = 0; word < words; word++) {
+      const before = states[word] as number;
+      const led = before & (masks[row + word] as number);
+      const after = isStar ? before & (stays[word] as number) : (led << 1) | carry | (before & (loops[word] as number));
+      carry = led >>> 31;
+      alive |= after;
+      states[word] = after;
+    }
+    if (steps) steps.count += words;
+    if (alive === 0) return false;
+  }
+  return ((states[end >> 5] as number) & (1 << (end & 31))) !== 0;
 }

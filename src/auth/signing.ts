@@ -14,6 +14,8 @@ const DAY = 86_400_000;
 /** How long a key signs, and for how much longer what it signed is believed: more than a JWT lives. */
 const SIGNS = 30 * DAY;
 const STAYS = SIGNS + 3_600_000;
+/** How long what was published stays so, in milliseconds: another isolate's new key is shown after this time. */
+const PUBLISHED = 60_000;
 /** How often an isolate asks D1 about one key that it does not know, in milliseconds. */
 const ASKS_EVERY = 10_000;
 
@@ -30,7 +32,7 @@ export interface SigningKeys {
   current(now?: number): Promise<SigningKey>;
   /** The key of that id, if it is one of this deployment's whose JWTs may live. */
   find(id: string, now?: number): Promise<SigningKey | null>;
-  /** The public keys whose JWTs may live, newest first. */
+  /** The public keys whose JWTs may live, newest first, as D1 had them at most a minute ago. */
   published(now?: number): Promise<JWK[]>;
   /** JWTs that this isolate has verified, by their digest. */
   verified: Recent<{ ref: TokenRef; until: number }>;
@@ -53,6 +55,7 @@ interface Stored {
 
 export function openSigningKeys(db: D1Database, root: Uint8Array): SigningKeys {
   let held: SigningKey[] = [];
+  let looked = Number.NEGATIVE_INFINITY;
   const asked = openRecent<number>(100);
   const tagOf = (id: string) => toBase62(hmac(root, utf8(`svc/v1/signing/${id}`)).subarray(0, 8));
   const isOurs = (id: string) => equal(id.slice(27), tagOf(id.slice(0, 26)));
@@ -79,6 +82,7 @@ export function openSigningKeys(db: D1Database, root: Uint8Array): SigningKeys {
       .catch(unavailable);
     const keys = await Promise.all(results.map(opened));
     held = keys.filter((key) => key !== null);
+    looked = now;
     return results.filter((_, at) => !keys[at]).map(({ id }) => id);
   }
   const fresh = (now: number) => held.find(({ created_at }) => created_at > now - SIGNS);
@@ -133,7 +137,7 @@ export function openSigningKeys(db: D1Database, root: Uint8Array): SigningKeys {
     },
     async published(now = Date.now()) {
       await current(now);
-      await look(now);
+      if (Math.abs(now - looked) >= PUBLISHED) await look(now);
       return held.filter((key) => isAlive(key, now)).map(({ jwk }) => jwk);
     },
     verified: openRecent(5000),

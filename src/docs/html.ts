@@ -60,8 +60,16 @@ const active = `${policy}; script-src 'self'; connect-src 'self'`;
 
 const documentation = html`<nav class="top" aria-label="Documentation"><a href="/docs">API reference</a><a href="/docs/errors">Errors</a><a href="/api/v1/openapi.json">OpenAPI</a></nav>`;
 
-/** A whole page as a response: one of the documentation, or one that runs scripts, which know it by its name. */
-export function page(title: string, content: Markup, app?: { name: string; scripts: string[] }): Response {
+/** What is served as it is, each time. */
+export interface Rendered {
+  body: string;
+  headers: Record<string, string>;
+}
+
+export const responseOf = ({ body, headers }: Rendered): Response => new Response(body, { headers });
+
+/** A whole page: one of the documentation, or one that runs scripts, which know it by its name. */
+export function page(title: string, content: Markup, app?: { name: string; scripts: string[] }): Rendered {
   const whole = html`<!doctype html>
 <html lang="en">
 <head>
@@ -77,12 +85,13 @@ ${app?.scripts.map((src) => html`<script src="${src}"></script>`)}
 </body>
 </html>
 `;
-  return new Response(whole.text, {
+  return {
+    body: whole.text,
     headers: {
       'Content-Type': 'text/html; charset=utf-8',
       'Content-Security-Policy': app ? active : policy,
       'Referrer-Policy': 'no-referrer',
       ...(app && { 'Cross-Origin-Opener-Policy': 'same-origin' }),
     },
-  });
+  };
 }

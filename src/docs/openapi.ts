@@ -3,6 +3,7 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { needOf } from '../auth/actions';
 import { kindNames } from '../auth/authorize';
+import { openRecent } from '../crypto/recent';
 import { type Code, catalogue, errorBody, refuse } from '../errors';
 import { API, type Route } from '../http/route';
 import { exampleFor, exampleOf, nameOf, resolved, type Schema, type Schemas, typesOf } from './examples';
@@ -123,7 +124,7 @@ const parameters: Record<string, Parameter> = {
     in: 'header',
     required: false,
     description: 'The ETag that the resource was read with: if it has changed since then, nothing is done and the answer is 412.',
-    schema: { type: 'string' },
+    schema: { type: 'string', maxLength: 1000 },
     example: '"v1"',
   },
   IfNoneMatch: {
@@ -131,7 +132,7 @@ const parameters: Record<string, Parameter> = {
     in: 'header',
     required: false,
     description: 'The ETag of what the caller has: if it is still current, the answer is 304 without a body.',
-    schema: { type: 'string' },
+    schema: { type: 'string', maxLength: 1000 },
     example: '"v1"',
   },
 };
@@ -258,16 +259,15 @@ export function accessOf(route: Route): string {
   return names.length === 1 ? `${who} with the scope ${names[0]}.` : `${who} with any one of the scopes ${names.join(', ')}.`;
 }
 
-const kept = new Map<string, Document>();
+const kept = openRecent<Document>(4);
 
-/** The document of this deployment, made once an isolate for each base; a few are kept, for a base may be what a client makes of it. */
+/** The document of this deployment, made once an isolate for each base; a few are kept, since a base may be what a client makes of it. */
 export function openapiDocument(routes: Route[], base: string, version: string): Document {
   const known = kept.get(base);
   if (known) return known;
-  const made = build(routes, base, version);
-  if (kept.size >= 4) kept.clear();
-  kept.set(base, made);
-  return made;
+  const document = build(routes, base, version);
+  kept.set(base, document);
+  return document;
 }
 
 function build(routes: Route[], base: string, version: string): Document {
@@ -377,7 +377,7 @@ function parametersOf(route: Route, generated: Operation, components: Document['
       description: resource
         ? `Id of the ${resource.words}${resource.words === 'environment' ? ', or its slug' : ''}.`
         : (pathDescriptions[name] ?? `The ${name.replaceAll('_', ' ')}.`),
-      schema: { type: 'string' },
+      schema: { type: 'string', maxLength: name === 'name' ? 255 : 64 },
       example: resource
         ? `${resource.prefix}_01M9xQeKcX3vTz6nWJfQ4b`
         : name === 'name'

@@ -1,13 +1,15 @@
 // The documentation that this deployment serves about itself: the OpenAPI document, the reference made from it, and a page for every
-// error code. Invariant: nothing here needs a credential, and nothing of any organisation is shown.
+// error code. Invariants: nothing here needs a credential, and nothing of any organisation is shown; each page is rendered once an isolate
+// for each base, of which a few are kept, since a base may be what a client makes of it.
 import type { OpenAPIHono } from '@hono/zod-openapi';
+import { openRecent } from '../crypto/recent';
 import type { Env } from '../env';
-import { type Code, catalogue, refuse } from '../errors';
+import { type Code, catalogue } from '../errors';
 import type { Trace } from '../http/context';
-import { errorResponse } from '../http/handle';
+import { isRead, readOnly } from '../http/handle';
 import { API, type Route } from '../http/route';
 import { version } from '../version';
-import { html, json, type Markup, page, prose } from './html';
+import { html, json, type Markup, page, prose, type Rendered, responseOf } from './html';
 import {
   type Answer,
   type Document,
@@ -24,28 +26,48 @@ import {
 
 type App = { Bindings: Env; Variables: { trace: Trace; base: string; requestId: string } };
 
+/** A path, what is rendered there, and how many renderings are kept. */
+interface Served {
+  path: string;
+  most: number;
+  render(base: string, code: Code): Rendered;
+}
+
+const served = (routes: Route[]): Served[] => [
+  { path: `${API}/openapi.json`, most: 4, render: (base) => asJson(openapiDocument(routes, base, version)) },
+  { path: '/docs', most: 4, render: (base) => reference(openapiDocument(routes, base, version)) },
+  { path: '/docs/errors', most: 4, render: () => errorList() },
+  { path: '/docs/errors/:code', most: 4 * codes.length, render: (base, code) => errorPage(code, base, routes) },
+];
+
 export function docsRoutes(app: OpenAPIHono<App>, routes: Route[]): void {
-  const paths: [string, (base: string, code: string | undefined) => Response | null][] = [
-    [`${API}/openapi.json`, (base) => Response.json(openapiDocument(routes, base, version))],
-    ['/docs', (base) => reference(openapiDocument(routes, base, version))],
-    ['/docs/errors', () => errorList()],
-    ['/docs/errors/:code', (base, code = '') => (Object.hasOwn(catalogue, code) ? errorPage(code as Code, base, routes) : null)],
-  ];
-  for (const [path, answer] of paths) {
+  for (const { path, most, render } of served(routes)) {
+    const kept = openRecent<Rendered>(most);
     app.all(path, (c) => {
       const trace = c.get('trace');
       trace.route = path.replace(/:(\w+)/, '{$1}');
-      if (c.req.method !== 'GET' && c.req.method !== 'HEAD') {
-        return errorResponse(refuse('METHOD_NOT_ALLOWED'), c.get('base'), trace, null, { Allow: 'GET' });
+      const base = c.get('base');
+      const code = c.req.param('code') ?? '';
+      if (path.endsWith(':code') && !Object.hasOwn(catalogue, code)) return c.notFound();
+      if (!isRead(c.req.method)) return readOnly(base, trace);
+      const key = `${code} ${base}`;
+      let rendered = kept.get(key);
+      if (!rendered) {
+        rendered = render(base, code as Code);
+        kept.set(key, rendered);
       }
-      return answer(c.get('base'), c.req.param('code')) ?? c.notFound();
+      return responseOf(rendered);
     });
   }
 }
 
+const codes = Object.keys(catalogue) as Code[];
+
+const asJson = (value: unknown): Rendered => ({ body: JSON.stringify(value), headers: { 'Content-Type': 'application/json' } });
+
 // ---------------------------------------------------------------- the reference
 
-function reference(document: Document): Response {
+function reference(document: Document): Rendered {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   );
@@ -122,9 +144,7 @@ const refusedPart = (status: string, answer: Answer): Markup =>
 
 // ---------------------------------------------------------------- errors
 
-const codes = Object.keys(catalogue) as Code[];
-
-const errorList = (): Response =>
+const errorList = (): Rendered =>
   page(
     'Errors',
     html`<main>
@@ -134,7 +154,7 @@ const errorList = (): Response =>
 </main>`,
   );
 
-function errorPage(code: Code, base: string, routes: Route[]): Response {
+function errorPage(code: Code, base: string, routes: Route[]): Rendered {
   const { status, message, cause, remedy } = catalogue[code];
   const given = routes.filter((route) => refusalsOf(route).includes(code));
   const { paths } = openapiDocument(routes, base, version);

@@ -21,6 +21,8 @@ import { type ReadBody, readBody } from './body';
 import type { Context, Trace } from './context';
 import { callGate } from './gate-call';
 import type { Input, Prepared, Route } from './route';
+import { type Detail, MOST_DETAILS, MOST_PARAMETERS, shapeOf } from './shape';
+import { isPrintable, printable } from './text';
 
 /** What every request is handled with. */
 export interface Incoming {
@@ -230,11 +232,16 @@ function idempotencyKeyOf(request: Request): string | null {
   return /^[\x20-\x7e]{1,255}$/.test(key) ? key : null;
 }
 
+/** The length of a list of entity tags, in If-Match or If-None-Match. */
+const MOST_TAGS = 1000;
+
 export function headerFinding(request: Request): Refusal | null {
   if (request.method === 'POST' && request.headers.has('idempotency-key') && idempotencyKeyOf(request) === null)
     return invalid('Idempotency-Key', 'must be 1 to 255 printable ASCII characters, bare or as a quoted string');
   const reason = request.headers.get('x-access-reason');
   if (reason !== null && !isReason(reason)) return invalid('X-Access-Reason', 'must be 1 to 256 printable characters');
+  for (const name of ['If-Match', 'If-None-Match'])
+    if ((request.headers.get(name)?.length ?? 0) > MOST_TAGS) return invalid(name, `must be at most ${MOST_TAGS} characters`);
   return null;
 }
 
@@ -249,41 +256,60 @@ const decodeHeader = (header: string): string => {
   return (isBytes && fromUtf8(Uint8Array.from(header, (char) => char.charCodeAt(0)))) || header;
 };
 
+/** 256 characters have 1,024 bytes at most; each of them may arrive as a character of its own. */
 const isReason = (header: string) => {
+  if (header.length === 0 || header.length > 1024) return false;
   const reason = decodeHeader(header);
-  return reason.length > 0 && [...reason].length <= 256 && !/[\p{Cc}\p{Cs}]/u.test(reason);
+  return [...reason].length <= 256 && isPrintable(reason);
 };
 
-/** Validates query and body against the route's schemas. */
+/** Validates query and body against the route's schemas: first their shape, then field by field. */
 export function validate(route: Route, { request, params }: Incoming, body: ReadBody): { input: Input; finding: Refusal | null } {
-  const url = new URL(request.url);
-  const given = [...url.searchParams];
-  const details: { path: string; message: string }[] = [];
-  const repeated = given.find(([name], at) => given.findIndex(([other]) => other === name) < at);
-  if (repeated) details.push({ path: repeated[0], message: 'must not be repeated' });
-
-  const query: Record<string, string> = Object.create(null);
-  for (const [name, value] of given) query[name] = value;
-  let parsedQuery: unknown = {};
-  if (route.query) {
-    const parsed = route.query.safeParse({ ...query });
-    if (parsed.success) parsedQuery = parsed.data;
-    else details.push(...detailsOf(parsed.error));
-  } else for (const name of Object.keys(query)) details.push({ path: name, message: 'is not a parameter of this request' });
-
-  let parsedBody: unknown;
+  const input = blank(params, request);
   const absent = body.json === undefined && body.bytes.length === 0;
-  if (route.body) {
-    if (absent && !route.body.optional)
-      return { input: blank(params, request), finding: refuse('MALFORMED_JSON', { message: 'A JSON body is required.' }) };
-    const parsed = route.body.schema.safeParse(absent ? {} : body.json);
-    if (parsed.success) parsedBody = parsed.data;
-    else details.push(...detailsOf(parsed.error));
-  } else if (!absent && body.json !== undefined && JSON.stringify(body.json) !== '{}')
-    details.push({ path: '', message: 'this request takes no body' });
+  if (route.body && absent && !route.body.optional)
+    return { input, finding: refuse('MALFORMED_JSON', { message: 'A JSON body is required.' }) };
+  const query = validQuery(route, new URL(request.url).searchParams);
+  const sent = validBody(route, absent, body.json);
+  const details = [...query.details, ...sent.details].slice(0, MOST_DETAILS);
+  return {
+    input: { ...input, query: query.data ?? {}, body: sent.data },
+    finding: details.length ? refuse('VALIDATION_FAILED', { details }) : null,
+  };
+}
 
-  const input: Input = { ...blank(params, request), query: parsedQuery, body: parsedBody };
-  return { input, finding: details.length ? refuse('VALIDATION_FAILED', { details: details.slice(0, 100) }) : null };
+interface Validated {
+  data?: unknown;
+  details: Detail[];
+}
+
+function validQuery(route: Route, parameters: URLSearchParams): Validated {
+  if (parameters.size > MOST_PARAMETERS) return { details: [{ path: '', message: `must have at most ${MOST_PARAMETERS} parameters` }] };
+  const query = new Map<string, string>();
+  const details: Detail[] = [];
+  for (const [name, value] of parameters) {
+    if (query.has(name)) details.push(detail([name], 'must not be repeated'));
+    query.set(name, value);
+  }
+  // A schema passes over a field of this name.
+  const unknown = route.query ? ['__proto__'].filter((name) => query.delete(name)) : [...query.keys()];
+  details.push(...unknown.map((name) => detail([name], 'is not a parameter of this request')));
+  if (!route.query) return { details };
+  const parsed = route.query.safeParse(Object.fromEntries(query));
+  return parsed.success ? { data: parsed.data, details } : { details: [...details, ...detailsOf(parsed.error)] };
+}
+
+function validBody(route: Route, absent: boolean, json: unknown): Validated {
+  if (absent) json = {};
+  const shape = shapeOf(json);
+  if (shape) return { details: [detail([shape.path], shape.message)] };
+  if (!route.body) {
+    const isEmpty =
+      json === undefined || (typeof json === 'object' && json !== null && !Array.isArray(json) && Object.keys(json).length === 0);
+    return { details: isEmpty ? [] : [detail([], 'this request takes no body')] };
+  }
+  const parsed = route.body.schema.safeParse(json);
+  return parsed.success ? { data: parsed.data, details: [] } : { details: detailsOf(parsed.error) };
 }
 
 const blank = (params: Record<string, string>, request: Request): Input => ({
@@ -294,13 +320,17 @@ const blank = (params: Record<string, string>, request: Request): Input => ({
   if_none_match: request.headers.get('if-none-match'),
 });
 
-/** Names what is wrong by path; never quotes what was given. */
-const detailsOf = (error: z.ZodError) =>
-  error.issues.flatMap((issue) =>
-    issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => ({ path: [...issue.path, key].join('.').slice(0, 200), message: 'is not a known field' }))
-      : [{ path: issue.path.join('.').slice(0, 200), message: issue.message }],
-  );
+/** Names a field by its path, bounded and printable, since an unknown field's name is the caller's own; never quotes what a field held. */
+const detail = (path: PropertyKey[], message: string): Detail => ({ path: printable(path.map(String).join('.'), 200), message });
+
+const detailsOf = (error: z.ZodError): Detail[] =>
+  error.issues
+    .slice(0, MOST_DETAILS)
+    .flatMap((issue) =>
+      issue.code === 'unrecognized_keys'
+        ? issue.keys.slice(0, MOST_DETAILS).map((key) => detail([...issue.path, key], 'is not a known field'))
+        : [detail(issue.path, issue.message)],
+    );
 
 // ---------------------------------------------------------------- one-time values
 
@@ -354,6 +384,12 @@ export function errorResponse(
     },
   });
 }
+
+export const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD';
+
+/** The refusal of any other method, where a path can only be read. */
+export const readOnly = (base: string, trace: Trace): Response =>
+  errorResponse(refuse('METHOD_NOT_ALLOWED'), base, trace, null, { Allow: 'GET, HEAD' });
 
 export function rendered(
   shown: { json: unknown; headers?: Record<string, string> } | Response,

@@ -3,6 +3,8 @@ import { z } from '@hono/zod-openapi';
 import { isRange } from '../auth/addresses';
 import { isPattern } from '../auth/globs';
 import { allScopes } from '../auth/scopes';
+import { utf8 } from '../crypto/bytes';
+import { isPrintable } from './text';
 
 /** ISO 8601 UTC with milliseconds. */
 export const iso = (time: number): string => new Date(time).toISOString();
@@ -10,14 +12,9 @@ export const isoOrNull = (time: number | null): string | null => (time === null 
 
 export const Time = z.string().openapi({ format: 'date-time', example: '2026-11-21T12:00:00.000Z' });
 
-/** Text that is well-formed Unicode without control characters. */
+/** Text that people write: well-formed Unicode without control, format (bidi too) and line-separator characters. */
 export const text = (most: number) =>
-  z
-    .string()
-    .min(1)
-    .max(most)
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
-    .refine((value) => value.isWellFormed() && !/[\u0000-\u001f\u007f]/.test(value), 'must be well-formed text without control characters');
+  z.string().min(1).max(most).refine(isPrintable, 'must be well-formed text without control, format or line-separator characters');
 
 export const Name = text(255);
 /** An environment, by id or slug. */
@@ -26,30 +23,43 @@ export const EnvironmentRef = z.string().min(1).max(255).openapi({ example: 'pro
 const distinct = (list: readonly string[]) => new Set(list).size === list.length;
 
 export const Scopes = z
-  .array(z.string().refine((scope) => allScopes.includes(scope), 'is not a scope'))
+  .array(
+    z
+      .string()
+      .max(64)
+      .refine((scope) => allScopes.includes(scope), 'is not a scope'),
+  )
   .min(1)
   .max(100)
   .refine(distinct, 'must not repeat')
   .openapi({ example: ['secrets:read'] });
 export const Environments = z.array(EnvironmentRef).min(1).max(100).refine(distinct, 'must not repeat');
+/** What the name patterns of one credential or grant hold together, in bytes: what judging one name by them costs. */
+const MOST_PATTERNS = 4096;
 export const Patterns = z
-  .array(z.string().refine(isPattern, 'must be a pattern of letters, digits, . _ / - * ? of at most 256 bytes and five *'))
+  .array(z.string().max(256).refine(isPattern, 'must be a pattern of letters, digits, . _ / - * ? of at most 256 bytes and five *'))
   .min(1)
   .max(100)
   .refine(distinct, 'must not repeat')
+  .refine((list) => utf8(list.join('')).length <= MOST_PATTERNS, 'must hold at most 4 kB together')
   .openapi({ example: ['app/*'] });
 export const Addresses = z
-  .array(z.string().refine(isRange, 'must be an IPv4 or IPv6 address or range'))
+  .array(z.string().max(49).refine(isRange, 'must be an IPv4 or IPv6 address or range'))
   .min(1)
   .max(20)
   .openapi({ example: ['203.0.113.0/24'] });
 
-/** A time to come, in ISO 8601 with an offset; milliseconds on the inside. */
-export const FutureTime = z.iso
-  .datetime({ offset: true })
-  .transform((value) => Date.parse(value))
+/** ISO 8601 with an offset; 40 characters spell nanoseconds. */
+const Spelled = z.iso.datetime({ offset: true }).max(40);
+const spelled = { type: 'string', format: 'date-time' } as const;
+
+/** A time, in ISO 8601 with an offset; milliseconds on the inside. */
+export const Instant = Spelled.transform((value) => Date.parse(value)).openapi(spelled);
+
+/** The same, to come. */
+export const FutureTime = Spelled.transform((value) => Date.parse(value))
   .refine((time) => time > Date.now() && time < 253402300800000, 'must lie in the future')
-  .openapi({ type: 'string', format: 'date-time', example: '2027-11-21T12:00:00.000Z' });
+  .openapi({ ...spelled, example: '2027-11-21T12:00:00.000Z' });
 
 const whole = (least: number, most: number) =>
   z

@@ -6,7 +6,7 @@ import { keyringOf } from '../crypto/keyring';
 import { type Env, settingsOf } from '../env';
 import { ApiError, refuse } from '../errors';
 import type { Trace } from '../http/context';
-import { errorResponse } from '../http/handle';
+import { isRead, readOnly } from '../http/handle';
 import passkey from './passkey.page.js';
 import { enrolPage, signInPage } from './signin';
 
@@ -35,8 +35,6 @@ export function pageRoutes(app: OpenAPIHono<App>): void {
     app.all(path, (c) => {
       const trace = c.get('trace');
       trace.route = path;
-      if (c.req.method !== 'GET' && c.req.method !== 'HEAD')
-        return errorResponse(refuse('METHOD_NOT_ALLOWED'), c.get('base'), trace, null, { Allow: 'GET' });
-      return answer(c.env);
+      return isRead(c.req.method) ? answer(c.env) : readOnly(c.get('base'), trace);
     });
 }

@@ -1,10 +1,10 @@
 // The pages for people: one to make a first passkey, one to sign in. Invariant: they work without any host but this one, and say
 // nothing of any organisation before somebody has signed in.
-import { html, type Markup, page } from '../docs/html';
+import { html, type Markup, page, type Rendered, responseOf } from '../docs/html';
 
 const scripts = ['/assets/webauthn.js', '/assets/passkey.js'];
 
-const shell = (name: 'enrol' | 'sign-in', title: string, lead: Markup, action: string): Response =>
+const shell = (name: 'enrol' | 'sign-in', title: string, lead: Markup, action: string): Rendered =>
   page(
     title,
     html`<main class="card">
@@ -25,19 +25,20 @@ ${lead}
     { name, scripts },
   );
 
-export const enrolPage = (): Response =>
-  shell(
-    'enrol',
-    'Set up your passkey',
-    html`<p>A passkey lets you sign in with what unlocks this device: a fingerprint, your face, or its PIN. There is no password to remember, and none to steal.</p>
+const enrolling = shell(
+  'enrol',
+  'Set up your passkey',
+  html`<p>A passkey lets you sign in with what unlocks this device: a fingerprint, your face, or its PIN. There is no password to remember, and none to steal.</p>
 <p>Your browser will ask you where to keep it.</p>`,
-    'Set up a passkey',
-  );
+  'Set up a passkey',
+);
 
-export const signInPage = (): Response =>
-  shell(
-    'sign-in',
-    'Sign in',
-    html`<p>Use the passkey that you made for this service. There is no name to type.</p>`,
-    'Sign in with a passkey',
-  );
+const signingIn = shell(
+  'sign-in',
+  'Sign in',
+  html`<p>Use the passkey that you made for this service. There is no name to type.</p>`,
+  'Sign in with a passkey',
+);
+
+export const enrolPage = (): Response => responseOf(enrolling);
+export const signInPage = (): Response => responseOf(signingIn);

@@ -1,7 +1,7 @@
 // Glob patterns: held to a regular expression of the same meaning on short strings; containment, to automata and to every short text.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { contains, isPattern, matches } from '../../src/auth/globs';
+import { contains, isPattern, matches, mostSteps } from '../../src/auth/globs';
 
 // Few characters, so that patterns and names meet often; a dot and a dash, so that what regular expressions mean by them would show.
 const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*', '*', '?'), maxLength: 7 });
@@ -170,56 +170,108 @@ describe('containing', () => {
   });
 });
 
-/** The same text; `looked` runs each time that a character of it is looked at. */
-const watched = (text: string, looked: () => void): string =>
-  new Proxy(Object(text) as object, {
-    get: (target, key) => {
-      if (typeof key === 'string' && /^\d+$/.test(key)) looked();
-      const value = Reflect.get(target, key);
-      return typeof value === 'function' ? value.bind(text) : value;
-    },
-  }) as unknown as string;
+describe('steps', () => {
+  const chars = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./-';
+  const narrow = fc.constantFrom('a', 'a', 'a', 'b', '?', '?');
+  const broad = fc.constantFrom(...chars, '?');
+  const longest = [narrow, broad].map((unit) => fc.string({ unit, maxLength: 256, size: 'max' }));
+  /** Any pattern that `isPattern` allows, long ones above all. */
+  const anyPattern = fc
+    .tuple(fc.oneof(...longest), fc.array(fc.nat(255), { maxLength: 5 }))
+    .map(([text, stars]) => stars.reduce((glob, at) => `${glob.slice(0, at)}*${glob.slice(at + 1)}`, text || 'a'));
+  const anyName = fc.oneof(
+    ...[fc.constantFrom('a', 'a', 'a', 'b'), fc.constantFrom(...chars)].map((unit) => fc.string({ unit, maxLength: 255, size: 'max' })),
+  );
 
-describe('time', () => {
-  it.each([
-    ['stars before what never comes', `${'*a'.repeat(5)}b`, 'a'.repeat(256)],
-    ['stars between long runs', `${'*'.concat('a'.repeat(49)).repeat(5)}b`, 'a'.repeat(256)],
-    ['stars between question marks', `${'*?'.repeat(5)}${'a'.repeat(200)}b`, 'a'.repeat(256)],
-    ['far more stars than are allowed', `${'*a'.repeat(128)}b`, 'a'.repeat(256)],
-  ])('does not explode: %s', (_what, glob, text) => {
-    // A matcher that tries every star against every other would take longer than any test may.
-    for (let n = 0; n < 200; n++) {
-      expect(matches(glob, text)).toBe(false);
-      expect(contains(glob, text)).toBe(false);
-    }
+  const hold = (pattern: string, name: string, inner: string) => {
+    expect(isPattern(pattern)).toBe(true);
+    const steps = { count: 0 };
+    matches(pattern, name, steps);
+    expect(steps.count).toBeGreaterThan(0);
+    expect(steps.count).toBeLessThanOrEqual(mostSteps(pattern.length, name.length));
+    steps.count = 0;
+    contains(pattern, inner, steps);
+    expect(steps.count).toBeGreaterThan(0);
+    expect(steps.count).toBeLessThanOrEqual(mostSteps(pattern.length, inner.length));
+  };
+
+  it('are bounded by the lengths, for any pattern, name and inner pattern', () => {
+    fc.assert(fc.property(anyPattern, anyName, anyPattern, hold), { numRuns: 2000 });
   });
 
-  it('of containment is bounded by the product of the lengths, counted in characters of the inner pattern looked at', () => {
-    const wide = fc.string({ unit: fc.constantFrom('a', 'a', 'a', '?', '?', '*', 'b'), maxLength: 256 });
-    const count = (outer: string, inner: string) => {
-      let looks = 0;
-      contains(
-        outer,
-        watched(inner, () => looks++),
-      );
-      expect(looks).toBeLessThanOrEqual((outer.length + 2) * (inner.length + 2));
-    };
-    fc.assert(fc.property(wide, wide, count), { numRuns: 300 });
-    for (const outer of [`*${'a'.repeat(127)}b*`, `${'*a'.repeat(5)}${'a'.repeat(120)}b`, `*${'?'.repeat(60)}a${'?'.repeat(60)}b*`])
-      for (const inner of ['a'.repeat(256), `${'a'.repeat(60)}*`.repeat(4), `*${'?'.repeat(250)}*`]) count(outer, inner);
+  const hostile = [
+    `${'*a'.repeat(5)}b`,
+    `${'*'.concat('a'.repeat(49)).repeat(5)}b`,
+    `${'*?'.repeat(5)}${'a'.repeat(200)}b`,
+    `*${'a'.repeat(127)}b*`,
+    `*${'?a'.repeat(126)}b*`,
+    `*${'?'.repeat(60)}a${'?'.repeat(60)}b*`,
+    `*${'?'.repeat(254)}*`,
+    `${'?'.repeat(255)}a`,
+    chars.repeat(3),
+  ];
+  it.each(hostile)('are bounded for the hostile pattern %s', (glob) => {
+    for (const name of ['a'.repeat(255), `${'a'.repeat(254)}b`, 'ab'.repeat(127), chars.repeat(3)])
+      for (const inner of [...hostile, name, `${'a'.repeat(60)}*`.repeat(4), '*****', '?'.repeat(256)]) hold(glob, name, inner);
   });
 
-  it('is at most that of every position of the name once for each of the pattern, counted in characters looked at', () => {
-    let looks = 0;
-    const [glob, text] = [`${'*a'.repeat(5)}b`, 'a'.repeat(10_000)];
-    expect(
-      matches(
-        glob,
-        watched(text, () => looks++),
-      ),
-    ).toBe(false);
-    expect(looks).toBeGreaterThan(text.length);
-    expect(looks).toBeLessThan(10 * text.length);
+  it('are at most 3,163 for one call', () => expect(mostSteps(256, 256)).toBe(3163));
+
+  it('do not explode with more stars than are allowed', () => {
+    const [glob, text] = [`${'*a'.repeat(128)}b`, 'a'.repeat(256)];
+    const steps = { count: 0 };
+    expect(matches(glob, text, steps)).toBe(false);
+    expect(contains(glob, text, steps)).toBe(false);
+    expect(steps.count).toBeLessThanOrEqual(2 * mostSteps(glob.length, text.length));
+  });
+});
+
+describe('long patterns', () => {
+  // More than 32 states: runs that span the words of the automaton.
+  const long = fc
+    .tuple(
+      fc.string({ unit: fc.constantFrom('a', 'a', 'a', 'b', '?'), minLength: 20, maxLength: 120 }),
+      fc.array(fc.nat(119), { maxLength: 5 }),
+    )
+    .map(([text, stars]) => stars.reduce((glob, at) => `${glob.slice(0, at)}*${glob.slice(at + 1)}`, text));
+  /** A text that the pattern matches, or just does not. */
+  const near = fc
+    .tuple(long, fc.array(fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 40 }), { minLength: 6 }), fc.nat(400))
+    .map(([glob, fill, at]): [string, string] => {
+      let stars = 0;
+      const text = [...glob].map((char) => (char === '*' ? (fill[stars++ % fill.length] as string) : char === '?' ? 'a' : char)).join('');
+      return [glob, at < text.length ? `${text.slice(0, at)}b${text.slice(at + 1)}` : text];
+    });
+  it('match as a regular expression of the same meaning does', () => {
+    let matched = 0;
+    fc.assert(
+      fc.property(near, ([glob, text]) => {
+        const expected = reference(glob).test(text);
+        if (expected) matched++;
+        expect([glob, text, matches(glob, text)]).toEqual([glob, text, expected]);
+        expect(contains(glob, text)).toBe(expected);
+        expect(contains(glob, glob)).toBe(true);
+        expect(contains(`*${glob}`, glob)).toBe(true);
+      }),
+      { numRuns: 2000 },
+    );
+    expect(matched).toBeGreaterThan(200);
+  });
+
+  it('contain each other as their automata say', () => {
+    let contained = 0;
+    const edits = fc.array(fc.tuple(fc.nat(119), fc.constantFrom('*', '?', '*?', '?*', '')), { maxLength: 3 });
+    fc.assert(
+      fc.property(long, edits, (inner, changes) => {
+        let outer = inner;
+        for (const [at, to] of changes) outer = outer.slice(0, at) + to + outer.slice(at + 1);
+        const expected = within(outer, inner);
+        if (expected) contained++;
+        expect([outer, inner, contains(outer, inner)]).toEqual([outer, inner, expected]);
+      }),
+      { numRuns: 300 },
+    );
+    expect(contained).toBeGreaterThan(50);
   });
 });
 

@@ -1,13 +1,24 @@
 // The documentation that the service serves: complete, sound by the rules of OpenAPI 3.1, and pages that need no script.
 
-import { exports } from 'cloudflare:workers';
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
+import { env, exports } from 'cloudflare:workers';
 import { createHash } from 'node:crypto';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { app } from '../../src/app';
 import { needOf } from '../../src/auth/actions';
 import { type Schema, typesOf } from '../../src/docs/examples';
 import { accessOf, type Document, type Parameter, refusalsOf } from '../../src/docs/openapi';
 import { type Code, catalogue } from '../../src/errors';
 import { routes } from '../../src/routes';
+import { useWorld } from '../world';
+
+useWorld();
+
+/** What can be read without a credential, and nothing else be done with. */
+const readable = [
+  ...['/healthz', '/docs', '/docs/errors', '/docs/errors/NOT_FOUND', '/api/v1/openapi.json', '/.well-known/jwks.json'],
+  ...['/enrol', '/sign-in', '/assets/webauthn.js', '/assets/passkey.js'],
+];
 
 const fetch = (path: string, init?: RequestInit) => exports.default.fetch(`http://localhost${path}`, init);
 const codes = Object.keys(catalogue) as Code[];
@@ -185,14 +196,41 @@ describe('the pages', () => {
       expect(response.status, path).toBe(404);
       expect(((await response.json()) as { error: { code: string } }).error.code).toBe('NOT_FOUND');
     }
-    for (const path of ['/docs', '/docs/errors', '/docs/errors/NOT_FOUND', '/api/v1/openapi.json']) {
-      const response = await fetch(path, { method: 'POST' });
-      expect(response.status, path).toBe(405);
-      expect(response.headers.get('allow')).toBe('GET');
-      expect(((await response.json()) as { error: { code: string } }).error.code).toBe('METHOD_NOT_ALLOWED');
+    expect((await fetch('/docs/errors/NOPE', { method: 'POST' })).status).toBe(404);
+    for (const path of readable)
+      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+        const response = await fetch(path, { method });
+        expect(response.status, `${method} ${path}`).toBe(405);
+        expect(response.headers.get('allow')).toBe('GET, HEAD');
+        expect(((await response.json()) as { error: { code: string } }).error.code).toBe('METHOD_NOT_ALLOWED');
+      }
+    for (const path of readable) {
       const head = await fetch(path, { method: 'HEAD' });
-      expect(head.status).toBe(200);
+      expect(head.status, path).toBe((await fetch(path)).status);
+      expect(head.status === 200 || path === '/healthz', path).toBe(true);
       expect(await head.text()).toBe('');
     }
+  });
+
+  it('are rendered once for each base, and name the base that they were asked under', async () => {
+    const at = async (host: string, path: string) => {
+      const context = createExecutionContext();
+      const response = await app.fetch(new Request(`https://${host}${path}`), { ...env, PUBLIC_URL: '' } as never, context);
+      await waitOnExecutionContext(context);
+      return response.text();
+    };
+    const spelled = vi.spyOn(JSON, 'stringify');
+    for (const path of ['/api/v1/openapi.json', '/docs', '/docs/errors/SLUG_TAKEN']) {
+      const first = await at('one.example.com', path);
+      expect(first).toContain('https://one.example.com');
+      spelled.mockClear();
+      expect(await at('one.example.com', path)).toBe(first);
+      // Examples are spelled while a page is rendered; the line of the log is not one.
+      expect(spelled.mock.calls.filter(([value]) => !(value as { request_id?: string }).request_id)).toEqual([]);
+    }
+    // More bases than are kept.
+    for (let host = 0; host < 12; host++) expect(await at(`${host}.example.com`, '/docs')).toContain(`https://${host}.example.com`);
+    expect(await at('one.example.com', '/docs')).toContain('https://one.example.com');
+    vi.restoreAllMocks();
   });
 });

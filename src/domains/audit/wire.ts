@@ -1,11 +1,6 @@
 // The audit log on the wire.
 import { z } from '@hono/zod-openapi';
-import { pageOf, pageQuery, Time } from '../../http/wire';
-
-const Instant = z.iso
-  .datetime({ offset: true })
-  .transform((value) => Date.parse(value))
-  .openapi({ type: 'string', format: 'date-time' });
+import { Instant, pageOf, pageQuery, Time } from '../../http/wire';
 
 export const AuditQuery = z.strictObject({
   ...pageQuery,

@@ -1,6 +1,6 @@
 // The bad day on the wire.
 import { z } from '@hono/zod-openapi';
-import { Time, text } from '../../http/wire';
+import { Instant, Time, text } from '../../http/wire';
 import { ApiKey } from '../credentials/wire';
 
 export const PanicIn = z
@@ -19,11 +19,7 @@ export const Panicked = z
 
 export const ContainIn = z
   .strictObject({
-    since: z.iso
-      .datetime({ offset: true })
-      .transform((value) => Date.parse(value))
-      .optional()
-      .openapi({ type: 'string', format: 'date-time', description: 'From when on to give account; where absent, from when it was made.' }),
+    since: Instant.optional().openapi({ description: 'From when on to give account; where absent, from when it was made.' }),
     rotate: z
       .enum(['generated'])
       .optional()

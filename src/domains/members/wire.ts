@@ -30,6 +30,7 @@ export const RemovalQuery = z.strictObject({
 export const AccessQuery = z.strictObject({
   action: z
     .string()
+    .max(64)
     .refine((scope) => allScopes.includes(scope), 'is not a scope')
     .openapi({ description: 'What the member would do, as a scope.', example: 'secrets:read' }),
   environment: EnvironmentRef.optional(),

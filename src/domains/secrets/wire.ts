@@ -18,16 +18,20 @@ export const SecretName = z
 export const SecretValue = z
   .string()
   .min(1)
-  .refine((value) => value.length <= MOST_VALUE && utf8(value).length <= MOST_VALUE, 'must be at most 64 KiB of UTF-8')
+  .max(MOST_VALUE, { message: 'must be at most 64 KiB of UTF-8', abort: true })
+  .refine((value) => utf8(value).length <= MOST_VALUE, 'must be at most 64 KiB of UTF-8')
   .refine((value) => value.isWellFormed(), 'must be well-formed Unicode: a lone surrogate has no UTF-8')
   .openapi({ example: 'postgres://app:correct-horse@db.example.com/app' });
 
 const Type = z.enum(secretTypes);
 const Description = text(1024);
+/** What all tags of a secret hold together, keys and values, in bytes of UTF-8. */
+const MOST_TAGS = 16_384;
 const Tags = z
   .record(z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, 'must be 1 to 64 of letters, digits, _ . -'), text(256))
   .refine((tags) => Object.keys(tags).length <= 50, 'must be at most 50 tags')
-  .openapi({ example: { team: 'core' } });
+  .refine((tags) => utf8(Object.entries(tags).flat().join('')).length <= MOST_TAGS, 'must hold at most 16 kB together')
+  .openapi({ example: { team: 'core' }, maxProperties: 50 });
 const Seconds = z.int().min(1).max(31_536_000);
 
 export const SecretIn = z
@@ -76,7 +80,7 @@ export const Rotate = z
   })
   .openapi('Rotate');
 
-export const Rollback = z.strictObject({ version: z.int().min(1) }).openapi('Rollback');
+export const Rollback = z.strictObject({ version: z.int().min(1).max(999_999_999) }).openapi('Rollback');
 
 const status = z.enum(['active', 'expired', 'revoked', 'deleted']);
 

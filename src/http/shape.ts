@@ -1,0 +1,46 @@
+// The shape of a request, judged before its fields: how many parameters, how many values and how deep. Invariant: the work is linear in
+// what is allowed, not in what was sent, and what passes is small enough to validate field by field.
+
+/** What is wrong with a request: a field by its path, and what is expected there. */
+export interface Detail {
+  path: string;
+  message: string;
+}
+
+/** Parameters in a query. */
+export const MOST_PARAMETERS = 50;
+/** Values in a body: every object, array, string, number, boolean and null. */
+export const MOST_VALUES = 2000;
+/** Fields of one object, and items of one array. */
+export const MOST_FIELDS = 100;
+export const MOST_ITEMS = 1000;
+/** Objects and arrays inside each other. */
+export const MOST_DEPTH = 16;
+/** Details of one refusal. */
+export const MOST_DETAILS = 100;
+
+const PROTO = '__proto__';
+
+/** The first thing about a parsed body that no request may have; null where there is nothing. */
+export function shapeOf(body: unknown): Detail | null {
+  const open: { value: unknown; path: string[] }[] = [{ value: body, path: [] }];
+  let values = 1;
+  for (let next = open.pop(); next; next = open.pop()) {
+    const { value, path } = next;
+    if (typeof value !== 'object' || value === null) continue;
+    const at = path.join('.');
+    if (path.length >= MOST_DEPTH) return { path: at, message: `must not be nested more than ${MOST_DEPTH} deep` };
+    const isArray = Array.isArray(value);
+    const size = isArray ? value.length : Object.keys(value).length;
+    const most = isArray ? MOST_ITEMS : MOST_FIELDS;
+    if (size > most) return { path: at, message: `must have at most ${most} ${isArray ? 'items' : 'fields'}` };
+    values += size;
+    if (values > MOST_VALUES) return { path: '', message: `the body must hold at most ${MOST_VALUES} values` };
+    for (const [key, inner] of Object.entries(value)) {
+      // A field of this name would be lost where objects are copied.
+      if (key === PROTO) return { path: [...path, PROTO].join('.'), message: `a field must not be named ${PROTO}` };
+      open.push({ value: inner, path: [...path, key] });
+    }
+  }
+  return null;
+}
