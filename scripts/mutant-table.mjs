@@ -177,7 +177,7 @@ export const mutants = [
   {
     name: 'what failed without a verdict is taken for undone',
     file: 'src/gate/database.ts',
-    from: "end: why.includes('constraint failed') ? 'refused' : 'unknown'",
+    from: "end: why.includes('constraint failed') || isTooLarge(why) ? 'refused' : 'unknown'",
     to: "end: 'refused'",
     notice: 'faults: after it took effect is found to be done',
   },
@@ -252,8 +252,8 @@ export const mutants = [
   {
     name: 'markers are cleared away while a commit is in doubt',
     file: 'src/gate/work.ts',
-    from: '...(core.marks.unsettled().length === 0',
-    to: '...(true',
+    from: '...(marks.unsettled().length ? []',
+    to: '...(marks.held ? []',
     notice: 'lifecycle: in doubt for more than a day',
   },
 
@@ -306,8 +306,8 @@ export const mutants = [
   {
     name: 'a credential reaches what another organisation holds',
     file: call,
-    from: "who.refusal ?? (ask.path_org !== null && ask.path_org !== ask.org ? refuse('NOT_FOUND') : null)",
-    to: 'who.refusal',
+    from: "ask.path_org !== null && ask.path_org !== ask.org ? refuse('NOT_FOUND') : null",
+    to: 'null',
     notice: 'denials: hides another org behind 404',
   },
   {
@@ -334,8 +334,8 @@ export const mutants = [
   {
     name: 'what an agent made keeps what the agent has lost',
     file: callers,
-    from: '[agents.reduce((holding, agent) => overlap(holding, held(agent)), held(row))]',
-    to: '[held(row)]',
+    from: 'agents.reduce((narrower, agent) => overlap(narrower, held(agent)), held(row))',
+    to: 'held(row)',
     notice: 'agents: is narrowed with it',
   },
   {
@@ -460,7 +460,7 @@ export const mutants = [
   {
     name: 'a credential that only D1 knows is believed without its MAC',
     file: callers,
-    from: "stored.mac !== macOf(ask.keys.row, 'credential', stored)",
+    from: "stored.mac !== macOf(rowKey, 'credential', stored)",
     to: 'false',
     notice: 'attacker: a credential in D1 that the gate does not know',
   },
@@ -485,8 +485,8 @@ export const mutants = [
   {
     name: 'an answer leaves before its audit entry is written',
     file: call,
-    from: '      core.chain.append(draft(), status, core.now());\n      if (!replay',
-    to: '      void scheduler.wait(1000).then(() => core.chain.append(draft(), status, core.now()));\n      if (!replay',
+    from: '      core.chain.append(draft(), status, core.now());\n      const isKept',
+    to: '      void scheduler.wait(1000).then(() => core.chain.append(draft(), status, core.now()));\n      const isKept',
     notice: 'faults: has its audit entry',
   },
   {
@@ -498,8 +498,8 @@ export const mutants = [
   },
   {
     name: 'a segment leaves the gate though D1 has not taken it',
-    file: 'src/gate/work.ts',
-    from: "if (moved.end !== 'done') return now + 5000;",
+    file: 'src/gate/segments.ts',
+    from: "if (moved.end === 'unknown') return null;",
     to: '',
     notice: 'lifecycle: keeps what D1 does not take',
   },
@@ -650,8 +650,8 @@ export const mutants = [
   {
     name: 'a row that is gone leaves no tombstone',
     file: 'src/gate/rows.ts',
-    from: "'update rows set revision = revision + 1, space = null, key = null, body = null, sweep_at = null where kind = ? and id = ?'",
-    to: "'delete from rows where kind = ? and id = ?'",
+    from: "'update rows set revision = revision + 1, space = null, key = null, body = null, sweep_at = ? where kind = ? and id = ? and body is not null'",
+    to: "'delete from rows where ? > 0 and kind = ? and id = ? and body is not null'",
     notice: 'adopt: is what counts for secrets',
   },
   {
@@ -937,16 +937,16 @@ export const mutants = [
   },
   {
     name: 'a credential that ends with one outside is not contained',
-    file: 'src/domains/incidents/contain.ts',
-    from: '(row.dies_with === null || !inside.has(row.dies_with)) &&',
-    to: 'row.dies_with === null &&',
+    file: 'src/domains/incidents/family.ts',
+    from: '[{ id: root, dies_with: null }];',
+    to: '[];',
     notice: 'contain: contains a session token alone',
   },
   {
     name: 'what a member made in a browser session outlives its containment',
-    file: 'src/domains/incidents/family.ts',
-    from: 'new Set([created_by, created_in, dies_with])',
-    to: 'new Set([created_by, dies_with])',
+    file: 'src/gate/descendants.ts',
+    from: '${byMaker} union ${made} ${bySession}`',
+    to: '${byMaker}`',
     notice: 'contain: contains a browser session',
   },
   {
