@@ -151,6 +151,17 @@ export const isPast = (
 /** Whether a credential, by its whole lineage, may be used. */
 export const isAlive = (core: Core, org: string, row: CredentialRow): boolean => endOf(core, org, lineageOf(core, row)) === null;
 
+/** How many credentials are alive, brief ones apart: by their own rows, and those that end with others by theirs too. */
+export function countLive(core: Core, org: string, now: number): number {
+  const standing = core.rows.get('org', org);
+  if (!standing) return 0;
+  const lives = (id: string) => {
+    const row = core.rows.get('credential', id);
+    return row !== null && isAlive(core, org, row);
+  };
+  return core.rows.liveBelow(now, standing).reduce((sum, { parent, n }) => (parent === null || lives(parent) ? sum + n : sum), 0);
+}
+
 /** Whether at least so many credentials are alive, brief ones apart. Looks at all of them. */
 export function areAlive(core: Core, org: string, many: number): boolean {
   let found = 0;

@@ -153,6 +153,8 @@ export interface Rows {
   isBuried(kind: RowKind, id: string): boolean;
   /** Credentials that are alive by their own row and generation, brief ones apart. One whose ancestor has ended counts. */
   liveCredentials(now: number, org: OrgRow): number;
+  /** How many credentials are alive by their own row and generation, brief ones apart, for each credential that they end with; null for those that end with none. */
+  liveBelow(now: number, org: OrgRow): { parent: string | null; n: number }[];
   /** Who made each credential, in which browser session, and whose end is also its end. */
   links(): Link[];
   /** The names of the live secrets of an environment. */
@@ -302,6 +304,22 @@ export function openRows(sql: SqlStorage): Rows {
           generation ?? 0,
         )
         .one().n,
+    liveBelow: (now, { generation, keys_generation, spared }) =>
+      // By kind, through the index of keys, and past what has ended without parsing it: it is remembered for 90 days, and may be much.
+      sql
+        .exec<{ parent: string | null; n: number }>(
+          `select body ->> 'dies_with' parent, count(*) n from rows
+            where kind = 'credential' and space in ('api_key', 'agent', 'provider', 'break_glass') and key is not null
+              and (sweep_at is null or sweep_at > ?1) and body ->> 'revoked_at' is null and coalesce(body ->> 'expires_at', 9e15) > ?2
+              and (coalesce(body ->> 'generation', 0) >= iif(space = 'api_key', ?3, ?4) or id = ?5)
+            group by parent`,
+          now + REMEMBERED,
+          now,
+          keys_generation ?? 0,
+          generation ?? 0,
+          spared,
+        )
+        .toArray(),
     links: () =>
       sql
         .exec<Link & Record<string, SqlStorageValue>>(
