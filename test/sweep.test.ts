@@ -10,6 +10,7 @@ import {
   BOOTSTRAP,
   type Caller,
   db,
+  GENERATED,
   inCore,
   newAgent,
   newBreakGlass,
@@ -30,6 +31,10 @@ type Change = { send(headers: Record<string, string>): Promise<Answer>; done: nu
 const changes: Record<string, (o: Caller) => Promise<Change>> = {
   'create a secret': async (o) => {
     const body = { name: `n-${++made}`, type: 'generic', value: 'v' };
+    return { send: (h) => o.post('/secrets', body, h), done: [201] };
+  },
+  'create a secret with a generated value': async (o) => {
+    const body = { name: `n-${++made}`, ...GENERATED };
     return { send: (h) => o.post('/secrets', body, h), done: [201] };
   },
   'change a value': async (o) => change(o, (id) => (h) => o.patch(`/secrets/${id}`, { value: 'second' }, h)),
@@ -71,7 +76,7 @@ const changes: Record<string, (o: Caller) => Promise<Change>> = {
   },
   'contain a credential and rotate what it knew': async (o) => {
     const key = await newKey(o);
-    await newSecret(key.o, { type: 'password' });
+    await newSecret(key.o, GENERATED);
     return { send: (h) => o.post(`/credentials/${key.id}/contain`, { rotate: 'generated' }, h), done: [200] };
   },
   'mint a session token': async (o) => ({ send: (h) => o.post('/access-tokens', { ttlSeconds: 60 }, h), done: [201] }),

@@ -6,7 +6,7 @@ import { type Refusal, refuse } from '../../errors';
 import { environmentOf } from '../../gate/call';
 import type { Plan } from '../../gate/commit';
 import { type Call, isRefusal, type Operation } from '../../gate/types';
-import { advance, begin, changed, lifetime, nameLock } from '../secrets/plans';
+import { advance, begin, changed, type Kept, keptOf, lifetime, nameLock } from '../secrets/plans';
 import { describe, type SealedValue } from '../secrets/standing';
 import { issuedOut, revokedOut } from './wire';
 
@@ -41,6 +41,9 @@ const named = {
   },
 };
 
+/** What the next version of the secret leaves of it. */
+const left = async (call: Call<ValueInput>) => (call.input.value ? keptOf(call as never, find(call).row || null) : null);
+
 /** 404 unless there is an environment and a secret of that name in it. */
 function found(call: Call<NameInput>): { row: SecretRow; shown: string } | Refusal {
   const { environment, row } = find(call);
@@ -61,7 +64,8 @@ const issue: Operation<ValueInput & { ttl: number }> = {
   authorize: named.authorize,
   change: {
     locks: named.locks,
-    plan(call, now) {
+    locked: left,
+    plan(call, now, _, kept) {
       const { core, input } = call;
       const { environment, row } = find(call);
       if (!environment) return refuse('NOT_FOUND', { message: 'There is no such environment.' });
@@ -69,7 +73,7 @@ const issue: Operation<ValueInput & { ttl: number }> = {
         describe(call as never, row);
         if (row.id !== input.id || !input.value) return sealFor(call, row.id);
         const revived = { ...lifetime(input.ttl, now), revoked_at: null };
-        return answered(advance(call as never, row, input.value, revived, now), environment.slug);
+        return answered(advance(call as never, row, input.value, revived, kept as Kept | null, now), environment.slug);
       }
       const { id, name, value, ttl } = input;
       const isTaken = id !== null && (core.rows.get('secret', id) || core.rows.isBuried('secret', id));
@@ -85,7 +89,8 @@ const rotate: Operation<ValueInput> = {
   authorize: named.authorize,
   change: {
     locks: named.locks,
-    plan(call, now) {
+    locked: left,
+    plan(call, now, _, kept) {
       const { input } = call;
       const there = found(call);
       if (isRefusal(there)) return there;
@@ -96,7 +101,7 @@ const rotate: Operation<ValueInput> = {
           message: 'This secret has been revoked: POST /provider/issue gives it a new value.',
         });
       if (row.id !== input.id || !input.value) return sealFor(call, row.id);
-      return answered(advance(call as never, row, input.value, lifetime(row.lifetime_seconds, now), now), shown);
+      return answered(advance(call as never, row, input.value, lifetime(row.lifetime_seconds, now), kept as Kept | null, now), shown);
     },
   },
 };
