@@ -5,6 +5,7 @@ import { work } from '../src/gate/work';
 import { type Fault, faults, faultsOf, reset } from './faults';
 import { problemOf } from './model/whole';
 import { addKeys, newGrant, newMember, newTeam } from './people';
+import { newLongSecret } from './planted';
 import {
   type Answer,
   BOOTSTRAP,
@@ -41,6 +42,10 @@ const changes: Record<string, (o: Caller) => Promise<Change>> = {
   'rename a secret': async (o) => change(o, (id) => (h) => o.patch(`/secrets/${id}`, { name: `renamed-${id}` }, h)),
   'rotate to a value': async (o) => change(o, (id) => (h) => o.post(`/secrets/${id}/rotate`, { value: 'second' }, h)),
   'rotate to a generated value': async (o) => change(o, (id) => (h) => o.post(`/secrets/${id}/rotate`, {}, h)),
+  'replace a value where that destroys an old version': async (o) => {
+    const { id } = await newLongSecret(o);
+    return { send: (h) => o.post(`/secrets/${id}/rotate`, { value: 'one more' }, h), done: [200] };
+  },
   'roll back': async (o) => change(o, (id) => (h) => o.post(`/secrets/${id}/rollback`, { version: 1 }, h)),
   'delete a secret': async (o) => change(o, (id) => (h) => o.del(`/secrets/${id}`, undefined, h), [204, 404]),
   'destroy a secret': async (o) => change(o, (id) => (h) => o.del(`/secrets/${id}?permanent=true`, undefined, h), [204, 404]),

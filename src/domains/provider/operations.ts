@@ -41,8 +41,11 @@ const named = {
   },
 };
 
-/** What the next version of the secret leaves of it. */
-const left = async (call: Call<ValueInput>) => (call.input.value ? keptOf(call as never, find(call).row || null) : null);
+/** What the next version of the secret leaves of it, if the value was sealed for it. */
+async function left(call: Call<ValueInput>): Promise<Kept | null> {
+  const { row } = find(call);
+  return row && row.id === call.input.id && call.input.value ? keptOf(call as never, row) : null;
+}
 
 /** 404 unless there is an environment and a secret of that name in it. */
 function found(call: Call<NameInput>): { row: SecretRow; shown: string } | Refusal {
