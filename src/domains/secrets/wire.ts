@@ -68,7 +68,8 @@ export const SecretIn = z
     rotate_every_seconds: Seconds.nullable().optional(),
   })
   .superRefine((body, context) => {
-    const problem = originProblem(body as Parameters<typeof originProblem>[0]);
+    // What is wrong with a field by itself is said once.
+    const problem = context.issues.length > 0 ? null : originProblem(body as Parameters<typeof originProblem>[0]);
     if (problem) context.addIssue({ code: 'custom', message: problem.message, path: problem.path.split('.') });
   })
   .openapi('SecretIn', {
