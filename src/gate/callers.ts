@@ -151,15 +151,30 @@ export const isPast = (
 /** Whether a credential, by its whole lineage, may be used. */
 export const isAlive = (core: Core, org: string, row: CredentialRow): boolean => endOf(core, org, lineageOf(core, row)) === null;
 
+/** How many credentials were alive, by the rows of a gate. What ends by time alone may count for so long after it. */
+const counted = new WeakMap<Core['rows'], { n: number; edits: number; until: number }>();
+const COUNTED = 5000;
+
 /** How many credentials are alive, brief ones apart: by their own rows, and those that end with others by theirs too. */
 export function countLive(core: Core, org: string, now: number): number {
+  const edits = core.rows.edits();
+  const before = counted.get(core.rows);
+  if (before?.edits === edits && now < before.until && now >= before.until - COUNTED) return before.n;
   const standing = core.rows.get('org', org);
   if (!standing) return 0;
-  const lives = (id: string) => {
+  // Each is judged once, however many end with it.
+  const known = new Map<string, boolean>();
+  const lives = (id: string): boolean => {
+    const judged = known.get(id);
+    if (judged !== undefined) return judged;
     const row = core.rows.get('credential', id);
-    return row !== null && isAlive(core, org, row);
+    const alive = row !== null && endOf(core, org, [row]) === null && (row.dies_with === null || lives(row.dies_with));
+    known.set(id, alive);
+    return alive;
   };
-  return core.rows.liveBelow(now, standing).reduce((sum, { parent, n }) => (parent === null || lives(parent) ? sum + n : sum), 0);
+  const n = core.rows.liveBelow(now, standing).reduce((sum, { parent, n }) => (parent === null || lives(parent) ? sum + n : sum), 0);
+  counted.set(core.rows, { n, edits, until: now + COUNTED });
+  return n;
 }
 
 /** Whether at least so many credentials are alive, brief ones apart. Looks at all of them. */

@@ -149,6 +149,8 @@ export interface Rows {
   /** Has what dies with these credentials, and would stay, cleared away at a time. */
   orphan(credentials: string[], at: number): void;
   count(kind: RowKind): number;
+  /** How often a row of another kind than a secret was written here: while it stays, so does who is alive, but for time. */
+  edits(): number;
   /** Whether a row of this id was here and is gone for good. */
   isBuried(kind: RowKind, id: string): boolean;
   /** Credentials that are alive by their own row and generation, brief ones apart. One whose ancestor has ended counts. */
@@ -207,11 +209,13 @@ export function openRows(sql: SqlStorage): Rows {
     return row;
   };
 
+  let edits = 0;
   /** Keeps the totals in step with what a write replaces. */
   const tally = (kind: RowKind, id: string, after: object | null) => {
     const before = get(kind, id);
     forget(kind, id, before);
     counts.set(kind, (counts.get(kind) ?? 0) + (after ? 1 : 0) - (before ? 1 : 0));
+    if (kind !== 'secret') edits++;
     if (kind === 'secret') sealed += ((after as SecretRow | null)?.sealed_size ?? 0) - ((before as SecretRow | null)?.sealed_size ?? 0);
   };
   const drop = (kind: RowKind, id: string) => tally(kind, id, null);
@@ -272,6 +276,7 @@ export function openRows(sql: SqlStorage): Rows {
     clear(kinds) {
       parsed.clear();
       ids.clear();
+      edits++;
       for (const kind of kinds) {
         sql.exec('delete from rows where kind = ?', kind);
         counts.set(kind, 0);
@@ -293,6 +298,7 @@ export function openRows(sql: SqlStorage): Rows {
       );
     },
     count: (kind) => counts.get(kind) ?? 0,
+    edits: () => edits,
     isBuried: (kind, id) => sql.exec('select 1 from rows where kind = ? and id = ? and body is null', kind, id).toArray().length > 0,
     liveCredentials: (now, { generation, keys_generation }) =>
       sql
