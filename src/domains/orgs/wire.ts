@@ -55,12 +55,10 @@ export const OrgWithUsage = Org.extend({
     .object({
       secrets: z.int().openapi({ description: 'Of 100,000. Deleted ones count until they are purged.' }),
       sealed_bytes: z.int().openapi({ description: 'Ciphertext of all versions of all secrets, in bytes, of 4 GiB.' }),
-      credentials: z
-        .int()
-        .openapi({
-          description:
-            'Of 10,000 that may be alive. Session tokens and browser sessions do not count. One that expires may count for five seconds more.',
-        }),
+      credentials: z.int().openapi({
+        description:
+          'Of 10,000 that may be alive. Session tokens and browser sessions do not count. One that expires may count for five seconds more.',
+      }),
       members: z.int().openapi({ description: 'Of 2,000.' }),
     })
     .openapi({
