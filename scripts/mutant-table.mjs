@@ -975,7 +975,65 @@ export const mutants = [
     file: 'src/domains/incidents/rotation.ts',
     from: '    if (rotated.has(secret.id)) continue;\n',
     to: '',
-    notice: 'contain: are generated where the type allows it',
+    notice: 'contain: generated values are rotated, by ordinary rotations',
+  },
+
+  // ---------------------------------------------------------------- generated values, and what is counted
+  {
+    name: 'a containment replaces values that others issued',
+    file: 'src/domains/incidents/rotation.ts',
+    from: 'isActive && generated && canGenerate(type);',
+    to: 'isActive && canGenerate(type);',
+    notice: 'contain: survives byte for byte',
+  },
+  {
+    name: 'a rotation without a value replaces what others issued',
+    file: changes,
+    from: 'if (asked === null && generated === null && ISSUED.has(type))',
+    to: 'if (false)',
+    notice: 'generated: that was not generated here, needs generate',
+  },
+  {
+    name: 'a rollback takes its value for a given one',
+    file: changes,
+    from: 'generated: old.generated ?? null };',
+    to: 'generated: null };',
+    notice: 'generated: in every answer that shows a secret',
+  },
+  {
+    name: 'a soft delete leaves generated values in stored answers',
+    file: changes,
+    from: 'etag: undefined, destroyed: [row.id] };',
+    to: 'etag: undefined };',
+    notice: 'generated: a soft delete destroys',
+  },
+  {
+    name: 'destroyed versions stay in the quota',
+    file: plans,
+    from: '(trims && kept ? kept.bytes : row.sealed_size)',
+    to: 'row.sealed_size',
+    notice: 'usage: counts what is kept, in one read more',
+  },
+  {
+    name: 'what is kept is counted for a row that is another by now',
+    file: plans,
+    from: 'if (trims && kept?.of !== row.mac)',
+    to: 'if (false)',
+    notice: 'usage: a count is not used once a database',
+  },
+  {
+    name: 'the caller is not judged again after what is fetched under the lock',
+    file: commit,
+    from: '    const fetched = await fetch();\n',
+    to: '    const early = call.recheck();\n    if (early) return { ok: false, refusal: early };\n    const fetched = await fetch();\n    call = { ...call, recheck: () => null };\n',
+    notice: 'usage: is revoked while the change counts',
+  },
+  {
+    name: 'a credential counts as alive though what it ends with has ended',
+    file: callers,
+    from: '(parent === null || lives(parent) ? sum + n : sum)',
+    to: '(parent === null || lives ? sum + n : sum)',
+    notice: 'usage: a credential counts while',
   },
 ];
 

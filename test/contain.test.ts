@@ -7,7 +7,21 @@ import type { CredentialRow } from '../src/db/schema';
 import { faults } from './faults';
 import { problemOf } from './model/whole';
 import { byMember, inGate, moveLog, newMember } from './planted';
-import { type Answer, BOOTSTRAP, type Caller, db, newAgent, newKey, newOrg, newSecret, newSession, send, useWorld } from './world';
+import {
+  type Answer,
+  BOOTSTRAP,
+  type Caller,
+  db,
+  GENERATED,
+  newAgent,
+  newKey,
+  newOrg,
+  newProvider,
+  newSecret,
+  newSession,
+  send,
+  useWorld,
+} from './world';
 
 useWorld();
 
@@ -394,15 +408,15 @@ describe('the account', () => {
 });
 
 describe('new values for what it knew', () => {
-  /** A contained credential that has read a password and a URL, and written another password. */
+  /** A contained credential that has read a generated password and a URL, and written a generated webhook secret. */
   async function known(o: Caller) {
     const key = await newKey(o);
-    const read = await newSecret(o, { type: 'password' });
+    const read = await newSecret(o, GENERATED);
     const due = await newSecret(o, { type: 'database_url' });
     const other = await newSecret(o, { type: 'password' });
     await key.o.get(`/secrets/${read.id}`);
     await key.o.get(`/secrets/${due.id}`);
-    const written = await newSecret(key.o, { type: 'api_key' });
+    const written = await newSecret(key.o, { ...GENERATED, type: 'webhook_secret' });
     return { key, read, due, other, written };
   }
   const versionsOf = async (o: Caller, ids: string[]) => {
@@ -410,7 +424,7 @@ describe('new values for what it knew', () => {
     return ids.map((id) => all.find((one) => one.id === id)?.version);
   };
 
-  it('are generated where the type allows it, by ordinary rotations, and called due where not', async () => {
+  it('contain: generated values are rotated, by ordinary rotations, and all others are due', async () => {
     const o = await newOrg();
     const { key, read, due, other, written } = await known(o);
     const answer = await contain(o, key.id, { rotate: 'generated' });
@@ -440,6 +454,66 @@ describe('new values for what it knew', () => {
     expect(await versionsOf(o, [read.id, written.id])).toEqual([2, 2]);
     expect(await told()).toHaveLength(1);
     expect(await problemOf(o)).toBe(null);
+  });
+
+  it('contain: a value that this service did not generate survives byte for byte, and is due', async () => {
+    const o = await newOrg();
+    const key = await newKey(o);
+    const provider = await newProvider(o);
+    const issued = { secretName: 'issued', environment: 'production' };
+    const values: Record<string, string> = {};
+    const given = async (name: string, type: string, value: string) => {
+      values[name] = value;
+      return newSecret(o, { name, type, value });
+    };
+    for (const type of ['password', 'api_key', 'env_var', 'generic', 'webhook_secret', 'ssh_key', 'private_key', 'json'])
+      await given(`given-${type}`, type, `  ${type}\u0000é\n`);
+    values.issued = 'from the database\n';
+    const pushed = await send('POST', '/api/v1/provider/issue', {
+      token: provider.token,
+      body: { ...issued, value: values.issued, ttlSeconds: 600 },
+    });
+    expect(pushed.status).toBe(201);
+    // Generated, and then replaced: by hand, by a provider, and by a rollback to what was given first.
+    const patched = await newSecret(o, { ...GENERATED, name: 'patched' });
+    values.patched = 'by hand';
+    await o.patch(`/secrets/${patched.id}`, { value: values.patched });
+    const replaced = await newSecret(o, { ...GENERATED, name: 'replaced' });
+    values.replaced = 'by the provider';
+    const body = { secretName: replaced.name, environment: 'production', newValue: values.replaced };
+    expect((await send('POST', '/api/v1/provider/rotate', { token: provider.token, body })).status).toBe(200);
+    const back = await given('back', 'password', 'the first one');
+    await o.post(`/secrets/${back.id}/rotate`);
+    await o.post(`/secrets/${back.id}/rollback`, { version: 1 });
+    // Given, and then generated: the one that is rotated.
+    const made = await given('made', 'generic', 'replaced before');
+    await o.post(`/secrets/${made.id}/rotate`, { generate: {} });
+    delete values.made;
+    await key.o.get('/environments/production/values');
+
+    const before = (await o.get('/environments/production/values')).json;
+    const answer = await contain(o, key.id, { rotate: 'generated' });
+    expect(answer.status, answer.text).toBe(200);
+    expect(answer.json.rotated).toEqual([{ secret_id: made.id, name: 'made', version: 3 }]);
+    expect(answer.json.rotation_due.map(({ name }: Deed) => name).sort()).toEqual(Object.keys(values).sort());
+    const after = (await o.get('/environments/production/values')).json;
+    expect(after.values).toEqual({ ...values, made: expect.any(String) });
+    expect(after.values.made).not.toBe(before.values.made);
+    expect(after.versions).toEqual({ ...before.versions, made: 3 });
+  });
+
+  it('contain: a value that is set by hand while generated ones are rotated stays', async () => {
+    const o = await newOrg();
+    const leaked = await newKey(o);
+    const secrets = await Promise.all(Array.from({ length: 12 }, () => newSecret(o, GENERATED)));
+    await leaked.o.get('/environments/production/values');
+    faults.delay = 2;
+    const byHand = async () => {
+      for (const { id } of secrets) expect((await o.patch(`/secrets/${id}`, { value: `by hand ${id}` })).status).toBe(200);
+    };
+    const [answer] = await Promise.all([contain(o, leaked.id, { rotate: 'generated' }), byHand()]);
+    expect(answer.status, answer.text).toBe(200);
+    for (const { id } of secrets) expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ value: `by hand ${id}`, generated: false });
   });
 
   it('leave alone what somebody has given a new value since the containment', async () => {

@@ -126,7 +126,7 @@ describe('panic', () => {
     const recovered = await send('POST', `/api/v1/orgs/${o.id}/recovery`, { token: BOOTSTRAP, body: { reason: 'the answer was lost' } });
     const next = o.as(recovered.json.api_key.token);
     expect(await alive(next)).toBe(200);
-    expect(await inGate(o, ({ core }) => core.rows.liveCredentials(Date.now(), core.rows.get('org', o.id) as OrgRow))).toBe(2);
+    expect(await inGate(o, ({ core }) => countLive(core, o.id, Date.now()))).toBe(2);
   });
 
   it('is for owners, and keys that hold everything without limits', async () => {

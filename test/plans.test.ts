@@ -9,6 +9,7 @@ import { invite, newBrowser, ORIGIN } from './browser';
 import { faults } from './faults';
 import { newPasskey } from './passkey';
 import { addKeys, addPasskey, newGrant, newMember, newTeam } from './people';
+import { newLongSecret } from './planted';
 import { BOOTSTRAP, type Caller, db, newKey, newOrg, newSecret, newSession, send, useWorld } from './world';
 
 useWorld();
@@ -44,6 +45,9 @@ async function tour(): Promise<void> {
   const o = await newOrg();
   const { id } = await newSecret(o, { type: 'password' });
   const other = await newSecret(o);
+  const long = await newLongSecret(o);
+  await o.patch(`/secrets/${long.id}`, { value: 'one more' });
+  await o.get('');
   await o.patch(`/secrets/${id}`, { value: 'second', name: 'renamed' });
   await o.post(`/secrets/${id}/rotate`);
   await inGate(o, ({ core }) => core.seals.clear());

@@ -4,13 +4,16 @@ import { env } from 'cloudflare:workers';
 import type { Action } from '../src/auth/actions';
 import { toBase64, utf8 } from '../src/crypto/bytes';
 import { gzip } from '../src/crypto/gzip';
-import { keyringOf } from '../src/crypto/keyring';
+import { keyringOf, type OrgKeys } from '../src/crypto/keyring';
 import { newId } from '../src/db/ids';
+import { sealValue } from '../src/domains/secrets/seal';
+import type { SealedValue } from '../src/domains/secrets/standing';
 import { type Env, settingsOf } from '../src/env';
 import type { Gate } from '../src/gate';
 import { answer } from '../src/gate/call';
 import type { Entry } from '../src/gate/chain';
-import { insertion } from '../src/gate/commit';
+import { insertion, rowKey } from '../src/gate/commit';
+import { macOf } from '../src/gate/rows';
 import type { Ask, Call, Operation, Reply } from '../src/gate/types';
 import { type Caller, db } from './world';
 
@@ -62,6 +65,45 @@ export async function newMember(o: Caller, role: 'owner' | 'developer' = 'owner'
   const reply = await inGate(o, (gate) => answer(gate.core, { plant }, ask));
   if (reply.outcome.ok !== true) throw new Error(JSON.stringify(reply.outcome));
   return { member, session };
+}
+
+/** A secret at its thousandth version, of which the first and the last are kept: one more destroys the first. `counted`: what its row says of its ciphertext. */
+export async function newLongSecret(o: Caller, { counted = null as number | null } = {}): Promise<{ id: string; name: string }> {
+  const settings = settingsOf(env as unknown as Env);
+  if ('problem' in settings) throw new Error(settings.problem);
+  const keys = (await keyringOf((env as unknown as Env).DB, settings.masterKeys).org(o.id)) as OrgKeys;
+  const id = newId('sec');
+  const name = `long-${id}`;
+  const [first, last] = ['first', 'the thousandth'].map((value) => sealValue(keys, o.id, id, value)) as [SealedValue, SealedValue];
+  const now = Date.now();
+  const { value_sealed, ...current } = last;
+  const plant: Operation = {
+    change: {
+      locks: () => [id],
+      plan(call) {
+        const versions = (
+          [
+            [1, first],
+            [1000, last],
+          ] as const
+        ).map(([version, value]) => {
+          const row = { org_id: o.id, secret_id: id, version, ...value, created_by: 'bootstrap', created_at: now, mac: '' };
+          return { ...row, mac: macOf(rowKey(call), 'version', row) };
+        });
+        const environment_id = call.core.rows.find('environment', '', 'production')?.id as string;
+        const secret = {
+          ...{ org_id: o.id, id, environment_id, name, type: 'password' as const, tags: {}, ...current, version: 1000, amended: 0 },
+          ...{ oldest_version: 1, lost_versions: [[2, 999]] as [number, number][], created_at: now, updated_at: now },
+          sealed_size: counted ?? first.value_sealed.length + value_sealed.length,
+        } as const;
+        return { status: 204, data: null, puts: [insertion(call, 'secret', secret)], versions, environments: [environment_id] };
+      },
+    },
+  };
+  const ask = await askOf(o, 'org.recover', 'bootstrap', { path_org: null, operation: 'plant' });
+  const reply = await inGate(o, (gate) => answer(gate.core, { plant }, ask));
+  if (reply.outcome.ok !== true) throw new Error(JSON.stringify(reply.outcome));
+  return { id, name };
 }
 
 const browserOf = (call: Call<never>, o: Caller, member: string, session: string, now: number) => [

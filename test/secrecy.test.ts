@@ -36,6 +36,8 @@ describe('after a whole run', () => {
     const secret = await newSecret(o, { type: 'password', value: 'the-first-value-0123456789' });
     await o.patch(`/secrets/${secret.id}`, { value: 'the-second-value-0123456789' });
     const generated = (await o.post(`/secrets/${secret.id}/rotate`, {}, { 'Idempotency-Key': 'rotate' })).json.value as string;
+    const first = (await o.post('/secrets', { name: 'N', type: 'password', generate: {} }, { 'Idempotency-Key': 'create' })).json
+      .value as string;
     const key = await newKey(o);
     const session = await newSession(key.o);
     const kept = (await o.post('/access-tokens', { ttlSeconds: 60 }, { 'Idempotency-Key': 'mint' })).json.token as string;
@@ -78,6 +80,7 @@ describe('after a whole run', () => {
       'first value': 'the-first-value-0123456789',
       'second value': 'the-second-value-0123456789',
       'generated value': generated,
+      'value generated at creation': first,
       'refused value': 'a-refused-value-0123456789',
       'issued value': 'the-issued-value-0123456789',
       'rotated value': 'the-rotated-value-0123456789',

@@ -5,11 +5,13 @@ import { work } from '../src/gate/work';
 import { type Fault, faults, faultsOf, reset } from './faults';
 import { problemOf } from './model/whole';
 import { addKeys, newGrant, newMember, newTeam } from './people';
+import { newLongSecret } from './planted';
 import {
   type Answer,
   BOOTSTRAP,
   type Caller,
   db,
+  GENERATED,
   inCore,
   newAgent,
   newBreakGlass,
@@ -32,10 +34,18 @@ const changes: Record<string, (o: Caller) => Promise<Change>> = {
     const body = { name: `n-${++made}`, type: 'generic', value: 'v' };
     return { send: (h) => o.post('/secrets', body, h), done: [201] };
   },
+  'create a secret with a generated value': async (o) => {
+    const body = { name: `n-${++made}`, ...GENERATED };
+    return { send: (h) => o.post('/secrets', body, h), done: [201] };
+  },
   'change a value': async (o) => change(o, (id) => (h) => o.patch(`/secrets/${id}`, { value: 'second' }, h)),
   'rename a secret': async (o) => change(o, (id) => (h) => o.patch(`/secrets/${id}`, { name: `renamed-${id}` }, h)),
   'rotate to a value': async (o) => change(o, (id) => (h) => o.post(`/secrets/${id}/rotate`, { value: 'second' }, h)),
   'rotate to a generated value': async (o) => change(o, (id) => (h) => o.post(`/secrets/${id}/rotate`, {}, h)),
+  'replace a value where that destroys an old version': async (o) => {
+    const { id } = await newLongSecret(o);
+    return { send: (h) => o.post(`/secrets/${id}/rotate`, { value: 'one more' }, h), done: [200] };
+  },
   'roll back': async (o) => change(o, (id) => (h) => o.post(`/secrets/${id}/rollback`, { version: 1 }, h)),
   'delete a secret': async (o) => change(o, (id) => (h) => o.del(`/secrets/${id}`, undefined, h), [204, 404]),
   'destroy a secret': async (o) => change(o, (id) => (h) => o.del(`/secrets/${id}?permanent=true`, undefined, h), [204, 404]),
@@ -71,7 +81,7 @@ const changes: Record<string, (o: Caller) => Promise<Change>> = {
   },
   'contain a credential and rotate what it knew': async (o) => {
     const key = await newKey(o);
-    await newSecret(key.o, { type: 'password' });
+    await newSecret(key.o, GENERATED);
     return { send: (h) => o.post(`/credentials/${key.id}/contain`, { rotate: 'generated' }, h), done: [200] };
   },
   'mint a session token': async (o) => ({ send: (h) => o.post('/access-tokens', { ttlSeconds: 60 }, h), done: [201] }),

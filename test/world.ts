@@ -76,13 +76,16 @@ export async function newOrg(): Promise<Caller & { keyId: string }> {
   return { ...callerOf(json.org.id, json.api_key.token), keyId: json.api_key.id };
 }
 
-/** A new secret; answers what the service said, and the value. */
+/** A new secret; answers what the service said, and the value. With `...GENERATED` the service generates it. */
 export async function newSecret(o: Caller, fields: Record<string, unknown> = {}) {
   const sent = { name: `s-${crypto.randomUUID()}`, type: 'generic', value: crypto.randomUUID(), ...fields };
   const { json, status, text } = await o.post('/secrets', sent);
   if (status !== 201) throw new Error(`no secret: ${status} ${text}`);
-  return { ...json, value: sent.value } as { id: string; name: string; value: string; version: number; environment: string };
+  return { ...json, value: sent.value ?? json.value } as { id: string; name: string; value: string; version: number; environment: string };
 }
+
+/** Fields of a secret whose value the service generates. */
+export const GENERATED = { type: 'password', value: undefined, generate: {} };
 
 export async function newKey(o: Caller, fields: Record<string, unknown> = {}) {
   const { json, status, text } = await o.post('/api-keys', { name: 'k', scopes: ['*'], ...fields });

@@ -172,7 +172,8 @@ export async function answer(shared: Core, operations: Record<string, Operation>
       call,
       draft,
       () => change.locks(call),
-      (now) => operation.authorize?.(call) ?? change.plan(call, now, fetched),
+      (now, locked) => operation.authorize?.(call) ?? change.plan(call, now, fetched, locked),
+      () => change.locked?.(call),
     );
     awaited = outcome.ok === 'more';
     return close(outcome);

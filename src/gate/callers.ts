@@ -10,7 +10,7 @@ import { type Refusal, refuse } from '../errors';
 import { raise } from './alarm';
 import type { Allowance } from './budget';
 import type { Core } from './core';
-import { fromD1, isBrief, macOf } from './rows';
+import { fromD1, macOf } from './rows';
 import type { Ask } from './types';
 
 /** Who a request comes from, as far as can be said; and why it is refused as such. */
@@ -170,16 +170,30 @@ export const isPast = (
 /** Whether a credential, by its whole lineage, may be used. */
 export const isAlive = (core: Core, org: string, row: CredentialRow): boolean => endOf(core, org, lineageOf(core, row)) === null;
 
-/** Whether at least so many credentials are alive, brief ones apart. Looks at all of them. */
-export function areAlive(core: Core, org: string, many: number): boolean {
-  let found = 0;
-  for (let after = ''; found < many; ) {
-    const rows = core.rows.after('credential', after, 500);
-    found += rows.filter((row) => !isBrief(row.kind) && isAlive(core, org, row)).length;
-    if (rows.length < 500) break;
-    after = (rows.at(-1) as CredentialRow).id;
-  }
-  return found >= many;
+/** How many credentials were alive, by the rows of a gate. What ends by time alone may count for so long after it. */
+const counted = new WeakMap<Core['rows'], { n: number; edits: number; until: number }>();
+const COUNTED = 5000;
+
+/** How many credentials are alive, brief ones apart: by their own rows, and those that end with others by theirs too. */
+export function countLive(core: Core, org: string, now: number): number {
+  const edits = core.rows.edits();
+  const before = counted.get(core.rows);
+  if (before?.edits === edits && now < before.until && now >= before.until - COUNTED) return before.n;
+  const standing = core.rows.get('org', org);
+  if (!standing) return 0;
+  // Each is judged once, however many end with it.
+  const known = new Map<string, boolean>();
+  const lives = (id: string): boolean => {
+    const judged = known.get(id);
+    if (judged !== undefined) return judged;
+    const row = core.rows.get('credential', id);
+    const alive = row !== null && endOf(core, org, [row]) === null && (row.dies_with === null || lives(row.dies_with));
+    known.set(id, alive);
+    return alive;
+  };
+  const n = core.rows.liveBelow(now, standing).reduce((sum, { parent, n }) => (parent === null || lives(parent) ? sum + n : sum), 0);
+  counted.set(core.rows, { n, edits, until: now + COUNTED });
+  return n;
 }
 
 /** What a request takes from: the budget of each link of the lineage, so that nobody multiplies theirs by making credentials that end with it. */

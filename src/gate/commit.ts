@@ -103,11 +103,13 @@ export async function commit(
   call: Call<never>,
   draft: () => Draft,
   locks: () => string[],
-  plan: (now: number) => Plan | Refusal | { more: unknown },
+  plan: (now: number, fetched: unknown) => Plan | Refusal | { more: unknown },
+  fetch: () => Promise<unknown> | undefined = () => undefined,
 ): Promise<Outcome & { closed?: true }> {
   const { core, ask } = call;
   const names = locks();
   const outcome = await core.locks.hold(names, async (): Promise<(Outcome & { closed?: true }) | null> => {
+    const fetched = await fetch();
     // By the time the locks are free a name may have found another secret.
     if (!locks().every((name) => names.includes(name))) return null;
     const refusal = call.recheck();
@@ -115,7 +117,7 @@ export async function commit(
     // While anything is in doubt nothing else changes: a repeat of it under its Idempotency-Key would not know itself yet.
     if (core.marks.held || core.marks.unsettled().length) return { ok: false, refusal: refuse('UNAVAILABLE', { retry_after: 1 }) };
     const now = core.now();
-    const made = plan(now);
+    const made = plan(now, fetched);
     if ('more' in made) return { ok: 'more', data: made.more };
     if (isRefusal(made)) return { ok: false, refusal: made };
 
@@ -157,7 +159,7 @@ export async function commit(
       core.marks.running.delete(mark.id);
     }
   });
-  return outcome ?? commit(call, draft, locks, plan);
+  return outcome ?? commit(call, draft, locks, plan, fetch);
 }
 
 /** Runs the batch until its end is known, if D1 lets us know it. */

@@ -159,10 +159,12 @@ export interface Rows {
   /** Up to `limit` credentials that ended longest ago, where more than `most` have an end. */
   endedBefore(most: number, limit: number): string[];
   count(kind: RowKind): number;
+  /** How often a row of another kind than a secret was written here: while it stays, so does who is alive, but for time. */
+  edits(): number;
   /** Whether a row of this id was here and is gone for good. */
   isBuried(kind: RowKind, id: string): boolean;
-  /** Credentials that are alive by their own row and generation, brief ones apart. One whose ancestor has ended counts. */
-  liveCredentials(now: number, org: OrgRow): number;
+  /** How many credentials are alive by their own row and generation, brief ones apart, for each credential that they end with; null for those that end with none. */
+  liveBelow(now: number, org: OrgRow): { parent: string | null; n: number }[];
   /** The names of the live secrets of an environment. */
   names(environment: string): string[];
   /** Up to `limit` credentials, brief ones apart, that a panic has ended. */
@@ -182,6 +184,9 @@ export function openRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
   sql.exec(`create table if not exists rows (kind text not null, id text not null, revision integer not null, space text, key text, body text, sweep_at integer,
     primary key (kind, id)) without rowid`);
   sql.exec('create index if not exists rows_sweep on rows (sweep_at) where sweep_at is not null');
+  // Holds all that the count of live credentials looks at.
+  sql.exec(`create index if not exists rows_live on rows (body ->> 'dies_with', space, body ->> 'expires_at', body ->> 'generation', id)
+    where kind = 'credential' and space not in ('session', 'browser') and body ->> 'revoked_at' is null`);
   sql.exec('create unique index if not exists rows_key on rows (kind, space, key) where key is not null');
   sql.exec('create index if not exists rows_buried on rows (sweep_at) where body is null');
   const counts = new Map<string, number>();
@@ -219,11 +224,13 @@ export function openRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
     return row;
   };
 
+  let edits = 0;
   /** Keeps the totals in step with what a write replaces. */
   const tally = (kind: RowKind, id: string, after: object | null) => {
     const before = get(kind, id);
     forget(kind, id, before);
     counts.set(kind, (counts.get(kind) ?? 0) + (after ? 1 : 0) - (before ? 1 : 0));
+    if (kind !== 'secret') edits++;
     if (kind === 'secret') sealed += ((after as SecretRow | null)?.sealed_size ?? 0) - ((before as SecretRow | null)?.sealed_size ?? 0);
   };
   const drop = (kind: RowKind, id: string) => tally(kind, id, null);
@@ -297,6 +304,7 @@ export function openRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
     clear(kinds) {
       parsed.clear();
       ids.clear();
+      edits++;
       for (const kind of kinds) {
         sql.exec('delete from rows where kind = ?', kind);
         counts.set(kind, 0);
@@ -323,17 +331,21 @@ export function openRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
         .toArray()
         .map(({ id }) => id),
     count: (kind) => counts.get(kind) ?? 0,
+    edits: () => edits,
     isBuried: (kind, id) => sql.exec('select 1 from rows where kind = ? and id = ? and body is null', kind, id).toArray().length > 0,
-    liveCredentials: (now, { generation, keys_generation }) =>
+    liveBelow: (now, { generation, keys_generation, spared }) =>
       sql
-        .exec<{ n: number }>(
-          `select count(*) n from rows where kind = 'credential' and space not in ('session', 'browser') and body ->> 'revoked_at' is null
-            and coalesce(body ->> 'expires_at', 9e15) > ? and coalesce(body ->> 'generation', 0) >= iif(space = 'api_key', ?, ?)`,
+        .exec<{ parent: string | null; n: number }>(
+          `select body ->> 'dies_with' parent, count(*) n from rows indexed by rows_live
+            where kind = 'credential' and space not in ('session', 'browser') and body ->> 'revoked_at' is null
+              and coalesce(body ->> 'expires_at', 9e15) > ? and (coalesce(body ->> 'generation', 0) >= iif(space = 'api_key', ?, ?) or id = ?)
+            group by parent`,
           now,
           keys_generation ?? 0,
           generation ?? 0,
+          spared,
         )
-        .one().n,
+        .toArray(),
     names: (environment) =>
       sql
         .exec<{ key: string }>("select key from rows where kind = 'secret' and space = ? and key is not null", environment)

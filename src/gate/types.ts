@@ -139,7 +139,9 @@ export interface Operation<I = never> {
     locks(call: Call<I>): string[];
     /** What has to be fetched before the plan can be made. */
     before?(call: Call<I>): Promise<unknown>;
-    plan(call: Call<I>, now: number, fetched: unknown): Plan | Refusal | { more: unknown };
+    /** What has to be fetched while the rows are locked. The caller is judged again after it. */
+    locked?(call: Call<I>): Promise<unknown>;
+    plan(call: Call<I>, now: number, fetched: unknown, locked: unknown): Plan | Refusal | { more: unknown };
   };
 }
 

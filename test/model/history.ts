@@ -148,7 +148,7 @@ function opOf({ kind, target, name, pick }: Planned, { secrets, tokens }: Runnin
   const tag: [number, number] | undefined = pick % 4 === 0 ? [1 + (pick % 3), 0] : undefined;
   switch (kind) {
     case 'create':
-      return { do: kind, id: null, name, value, ttl: ttl ?? null };
+      return { do: kind, id: null, name, value: pick % 4 === 3 ? null : value, made: pick % 4 === 3, ttl: ttl ?? null };
     case 'patch':
       if (pick % 5 === 0) return { do: kind, secret, name, tag };
       return {
@@ -159,7 +159,7 @@ function opOf({ kind, target, name, pick }: Planned, { secrets, tokens }: Runnin
         tag,
       };
     case 'rotate':
-      return { do: kind, secret, value: pick % 3 === 0 ? null : value, tag };
+      return { do: kind, secret, value: pick % 3 === 0 ? null : value, made: pick % 3 === 0, tag };
     case 'rollback':
       return { do: kind, secret, version: 1 + (pick % 3), tag };
     case 'delete':
@@ -186,11 +186,20 @@ function request(op: Op): [string, string, unknown?, Record<string, string>?] {
   const at = 'secret' in op ? `/secrets/${op.secret}` : '';
   switch (op.do) {
     case 'create':
-      return ['POST', '/secrets', { name: op.name, type: 'password', value: op.value, ...(op.ttl !== null && { ttlSeconds: op.ttl }) }];
+      return [
+        'POST',
+        '/secrets',
+        {
+          name: op.name,
+          type: 'password',
+          ...(op.made ? { generate: {} } : { value: op.value }),
+          ...(op.ttl !== null && { ttlSeconds: op.ttl }),
+        },
+      ];
     case 'patch':
       return ['PATCH', at, { name: op.name, value: op.value, ttlSeconds: op.ttl }, tag];
     case 'rotate':
-      return ['POST', `${at}/rotate`, op.value === null ? {} : { value: op.value }, tag];
+      return ['POST', `${at}/rotate`, op.made ? {} : { value: op.value }, tag];
     case 'rollback':
       return ['POST', `${at}/rollback`, { version: op.version }, tag];
     case 'delete':
@@ -250,11 +259,12 @@ async function perform(running: Running, plan: Planned, id: string): Promise<voi
       ...(json?.version && { version: json.version }),
       ...(json?.value && { value: json.value }),
       ...(json?.values && { values: json.values }),
+      ...(json?.generated !== undefined && { generated: json.generated }),
     };
     // Two attempts share what their op made.
     if ('id' in op && status === 201) op.id = json.id;
     if (op.do === 'create' && status === 201) running.secrets.push(json.id);
-    if (op.do === 'rotate' && op.value === null && json?.value) op.value = json.value;
+    if ((op.do === 'rotate' || op.do === 'create') && op.value === null && json?.value) op.value = json.value;
     if ((op.do === 'mint' || op.do === 'rotate key') && status === 201 && json.token) {
       const kind = op.do === 'mint' ? 'session' : 'api_key';
       running.tokens.push({ id: json.id, token: json.token, kind });
@@ -430,6 +440,7 @@ const fits = (expected: Answer, actual: Answer): boolean =>
   expected.status === actual.status &&
   (expected.code === actual.code || (expected.or !== undefined && expected.or === actual.code)) &&
   (expected.version === undefined || expected.version === actual.version) &&
+  (expected.generated === undefined || expected.generated === actual.generated) &&
   (expected.value === undefined || expected.value === null || expected.value === actual.value) &&
   (expected.values === undefined ||
     (Object.keys(expected.values).sort().join() ===

@@ -6,6 +6,8 @@ export interface Secret {
   version: number;
   amended: number;
   values: (string | null)[];
+  /** Whether each was generated. */
+  made: boolean[];
   expires: number | null;
   deleted: number | null;
 }
@@ -33,6 +35,7 @@ export interface Answer {
   version?: number;
   value?: string | null;
   values?: Record<string, string | null>;
+  generated?: boolean;
 }
 
 interface Conditional {
@@ -42,9 +45,9 @@ interface Conditional {
 }
 
 export type Op =
-  | { do: 'create'; id: string | null; name: string; value: string; ttl: number | null }
+  | { do: 'create'; id: string | null; name: string; value: string | null; made: boolean; ttl: number | null }
   | ({ do: 'patch'; value?: string; name?: string; ttl?: number | null } & Conditional)
-  | ({ do: 'rotate'; value: string | null } & Conditional)
+  | ({ do: 'rotate'; value: string | null; made: boolean } & Conditional)
   | ({ do: 'rollback'; version: number } & Conditional)
   | ({ do: 'delete'; permanent: boolean } & Conditional)
   | { do: 'restore'; secret: string }
@@ -110,8 +113,8 @@ function act(state: State, { op, as, now }: Asked): [Answer, State] {
     case 'create': {
       if (live(op.name)) return stay(refused(409, 'SECRET_NAME_TAKEN'));
       const expires = op.ttl === null ? null : now + op.ttl * 1000;
-      const made = { name: op.name, version: 1, amended: 0, values: [op.value], expires, deleted: null };
-      return [{ status: 201, version: 1 }, op.id === null ? state : withSecret(op.id, made)];
+      const made = { name: op.name, version: 1, amended: 0, values: [op.value], made: [op.made], expires, deleted: null };
+      return [{ status: 201, version: 1, generated: op.made }, op.id === null ? state : withSecret(op.id, made)];
     }
     case 'bulk': {
       const readable = Object.values(state.secrets).filter((secret) => secret.deleted === null && !expired(secret));
@@ -121,7 +124,7 @@ function act(state: State, { op, as, now }: Asked): [Answer, State] {
       const secret = live(op.name);
       if (!secret) return stay(refused(404, 'NOT_FOUND'));
       if (expired(secret)) return stay(refused(410, 'SECRET_EXPIRED'));
-      return stay({ status: 200, version: secret.version, value: secret.values.at(-1) ?? null });
+      return stay({ status: 200, ...shown(secret), value: secret.values.at(-1) ?? null });
     }
     case 'mint': {
       const made: Credential = { kind: 'session', parent: as, expires: now + op.ttl * 1000, revoked: null, successor: false };
@@ -155,7 +158,7 @@ function act(state: State, { op, as, now }: Asked): [Answer, State] {
     if (secret.deleted === null) return stay(refused(409, 'CONFLICT'));
     if (live(secret.name)) return stay(refused(409, 'SECRET_NAME_TAKEN'));
     const back = { ...secret, deleted: null, amended: secret.amended + 1 };
-    return [{ status: 200, version: secret.version }, withSecret(op.secret, back)];
+    return [{ status: 200, ...shown(secret) }, withSecret(op.secret, back)];
   }
   if (op.do === 'delete') {
     const gone = !secret || (secret.deleted !== null && (!op.permanent || secret.deleted + 7 * DAY <= now));
@@ -170,28 +173,33 @@ function act(state: State, { op, as, now }: Asked): [Answer, State] {
   if (op.do === 'read') {
     const version = op.version ?? secret.version;
     if (version > secret.version || version < 1) return stay(refused(404, 'NOT_FOUND'));
-    return stay({ status: 200, version, value: secret.values[version - 1] ?? null });
+    return stay({ status: 200, ...shown(secret), version, value: secret.values[version - 1] ?? null });
   }
   if (op.do === 'rollback' && (op.version > secret.version || op.version < 1)) return stay(refused(404, 'NOT_FOUND'));
   if (stale(secret, op.tag)) return stay(refused(412, 'VERSION_CONFLICT'));
 
-  const advance = (value: string | null, rest: Partial<Secret> = {}): [Answer, State] => {
-    const next = { ...secret, ...rest, version: secret.version + 1, amended: 0, values: [...secret.values, value] };
-    return [{ status: 200, version: next.version }, withSecret(op.secret, next)];
+  const advance = (value: string | null, made: boolean, rest: Partial<Secret> = {}): [Answer, State] => {
+    const [values, all] = [
+      [...secret.values, value],
+      [...secret.made, made],
+    ];
+    const next = { ...secret, ...rest, version: secret.version + 1, amended: 0, values, made: all };
+    return [{ status: 200, ...shown(next) }, withSecret(op.secret, next)];
   };
-  if (op.do === 'rotate') return advance(op.value);
-  if (op.do === 'rollback') return advance(secret.values[op.version - 1] ?? null);
+  if (op.do === 'rotate') return advance(op.value, op.made);
+  if (op.do === 'rollback') return advance(secret.values[op.version - 1] ?? null, secret.made[op.version - 1] ?? false);
 
   if (op.name !== undefined && op.name !== secret.name && live(op.name)) return stay(refused(409, 'SECRET_NAME_TAKEN'));
   const rest: Partial<Secret> = {
     ...(op.name !== undefined && { name: op.name }),
     ...(op.ttl !== undefined && { expires: op.ttl === null ? null : now + op.ttl * 1000 }),
   };
-  if (op.value !== undefined && op.value !== secret.values.at(-1)) return advance(op.value, rest);
+  if (op.value !== undefined && op.value !== secret.values.at(-1)) return advance(op.value, false, rest);
   const differs = Object.entries(rest).some(([field, value]) => value !== secret[field as keyof Secret]);
   const next = { ...secret, ...rest, amended: secret.amended + (differs ? 1 : 0) };
-  return [{ status: 200, version: secret.version }, withSecret(op.secret, next)];
+  return [{ status: 200, ...shown(secret) }, withSecret(op.secret, next)];
 }
 
+const shown = ({ version, made }: Secret) => ({ version, generated: made.at(-1) ?? false });
 const stale = (secret: Secret, tag: [number, number] | undefined) =>
   tag !== undefined && (tag[0] !== secret.version || tag[1] !== secret.amended);

@@ -1,5 +1,6 @@
 // What holds of an org whenever nothing is under way: D1 and its gate hold the same rows, versions are without gaps, no ciphertext is
-// left of a secret that is gone, no mark is left of a change, and no alarm was raised where nobody altered anything.
+// left of a secret that is gone, what is counted is what there is, no mark is left of a change, and no alarm was raised where nobody
+// altered anything.
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import type { SecretRow } from '../../src/db/schema';
@@ -20,8 +21,9 @@ const tables = {
 /** What does not hold, or null. */
 export async function problemOf(o: Caller): Promise<string | null> {
   const stub = (env as unknown as { GATE: DurableObjectNamespace }).GATE.getByName(o.id);
-  const { rows, marks, alarms, sealed } = await runInDurableObject(stub, (gate) => {
-    const { sql } = (gate as unknown as Gate).core.storage;
+  const { rows, marks, alarms, sealed, counted } = await runInDurableObject(stub, (gate) => {
+    const { core } = gate as unknown as Gate;
+    const { sql } = core.storage;
     const held = sql.exec<{ kind: string; body: string }>('select kind, body from rows where body is not null').toArray();
     return {
       rows: held.map(({ kind, body }) => ({ kind, row: JSON.parse(body) as Row & SecretRow })),
@@ -32,6 +34,7 @@ export async function problemOf(o: Caller): Promise<string | null> {
         .toArray()
         .filter(({ reason }) => reason !== 'gate_loaded_from_database'),
       sealed: sql.exec<{ secret: string }>('select distinct secret from seals').toArray(),
+      counted: { secrets: core.rows.count('secret'), bytes: core.rows.sealedBytes() },
     };
   });
   if (alarms.length) return `a false alarm: ${alarms.map(({ reason }) => reason)}`;
@@ -51,13 +54,18 @@ export async function problemOf(o: Caller): Promise<string | null> {
   }
   const versions = (
     await db
-      .prepare('select secret_id, version from secret_versions where org_id = ? order by version')
+      .prepare('select secret_id, version, length(value_sealed) bytes from secret_versions where org_id = ? order by version')
       .bind(o.id)
-      .all<{ secret_id: string; version: number }>()
+      .all<{ secret_id: string; version: number; bytes: number }>()
   ).results;
   const secrets = rows.filter(({ kind }) => kind === 'secret').map(({ row }) => row);
-  for (const { id, version, oldest_version, lost_versions } of secrets) {
-    const kept = versions.filter(({ secret_id }) => secret_id === id).map((one) => one.version);
+  const bytesOf = (list: typeof versions) => list.reduce((sum, { bytes }) => sum + bytes, 0);
+  if (counted.secrets !== secrets.length) return `the gate counts ${counted.secrets} secrets of ${secrets.length}`;
+  if (counted.bytes !== bytesOf(versions)) return `the gate counts ${counted.bytes} sealed bytes of ${bytesOf(versions)}`;
+  for (const { id, version, oldest_version, lost_versions, sealed_size } of secrets) {
+    const own = versions.filter(({ secret_id }) => secret_id === id);
+    if (sealed_size !== bytesOf(own)) return `a secret at ${version} counts ${sealed_size} sealed bytes of ${bytesOf(own)}`;
+    const kept = own.map((one) => one.version);
     const expected: number[] = [];
     for (let number = oldest_version; number <= version; number++)
       if (!lost_versions?.some(([first, last]) => number >= first && number <= last)) expected.push(number);

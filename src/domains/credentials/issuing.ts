@@ -5,7 +5,7 @@ import { covers, type ProviderScope, providerScopes } from '../../auth/scopes';
 import type { CredentialRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
 import { environmentOf } from '../../gate/call';
-import { areAlive, isAlive, lineageOf } from '../../gate/callers';
+import { countLive, isAlive, lineageOf } from '../../gate/callers';
 import { insertion, type New, type Plan } from '../../gate/commit';
 import type { Core } from '../../gate/core';
 import type { Call, Operation } from '../../gate/types';
@@ -70,8 +70,7 @@ function issue(call: Call<never>, token: TokenInput, made: Made, holding: Wanted
   call.subject.resource = token.id;
   const unknown = unknownEnvironment(asked.environments, holding.environments);
   if (unknown) return unknown;
-  const org = core.rows.get('org', ask.org);
-  if (!org || (core.rows.liveCredentials(now, org) >= MOST_CREDENTIALS && areAlive(core, ask.org, MOST_CREDENTIALS)))
+  if (countLive(core, ask.org, now) >= MOST_CREDENTIALS)
     return refuse('LIMIT_REACHED', { message: 'An organisation holds up to 10,000 live credentials.' });
   const dies_with = diesWith(caller);
   const parent = dies_with === null ? null : core.rows.get('credential', dies_with);

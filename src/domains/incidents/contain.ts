@@ -163,6 +163,8 @@ export interface NamedSecret {
   type: string;
   etag: string;
   isActive: boolean;
+  /** Whether this service generated its current value. */
+  generated: boolean;
 }
 
 const PAGE = 1000;
@@ -216,7 +218,8 @@ function named({ core, caller }: Call<never>, ids: string[]): NamedSecret[] {
     const row = core.rows.get('secret', id);
     if (!row) return [];
     const mayList = reaches(caller, ['secrets:list', 'secrets:read'], row.environment_id, row.name);
-    return [{ id, name: mayList ? row.name : null, type: row.type, etag: etagOf(row), isActive: statusOf(row, now) === 'active' }];
+    const isActive = statusOf(row, now) === 'active';
+    return [{ id, name: mayList ? row.name : null, type: row.type, etag: etagOf(row), isActive, generated: row.generated !== null }];
   });
 }
 

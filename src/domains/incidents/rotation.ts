@@ -1,5 +1,6 @@
-// New values for what a contained credential read or wrote: generated where the type allows it, and called due where not. Each is an
-// ordinary rotation by the caller. Invariant: a secret that was given a new value since the containment began is not given another.
+// New values for what a contained credential read or wrote: generated where the current value was generated here, and called due where
+// not. Each is an ordinary rotation by the caller. Invariants: a secret that was given a new value since the containment began is not
+// given another; a value that this service did not generate is never replaced.
 import { canGenerate, generate } from '../../crypto/generate';
 import { ApiError, refuse, statusOf } from '../../errors';
 import { type Context, keysOf } from '../../http/context';
@@ -17,6 +18,9 @@ interface Rotation {
   due: string[];
 }
 
+/** Whether a generated value may replace the current one. */
+const isReplaceable = ({ isActive, generated, type }: NamedSecret) => isActive && generated && canGenerate(type);
+
 /** Rotates what can be, and raises for the rest that it is due. Throws where the caller or the gate can do no more now: it is repeated. */
 export async function rotateAll(context: Context, parts: Parts, id: string, { read, written }: Account): Promise<Rotation> {
   const seen = new Map<string, number>();
@@ -27,7 +31,7 @@ export async function rotateAll(context: Context, parts: Parts, id: string, { re
   const due: string[] = [];
   for (const secret of standing.values()) {
     if (rotated.has(secret.id)) continue;
-    const version = secret.isActive && canGenerate(secret.type) ? await rotate(context, parts, since, secret, seen) : null;
+    const version = isReplaceable(secret) ? await rotate(context, parts, since, secret, seen) : null;
     if (version === null) due.push(secret.id);
     else rotated.set(secret.id, version);
   }
@@ -46,8 +50,9 @@ async function rotate(
 ): Promise<number | null> {
   let { type, etag } = secret;
   for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const value: SealedValue = sealValue(keysOf(context), context.org, secret.id, (await generate(type)).value);
-    const input = { if_match: etag, value, generate: {} };
+    const value: SealedValue = sealValue(keysOf(context), context.org, secret.id, (await generate(type)).value, 1);
+    // The ETag holds the version fast, and with it whether its value was generated.
+    const input = { if_match: etag, value, generate: null };
     const outcome = await context.also({ action: 'secret.rotate', named: { secret: secret.id }, input });
     if (outcome.ok === true) return (outcome.data as { version: number }).version;
     const refusal = outcome.ok === false ? outcome.refusal : refuse('INTERNAL');
@@ -58,7 +63,7 @@ async function rotate(
     const newer = (await replacedSince(context, parts, since, new Map([[secret.id, seen.get(secret.id) ?? 0]]))).get(secret.id);
     if (newer !== undefined) return newer;
     const [now] = (await namesOf(parts, [secret.id])).values();
-    if (!now?.isActive || !canGenerate(now.type)) return null;
+    if (!now || !isReplaceable(now)) return null;
     ({ type, etag } = now);
   }
   return null;

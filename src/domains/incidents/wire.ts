@@ -23,7 +23,7 @@ export const ContainIn = z
     rotate: z
       .enum(['generated'])
       .optional()
-      .openapi({ description: 'Give what it read or wrote new values, where they can be generated.' }),
+      .openapi({ description: 'Give what it read or wrote new values, where this service generated the current ones.' }),
   })
   .openapi('ContainIn');
 
@@ -45,7 +45,10 @@ export const Contained = z
       .array(CredentialName.extend({ created_at: Time }))
       .openapi({ description: 'What was made with it, and with those in turn.' }),
     rotated: z.array(SecretName.extend({ version: z.int() })).optional(),
-    rotation_due: z.array(SecretName).optional().openapi({ description: 'What nobody but its issuer can give a new value.' }),
+    rotation_due: z
+      .array(SecretName)
+      .optional()
+      .openapi({ description: 'What this service did not generate: whoever issued the value has to replace it.' }),
     remaining: z.int().optional().openapi({ description: 'Credentials that are still to be revoked: send the request again.' }),
     omitted: z
       .int()

@@ -9,6 +9,7 @@ import { insertOf } from '../../db/statements';
 import { invalid, type Refusal, refuse } from '../../errors';
 import { adopt } from '../../gate/adopt';
 import { environmentOf, slugOf } from '../../gate/call';
+import { countLive } from '../../gate/callers';
 import { genesis } from '../../gate/chain';
 import { insertion, removal, revision, rowKey } from '../../gate/commit';
 import type { Call, Operation, Outcome } from '../../gate/types';
@@ -112,7 +113,16 @@ const adoptDatabase: Operation<{ reason: string }> = {
   },
 };
 
-const shown = ({ core }: Call<never>, org: OrgRow) => orgOut(org, slugOf(core, org.default_environment));
+/** The organisation, and how much of what it may hold it holds. */
+const shown = ({ core }: Call<never>, org: OrgRow) => ({
+  ...orgOut(org, slugOf(core, org.default_environment)),
+  usage: {
+    secrets: core.rows.count('secret'),
+    sealed_bytes: core.rows.sealedBytes(),
+    credentials: countLive(core, org.id, core.now()),
+    members: core.rows.count('member'),
+  },
+});
 
 const read: Operation<Record<string, never>> = {
   read(call): Outcome {

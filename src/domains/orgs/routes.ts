@@ -111,7 +111,7 @@ export const orgRoutes = [
     action: 'org.read',
     tag: 'Organisations',
     summary: 'Show the organisation',
-    answers: { 200: wire.Org },
+    answers: { 200: wire.OrgWithUsage },
   }),
   route({
     method: 'patch',
@@ -121,7 +121,7 @@ export const orgRoutes = [
     summary: 'Rename the organisation, or change its default environment or where its members may act from',
     description: "A browser session's own address must be among allowed_addresses.",
     body: { schema: wire.OrgPatch },
-    answers: { 200: wire.Org },
+    answers: { 200: wire.OrgWithUsage },
     refusals: ['NOT_FOUND'],
     prepare: ({ body }) => ({
       input: { ...body, name: body.name ?? null, default_environment: body.default_environment ?? null },

@@ -50,6 +50,22 @@ export const Org = z
     updated_at: Time,
   })
   .openapi('Org');
+export const OrgWithUsage = Org.extend({
+  usage: z
+    .object({
+      secrets: z.int().openapi({ description: 'Of 100,000. Deleted ones count until they are purged.' }),
+      sealed_bytes: z.int().openapi({ description: 'Ciphertext of all versions of all secrets, in bytes, of 4 GiB.' }),
+      credentials: z.int().openapi({
+        description:
+          'Of 10,000 that may be alive. Session tokens and browser sessions do not count. One that expires may count for five seconds more.',
+      }),
+      members: z.int().openapi({ description: 'Of 2,000.' }),
+    })
+    .openapi({
+      description: 'How much of what it may hold the organisation holds.',
+      example: { secrets: 42, sealed_bytes: 18_211, credentials: 7, members: 12 },
+    }),
+}).openapi('OrgWithUsage');
 export const Founded = z.object({ org: Org, owner: NewMember, api_key: NewApiKey }).openapi('Founded');
 export const Recovered = z.object({ api_key: NewApiKey, enrolment_url: EnrolmentUrl }).openapi('Recovered');
 export const Adopted = z

@@ -6,7 +6,7 @@ import { type Refusal, refuse } from '../../errors';
 import { environmentOf } from '../../gate/call';
 import type { Plan } from '../../gate/commit';
 import { type Call, isRefusal, type Operation } from '../../gate/types';
-import { advance, begin, changed, lifetime, nameLock } from '../secrets/plans';
+import { advance, begin, changed, type Kept, keptOf, lifetime, nameLock } from '../secrets/plans';
 import { describe, type SealedValue } from '../secrets/standing';
 import { issuedOut, revokedOut } from './wire';
 
@@ -41,6 +41,12 @@ const named = {
   },
 };
 
+/** What the next version of the secret leaves of it, if the value was sealed for it. */
+async function left(call: Call<ValueInput>): Promise<Kept | null> {
+  const { row } = find(call);
+  return row && row.id === call.input.id && call.input.value ? keptOf(call as never, row) : null;
+}
+
 /** 404 unless there is an environment and a secret of that name in it. */
 function found(call: Call<NameInput>): { row: SecretRow; shown: string } | Refusal {
   const { environment, row } = find(call);
@@ -61,7 +67,8 @@ const issue: Operation<ValueInput & { ttl: number }> = {
   authorize: named.authorize,
   change: {
     locks: named.locks,
-    plan(call, now) {
+    locked: left,
+    plan(call, now, _, kept) {
       const { core, input } = call;
       const { environment, row } = find(call);
       if (!environment) return refuse('NOT_FOUND', { message: 'There is no such environment.' });
@@ -69,7 +76,7 @@ const issue: Operation<ValueInput & { ttl: number }> = {
         describe(call as never, row);
         if (row.id !== input.id || !input.value) return sealFor(call, row.id);
         const revived = { ...lifetime(input.ttl, now), revoked_at: null };
-        return answered(advance(call as never, row, input.value, revived, now), environment.slug);
+        return answered(advance(call as never, row, input.value, revived, kept as Kept | null, now), environment.slug);
       }
       const { id, name, value, ttl } = input;
       const isTaken = id !== null && (core.rows.get('secret', id) || core.rows.isBuried('secret', id));
@@ -85,7 +92,8 @@ const rotate: Operation<ValueInput> = {
   authorize: named.authorize,
   change: {
     locks: named.locks,
-    plan(call, now) {
+    locked: left,
+    plan(call, now, _, kept) {
       const { input } = call;
       const there = found(call);
       if (isRefusal(there)) return there;
@@ -96,7 +104,7 @@ const rotate: Operation<ValueInput> = {
           message: 'This secret has been revoked: POST /provider/issue gives it a new value.',
         });
       if (row.id !== input.id || !input.value) return sealFor(call, row.id);
-      return answered(advance(call as never, row, input.value, lifetime(row.lifetime_seconds, now), now), shown);
+      return answered(advance(call as never, row, input.value, lifetime(row.lifetime_seconds, now), kept as Kept | null, now), shown);
     },
   },
 };

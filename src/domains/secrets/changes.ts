@@ -7,12 +7,13 @@ import { invalid, type Refusal, refuse } from '../../errors';
 import { environmentOf, slugOf } from '../../gate/call';
 import { RESTORABLE } from '../../gate/rows';
 import { type Call, isRefusal, type Operation } from '../../gate/types';
-import { advance, begin, changed, lifetime, nameLock } from './plans';
+import { advance, begin, changed, type Kept, keptOf, lifetime, nameLock } from './plans';
 import { describe, readable, type SealedValue, stale, standing } from './standing';
 import { versionOf } from './versions';
 import { etagOf, secretOut } from './wire';
 
 const target = (call: Call<never>) => call.ask.named.secret as string;
+const kept = (call: Call<never>) => keptOf(call, call.core.rows.get('secret', target(call)));
 
 interface CreateInput {
   id: string;
@@ -70,7 +71,8 @@ export const update: Operation<UpdateInput> = {
       const row = call.core.rows.get('secret', target(call as never));
       return [target(call as never), ...(row && call.input.name !== null ? [nameLock(row.environment_id, call.input.name)] : [])];
     },
-    plan(call, now) {
+    locked: async (call) => (call.input.value ? kept(call as never) : null),
+    plan(call, now, _, left) {
       const { core, input, caller } = call;
       const row = core.rows.get('secret', target(call as never));
       // A new lifetime revives what has expired; nothing else may change it.
@@ -93,7 +95,7 @@ export const update: Operation<UpdateInput> = {
         input.value !== null &&
         input.value.fingerprint === row.fingerprint &&
         reaches(caller, ['secrets:read'], row.environment_id, row.name);
-      if (input.value && !same) return advance(call as never, row, input.value, wanted, now);
+      if (input.value && !same) return advance(call as never, row, input.value, wanted, left as Kept | null, now);
       const differs = Object.entries(wanted).some(
         ([field, value]) => JSON.stringify(value) !== JSON.stringify(row[field as keyof SecretRow]),
       );
@@ -107,27 +109,42 @@ interface RotateInput {
   if_match: string | null;
   /** Null until the Worker has generated one: the gate then says for which type. */
   value: SealedValue | null;
+  /** Null where the caller did not ask for a generated value by name. */
   generate: GenerateOptions | null;
+}
+
+/** Types whose values others issue as often as not: a random string may replace one only if that is asked for, or if it replaces another. */
+const ISSUED: ReadonlySet<SecretType> = new Set(['api_key', 'env_var', 'generic']);
+
+/** 400 where no value can be generated for a secret as it stands, or none in that way. */
+function ungenerable({ type, generated }: SecretRow, asked: GenerateOptions | null): Refusal | null {
+  if (!canGenerate(type)) return invalid('value', `is required: no value can be generated for the type ${type}`);
+  if (asked === null && generated === null && ISSUED.has(type))
+    return invalid(
+      'generate',
+      'is required: the current value was not generated here, and a random string would replace what somebody else may have issued',
+    );
+  const problem = optionsProblem(type, asked ?? undefined);
+  return problem && invalid(problem.path, problem.message);
 }
 
 export const rotate: Operation<RotateInput> = {
   change: {
     locks: (call) => [target(call as never)],
-    plan(call, now) {
+    locked: async (call) => (call.input.value ? kept(call as never) : null),
+    plan(call, now, _, left) {
       const { core, input } = call;
       const row = core.rows.get('secret', target(call as never));
       const refusal = readable(row, now);
       if (refusal || !row) return refusal ?? refuse('NOT_FOUND');
       describe(call as never, row);
-      if (input.value === null || input.generate !== null) {
-        if (!canGenerate(row.type)) return invalid('value', `is required: no value can be generated for the type ${row.type}`);
-        const problem = optionsProblem(row.type, input.generate ?? undefined);
-        if (problem) return invalid(problem.path, problem.message);
-      }
+      // Judged in both halves of the request: the secret may have been given another value between them.
+      const problem = input.value === null || input.value.generated !== null ? ungenerable(row, input.generate) : null;
+      if (problem) return problem;
       const conflict = stale(row, input.if_match);
       if (conflict) return conflict;
       if (input.value === null) return { more: { type: row.type } };
-      return advance(call as never, row, input.value, {}, now);
+      return advance(call as never, row, input.value, {}, left as Kept | null, now);
     },
   },
 };
@@ -144,7 +161,8 @@ export const rollback: Operation<RollbackInput> = {
       const row = call.core.rows.get('secret', target(call as never));
       return standing(row, call.input.version, call.core.now()) ?? versionOf(call as never, (row as SecretRow).id, call.input.version);
     },
-    plan(call, now, fetched) {
+    locked: (call) => kept(call as never),
+    plan(call, now, fetched, left) {
       const row = call.core.rows.get('secret', target(call as never));
       if (row && row.deleted_at === null) describe(call as never, row);
       const old = fetched as VersionRow | Refusal;
@@ -155,7 +173,9 @@ export const rollback: Operation<RollbackInput> = {
       if (conflict) return conflict;
       // The ciphertext is bound to its own random id, not to a number: it serves again as it is.
       const { seal_id, value_sealed, fingerprint, size } = old;
-      return advance(call as never, row, { seal_id, value_sealed, fingerprint, size }, {}, now);
+      // A ciphertext that an earlier release has kept at hand lacks the column.
+      const value = { seal_id, value_sealed, fingerprint, size, generated: old.generated ?? null };
+      return advance(call as never, row, value, {}, left as Kept | null, now);
     },
   },
 };
@@ -180,7 +200,11 @@ export const remove: Operation<DeleteInput> = {
       const conflict = stale(row, input.if_match);
       if (conflict) return conflict;
       if (row.deleted_at === null) call.subject.former_name = row.name;
-      if (!input.permanent) return { ...changed(call as never, row, { deleted_at: now }, now), status: 204, data: null, etag: undefined };
+      // It can be restored from D1. What is at hand of it goes, and so do the generated values in stored answers.
+      if (!input.permanent) {
+        const plan = changed(call as never, row, { deleted_at: now }, now);
+        return { ...plan, status: 204, data: null, etag: undefined, destroyed: [row.id] };
+      }
       return {
         status: 204,
         data: null,

@@ -1,5 +1,6 @@
 // The plans that changes of secrets share: a new secret, a further version, a row that stands otherwise. Invariants: versions are numbered
-// here, one after the other; the audit entry of whatever sets a lifetime says until when it holds.
+// here, one after the other; the audit entry of whatever sets a lifetime says until when it holds; `sealed_size` of a row is the ciphertext that D1 holds
+// of it.
 import type { EnvironmentRow, SecretRow, VersionRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
 import { insertion, type Plan, revision, rowKey } from '../../gate/commit';
@@ -26,7 +27,6 @@ function newVersion(call: Call<never>, secret: string, version: number, value: S
     ...value,
     created_by: call.caller.id,
     created_at: now,
-    generated: null,
     mac: '',
   };
   return { ...row, mac: macOf(rowKey(call), 'version', row) };
@@ -74,12 +74,45 @@ export function begin(
   };
 }
 
+/** The oldest version that a secret keeps once it has one version more. */
+const oldestAfter = ({ version, oldest_version }: SecretRow) => Math.max(oldest_version, version + 1 - MOST_VERSIONS + 1);
+
+/** What one version more leaves of a secret's ciphertext, in bytes, where that destroys older ones; `of` is the MAC of the row that this was asked for. */
+export interface Kept {
+  of: string;
+  bytes: number;
+}
+
+/**
+ * Asks D1 what one version more leaves of a secret's ciphertext, if that destroys older ones: the row tells the sum alone, not what each
+ * version takes. For a change that has the secret locked, so that the answer holds until its plan is carried out.
+ */
+export async function keptOf({ core, ask }: Call<never>, row: SecretRow | null): Promise<Kept | null> {
+  if (!row || oldestAfter(row) === row.oldest_version) return null;
+  const [found] = await core.database.all<{ bytes: number }>({
+    sql: 'select coalesce(sum(octet_length(value_sealed)), 0) bytes from secret_versions where org_id = ? and secret_id = ? and version >= ?',
+    params: [ask.org, row.id, oldestAfter(row)],
+  });
+  return { of: row.mac, bytes: found?.bytes ?? 0 };
+}
+
 /** The plan of a secret's next version: the row moves on, the oldest version beyond the thousandth goes. */
-export function advance(call: Call<never>, row: SecretRow, value: SealedValue, fields: Partial<SecretRow>, now: number): Plan | Refusal {
-  const limit = limits(call.core, value.value_sealed.length, 0);
-  if (limit) return limit;
+export function advance(
+  call: Call<never>,
+  row: SecretRow,
+  value: SealedValue,
+  fields: Partial<SecretRow>,
+  kept: Kept | null,
+  now: number,
+): Plan | Refusal {
   const version = row.version + 1;
-  const oldest = Math.max(row.oldest_version, version - MOST_VERSIONS + 1);
+  const oldest = oldestAfter(row);
+  const trims = oldest > row.oldest_version;
+  // Counted for another row: a database was adopted meanwhile.
+  if (trims && kept?.of !== row.mac) return refuse('UNAVAILABLE', { retry_after: 1 });
+  const sealed_size = (trims && kept ? kept.bytes : row.sealed_size) + value.value_sealed.length;
+  const limit = limits(call.core, sealed_size - row.sealed_size, 0);
+  if (limit) return limit;
   const moved = {
     ...fields,
     version,
@@ -87,13 +120,14 @@ export function advance(call: Call<never>, row: SecretRow, value: SealedValue, f
     seal_id: value.seal_id,
     fingerprint: value.fingerprint,
     size: value.size,
-    sealed_size: row.sealed_size + value.value_sealed.length,
+    generated: value.generated,
+    sealed_size,
     oldest_version: oldest,
   };
   return {
     ...changed(call, row, moved, now),
     versions: [newVersion(call, row.id, version, value, now)],
-    ...(oldest > row.oldest_version && { trimmed: [{ secret: row.id, version: oldest - 1 }] }),
+    ...(trims && { trimmed: [{ secret: row.id, version: oldest - 1 }] }),
   };
 }
 

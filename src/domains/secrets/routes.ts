@@ -12,7 +12,14 @@ import * as wire from './wire';
 
 const tag = 'Secrets';
 const bySecret = ({ params }: { params: Record<string, string> }) => ({ secret: params.id as string });
-const sealed = (context: Context, secret: string, value: string) => sealValue(keysOf(context), context.org, secret, value);
+const sealed = (context: Context, secret: string, value: string, generated?: 1) =>
+  sealValue(keysOf(context), context.org, secret, value, generated);
+
+/** A generated value, sealed for a secret, and what the answer shows of it once. */
+async function generated(context: Context, secret: string, type: string, options: GenerateOptions | undefined) {
+  const { value, public_key } = await generate(type, options);
+  return { value: sealed(context, secret, value, 1), once: { value, ...(public_key !== undefined && { public_key }) } };
+}
 
 const withValue = (delivered: Delivered, _: unknown, context: Context) => {
   const { row, version, environment, now } = delivered;
@@ -85,14 +92,20 @@ export const secretRoutes = [
     action: 'secret.create',
     tag,
     summary: 'Create a secret',
+    description:
+      'The answer holds no value, unless it was generated here: then it holds it once. An ssh_key is generated in OpenSSH PEM, with its public_key.',
     body: { schema: wire.SecretIn },
-    answers: { 201: wire.Secret },
+    answers: { 201: wire.NewSecret },
     refusals: ['NOT_FOUND', 'SECRET_NAME_TAKEN', 'LIMIT_REACHED'],
-    prepare({ body }, context) {
+    async prepare({ body }, context) {
       const id = newId('sec');
       const { name, type, environment, description, tags, ttlSeconds, rotate_every_seconds } = body;
-      const value = sealed(context, id, body.value);
+      const { value, once } =
+        body.value === undefined
+          ? await generated(context, id, type, body.generate as GenerateOptions)
+          : { value: sealed(context, id, body.value), once: undefined };
       return {
+        ...(once && { once }),
         input: {
           id,
           name,
@@ -192,7 +205,7 @@ export const secretRoutes = [
     tag,
     summary: 'Rotate a secret',
     description:
-      'Takes a new value, or generates one that fits the type: it is then in the answer. An ssh_key is generated in OpenSSH PEM, with its public_key.',
+      'Takes a new value, or generates one that fits the type: it is then in the answer. An ssh_key is generated in OpenSSH PEM, with its public_key. For an api_key, env_var or generic secret whose current value was not generated here, generate must be given: a random string would replace what somebody else may have issued.',
     body: { schema: wire.Rotate, optional: true },
     conditional: ['if-match'],
     answers: { 200: wire.RotatedSecret },
@@ -202,15 +215,12 @@ export const secretRoutes = [
       input: {
         if_match,
         value: body.value === undefined ? null : sealed(context, params.id as string, body.value),
-        generate: body.value === undefined ? (body.generate ?? {}) : null,
+        generate: (body.generate as GenerateOptions | undefined) ?? null,
       },
     }),
     async more({ type }: { type: string }, { params, body, if_match }, context) {
-      const { value, public_key } = await generate(type, body.generate as GenerateOptions | undefined);
-      return {
-        input: { if_match, value: sealed(context, params.id as string, value), generate: body.generate ?? {} },
-        once: { value, ...(public_key !== undefined && { public_key }) },
-      };
+      const { value, once } = await generated(context, params.id as string, type, body.generate as GenerateOptions | undefined);
+      return { input: { if_match, value, generate: body.generate ?? null }, once };
     },
   }),
   route({

@@ -11,8 +11,8 @@ import { ApiError, refuse } from '../../errors';
 import { macOf } from '../../gate/rows';
 import type { Delivered, SealedValue } from './standing';
 
-/** Seals a value for a secret, bound to a random id of its own: the gate numbers the version later. */
-export function sealValue(keys: OrgKeys, org: string, secret: string, value: string): SealedValue {
+/** Seals a value for a secret, bound to a random id of its own: the gate numbers the version later. `generated`: this service made the value. */
+export function sealValue(keys: OrgKeys, org: string, secret: string, value: string, generated: 1 | null = null): SealedValue {
   const plain = utf8(value);
   const seal_id = newId('ver');
   return {
@@ -20,6 +20,7 @@ export function sealValue(keys: OrgKeys, org: string, secret: string, value: str
     value_sealed: seal(keys.value, 'secret value', [org, secret, seal_id], plain),
     fingerprint: hmacHex(keys.fingerprint, tuple('svc/v1/fingerprint', plain)),
     size: plain.length,
+    generated,
   };
 }
 

@@ -18,6 +18,8 @@ export interface SealedValue {
   value_sealed: string;
   fingerprint: string;
   size: number;
+  /** 1 where this service generated the value, null where a caller gave it. */
+  generated: number | null;
 }
 
 /** A sealed value on its way to the Worker, with the rows that say whose it is, for it to check. */
@@ -62,13 +64,13 @@ export const standing = (row: SecretRow | null, version: number, now: number): R
   readable(row, now) ??
   (row && hasVersion(row, version) ? withdrawn(row, version) : refuse('NOT_FOUND', { message: `This secret has no version ${version}.` }));
 
-/** 409 if one more ciphertext, or one more secret, goes beyond what an org may hold. */
+/** 409 if so many bytes of ciphertext more, or so many secrets more, go beyond what an org may hold. A change that adds none is allowed above it. */
 export function limits(core: Core, sealed: number, more: number): Refusal | null {
   if (more && core.rows.count('secret') + more > MOST_SECRETS)
     return refuse('LIMIT_REACHED', {
       message: `An organisation holds up to ${MOST_SECRETS.toLocaleString('en')} secrets, deleted ones included until they are purged.`,
     });
-  return core.rows.sealedBytes() + sealed > MOST_SEALED
+  return sealed > 0 && core.rows.sealedBytes() + sealed > MOST_SEALED
     ? refuse('LIMIT_REACHED', { message: 'An organisation holds up to 4 GiB of sealed values.' })
     : null;
 }

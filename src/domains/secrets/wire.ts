@@ -1,6 +1,7 @@
 // Secrets on the wire: what comes in, strictly, and what goes out.
 import { z } from '@hono/zod-openapi';
 import { utf8 } from '../../crypto/bytes';
+import { type GenerateOptions, optionsProblem } from '../../crypto/generate';
 import { type SecretRow, secretTypes, type VersionRow } from '../../db/schema';
 import { EnvironmentRef, iso, isoOrNull, pageOf, pageQuery, QueryInteger, Time, text } from '../../http/wire';
 
@@ -34,18 +35,50 @@ const Tags = z
   .openapi({ example: { team: 'core' }, maxProperties: 50 });
 const Seconds = z.int().min(1).max(31_536_000);
 
+const Generate = z.strictObject({
+  length: z.int().min(8).max(4096).optional(),
+  charset: z
+    .string()
+    .min(2)
+    .max(256)
+    .optional()
+    .openapi({ description: 'A known set (alphanumeric, letters, digits, hex, base64url, ascii, …) or the characters themselves.' }),
+});
+
+/** Types that a new secret's value can be generated for: those whose values nobody else issues. */
+const GENERATED_AT_FIRST: ReadonlySet<string> = new Set(['password', 'ssh_key', 'private_key', 'webhook_secret']);
+
+/** What is wrong with where the value of a new secret is to come from, or null. */
+function originProblem({ type, value, generate }: { type: string; value?: string; generate?: GenerateOptions }) {
+  if (value !== undefined) return generate === undefined ? null : { path: 'generate', message: 'cannot be given together with value' };
+  if (generate === undefined) return { path: 'value', message: 'is required, unless generate is given' };
+  if (!GENERATED_AT_FIRST.has(type)) return { path: 'generate', message: `does not apply to a new secret of type ${type}; send the value` };
+  return optionsProblem(type, generate);
+}
+
 export const SecretIn = z
   .strictObject({
     name: SecretName,
     type: Type,
-    value: SecretValue,
+    value: SecretValue.optional().openapi({ description: 'Required, unless generate is given.' }),
+    generate: Generate.optional().openapi({
+      description:
+        'In place of value, for a password, ssh_key, private_key or webhook_secret: the value is generated, and is in the answer.',
+    }),
     environment: EnvironmentRef.optional(),
     description: Description.nullable().optional(),
     tags: Tags.optional(),
     ttlSeconds: Seconds.optional(),
     rotate_every_seconds: Seconds.nullable().optional(),
   })
-  .openapi('SecretIn');
+  .superRefine((body, context) => {
+    // What is wrong with a field by itself is said once.
+    const problem = context.issues.length > 0 ? null : originProblem(body as Parameters<typeof originProblem>[0]);
+    if (problem) context.addIssue({ code: 'custom', message: problem.message, path: problem.path.split('.') });
+  })
+  .openapi('SecretIn', {
+    example: { name: 'DATABASE_URL', type: 'database_url', value: 'postgres://app:correct-horse@db.example.com/app' },
+  });
 
 export const SecretPatch = z
   .strictObject({
@@ -62,17 +95,7 @@ export const SecretPatch = z
 export const Rotate = z
   .strictObject({
     value: SecretValue.optional(),
-    generate: z
-      .strictObject({
-        length: z.int().min(8).max(4096).optional(),
-        charset: z
-          .string()
-          .min(2)
-          .max(256)
-          .optional()
-          .openapi({ description: 'A known set (alphanumeric, letters, digits, hex, base64url, ascii, …) or the characters themselves.' }),
-      })
-      .optional(),
+    generate: Generate.optional(),
   })
   .refine((body) => body.value === undefined || body.generate === undefined, {
     message: 'cannot be given together with value',
@@ -95,6 +118,7 @@ export const Secret = z
     description: z.string().nullable(),
     tags: z.record(z.string(), z.string()),
     rotate_every_seconds: z.int().nullable(),
+    generated: z.boolean().openapi({ description: 'Whether this service generated the current value.', example: false }),
     created_at: Time,
     updated_at: Time,
     expires_at: Time.nullable(),
@@ -105,10 +129,12 @@ export const Secret = z
   .openapi('Secret');
 
 export const SecretWithValue = Secret.extend({ value: SecretValue }).openapi('SecretWithValue');
-export const RotatedSecret = Secret.extend({
+const generatedOnce = {
   value: z.string().nullable().openapi({ description: 'Present where the value was generated.' }).optional(),
   public_key: z.string().nullable().openapi({ description: 'Present where a key pair was generated.' }).optional(),
-}).openapi('RotatedSecret');
+};
+export const NewSecret = Secret.extend(generatedOnce).openapi('NewSecret');
+export const RotatedSecret = Secret.extend(generatedOnce).openapi('RotatedSecret');
 
 export const Version = z.object({ version: z.int(), created_at: Time, created_by: z.string(), current: z.boolean() }).openapi('Version');
 
@@ -150,6 +176,7 @@ export const secretOut = (row: SecretRow, environment: string, now: number): z.i
   description: row.description,
   tags: row.tags,
   rotate_every_seconds: row.rotate_every_seconds,
+  generated: row.generated !== null,
   created_at: iso(row.created_at),
   updated_at: iso(row.updated_at),
   expires_at: isoOrNull(row.expires_at),
