@@ -55,7 +55,7 @@ describe('panic', () => {
     for (const one of [...Object.values(each), of.o]) expect(await alive(one)).toBe(200);
     const answer = await panic(o);
     expect(answer.status).toBe(200);
-    expect(Object.keys(answer.json)).toEqual(['ended_at']);
+    expect(Object.keys(answer.json)).toEqual(['ended_at', 'recent']);
     for (const one of [...Object.values(each), of.o]) expect(await alive(one)).toBe('TOKEN_REVOKED');
     expect((await byMember(o, member.session, 'caller.read')).outcome).toMatchObject({ ok: false, refusal: { code: 'TOKEN_REVOKED' } });
     expect([await alive(o), await alive(other.o)]).toEqual([200, 200]);

@@ -32,7 +32,7 @@ const Recent = z
       )
       .openapi({ description: 'Browser sessions. They have ended, except the one that made this call.' }),
     enrolments: z
-      .array(z.object({ member_id: memberId, email: z.string(), created_at: Time, expires_at: Time }))
+      .array(z.object({ member_id: memberId, email: z.string(), created_at: Time, expires_at: Time }).openapi('RecentEnrolment'))
       .openapi({ description: 'Enrolment URLs that still serve. A newer one for the same member takes their place.' }),
     grants: z
       .array(
