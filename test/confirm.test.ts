@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { CHALLENGE_LIVES, newChallenge } from '../src/auth/proofs';
 import { fromBase64Url, toBase64Url } from '../src/crypto/bytes';
 import { keyringOf } from '../src/crypto/keyring';
+import { newId } from '../src/db/ids';
 import { settingsOf } from '../src/env';
 import { revision } from '../src/gate/commit';
 import { another, type Browser, change, inGate, invite, newBrowser, newSignedIn, ORIGIN, signIn } from './browser';
@@ -440,5 +441,40 @@ describe('panic: by a member', () => {
     expect(recent.trusts).toEqual([]);
     later(8 * 24 * 60);
     expect((await panic(o)).json.recent).toEqual({ passkeys: [], sessions: [], enrolments: [], grants: [], trusts: [] });
+  });
+
+  it('bounds each list to 1,000 items and 200 kB, whatever there is', async () => {
+    const { o, browser } = await newSignedIn();
+    const now = Date.now();
+    await inGate(o.id, (core) => {
+      const [member] = core.rows.after('member', '', 1);
+      const [passkey] = core.rows.after('passkey', '', 1);
+      const session = core.rows.within('credential', 'browser')[0];
+      if (!member || !passkey || !session) throw new Error('nobody has enrolled');
+      const long = '€'.repeat(100);
+      core.storage.transactionSync(() => {
+        for (let i = 0; i < 1500; i++) {
+          const id = newId('mem');
+          const enrolment = { enrolment_hash: String(i), enrolment_made_at: now, enrolment_ends_at: now + MINUTE };
+          core.rows.put('member', { ...member, id, email: `${i}${'x'.repeat(230)}@example.com`, role: 'viewer', ...enrolment });
+          core.rows.put('passkey', { ...passkey, id: newId('psk'), member_id: id, name: long });
+          const ses = newId('ses');
+          core.rows.put('credential', { ...session, id: ses, token_hash: ses, member_id: id });
+          core.rows.put('grant', {
+            ...{ org_id: o.id, id: newId('grt'), grantee_type: 'member', grantee_id: id, permission: 'read', environments: null },
+            ...{ secrets: [long], created_by: id, dies_with: null, created_at: now, expires_at: null, revision: 1, mac: '' },
+          });
+        }
+      });
+    });
+    const once = () => browser.o.post('/panic', { reason: 'x' }, { 'Idempotency-Key': 'once' });
+    const answer = await once();
+    expect(answer.status).toBe(200);
+    for (const [what, list] of Object.entries(answer.json.recent as Record<string, object[]>)) {
+      expect(list.length, what).toBeLessThanOrEqual(1000);
+      expect(JSON.stringify(list).length, what).toBeLessThan(205_000);
+      if (what !== 'trusts') expect(list.length, what).toBeGreaterThan(300);
+    }
+    expect((await once()).json).toEqual(answer.json);
   });
 });
