@@ -29,6 +29,7 @@ const issuing = 'src/domains/credentials/issuing.ts';
 const changing = 'src/domains/credentials/changing.ts';
 const orgs = 'src/domains/orgs/operations.ts';
 const members = 'src/domains/members/operations.ts';
+const signin = 'src/domains/signin/operations.ts';
 const teams = 'src/domains/teams/operations.ts';
 const grants = 'src/domains/grants/operations.ts';
 const roles = 'src/auth/roles.ts';
@@ -904,6 +905,86 @@ export const mutants = [
     from: "return mayReach(call.caller, call.ask.action, { environment: environment?.id ?? '', shown, name });",
     to: 'void [mayReach, shown, name];\n    return null;',
     notice: 'provider: reaches the environment and the name',
+  },
+
+  // ---------------------------------------------------------------- reauthentication
+  {
+    name: 'a copy of an earlier JWT counts as confirmed when its owner confirms',
+    file: 'src/gate/confirmation.ts',
+    from: '  jwt >= refresh.confirmed &&\n',
+    to: '',
+    notice: 'confirm: gains nothing when its owner confirms',
+  },
+  {
+    name: 'a confirmation never ends',
+    file: 'src/gate/confirmation.ts',
+    from: 'now <= confirmed_at + CONFIRMED_FOR',
+    to: 'now > 0',
+    notice: 'confirm: is asked for five minutes after sign-in',
+  },
+  {
+    name: 'a challenge confirms more than once',
+    file: signin,
+    from: 'if (input.since !== since || !input.passkey)',
+    to: 'if (!input.passkey)',
+    notice: 'confirm: takes each challenge once',
+  },
+  {
+    name: 'a confirmation leaves a cookie that was just used to be forgiven',
+    file: signin,
+    from: 'refresh: { live: [n], used: [], last: n, confirmed: n,',
+    to: 'refresh: { live: [n], used: [[1, now]], last: n, confirmed: n,',
+    notice: 'confirm: that was used just before a confirmation',
+  },
+  {
+    name: 'a confirmation leaves the earlier cookies',
+    file: signin,
+    from: 'refresh: { live: [n], used: [], last: n, confirmed: n,',
+    to: 'refresh: { live: [...row.refresh.live, n], used: [], last: n, confirmed: n,',
+    notice: 'confirm: is dead after a confirmation',
+  },
+  {
+    name: "another member's passkey confirms a session",
+    file: 'src/domains/signin/routes.ts',
+    from: 'if (who?.org !== org || who.member !== asked.member) return null;',
+    to: '',
+    notice: 'confirm: does not confirm with a passkey of its own',
+    survives: "the passkey is looked for among the session's member's alone",
+  },
+  {
+    name: 'the gate takes the word of D1 for the counter of a confirmation',
+    file: signin,
+    from: 'if (!isTheirs || !mayFollow(passkey.counter, counter))',
+    to: 'if (!isTheirs)',
+    notice: 'confirm: holds a counter to its word',
+  },
+  {
+    name: 'an owner is demoted without a confirmation',
+    file: members,
+    from: "([input.role, role].includes('owner') ? mustBeConfirmed(caller) : null)",
+    to: "(input.role === 'owner' ? mustBeConfirmed(caller) : null)",
+    notice: 'confirm: is asked for five minutes after sign-in',
+  },
+  {
+    name: 'a panic spares other JWTs of the session that calls it',
+    file: 'src/domains/incidents/panic.ts',
+    from: 'live: [], used: [], jwts: [jwt, jwt] }',
+    to: 'live: [], used: [] }',
+    notice: 'confirm: ends every copy of the cookie',
+  },
+  {
+    name: 'a request of a refused JWT that waits is carried out',
+    file: callers,
+    from: "refusal: endOf(core, ask.org, lineage) ?? (isRefused(row, bearer.jwt) ? refuse('TOKEN_REVOKED') : null),\n  };\n}",
+    to: 'refusal: endOf(core, ask.org, lineage),\n  };\n}',
+    notice: 'confirm: refuses what another JWT of the session had under way',
+  },
+  {
+    name: 'a confirmation after a panic revives earlier JWTs',
+    file: signin,
+    from: '...(row.refresh.jwts && { jwts: [n, null] }) }',
+    to: '}',
+    notice: 'confirm: ends every copy of the cookie',
   },
 
   // ---------------------------------------------------------------- the bad day

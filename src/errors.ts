@@ -80,6 +80,14 @@ export const catalogue = {
     cause: 'The credential, or the one that it descends from, is limited by allowed_addresses, and the request came from elsewhere.',
     remedy: 'Make the request from an allowed network, or have allowed_addresses extended by someone who may.',
   },
+  REAUTHENTICATION_REQUIRED: {
+    status: 403,
+    message: 'This needs a fresh confirmation with a passkey: call POST /api/v1/auth/confirm, then repeat the request with the new token.',
+    cause:
+      'A browser session may change passkeys, re-enrol members, make or change owners, delete the organisation and call panic only within five minutes of a sign-in or a confirmation with a passkey, and only with a token that was issued then or later.',
+    remedy:
+      'Get options from POST /api/v1/auth/confirm/options, pass them to navigator.credentials.get(), send the response to POST /api/v1/auth/confirm, and repeat the request with the token in its answer. API keys need no confirmation.',
+  },
   NOT_FOUND: {
     status: 404,
     message: 'There is nothing here.',

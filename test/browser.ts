@@ -63,6 +63,13 @@ export function newBrowser(passkey: Passkey) {
     async login(spoil: Spoil = {}): Promise<Answer> {
       return browser.auth('/login', { response: await passkey.get(await browser.options(), spoil) });
     },
+    confirmOptions: async (token = jar.token): Promise<Answer['json']> =>
+      (await browser.auth('/confirm/options', {}, { Authorization: `Bearer ${token}` })).json,
+    /** Confirms the session, by this passkey or another; the answer's token and cookie take the place of those at hand. */
+    async confirm(spoil: Spoil = {}, by: Passkey = passkey): Promise<Answer> {
+      const headers = { Authorization: `Bearer ${jar.token}` };
+      return browser.auth('/confirm', { response: await by.get(await browser.confirmOptions(), spoil) }, headers);
+    },
     refresh: (cookie = jar.cookie, headers: Record<string, string> = {}): Promise<Answer> =>
       browser.auth('/refresh', undefined, { Cookie: `theme=dark; ${COOKIE}=${cookie}`, ...headers }),
     logout: (cookie = jar.cookie, headers: Record<string, string> = {}): Promise<Answer> =>

@@ -72,6 +72,7 @@ const bodies: Record<string, unknown> = {
   'POST /auth/enrol/options': { token: 'x' },
   'POST /auth/enrol': { token: 'x', response: creation },
   'POST /auth/login': { response: assertion },
+  'POST /auth/confirm': { response: assertion },
   'POST /orgs/{org_id}/members/{id}/passkeys': { response: creation },
   'PATCH /orgs/{org_id}/members/{id}/passkeys/{passkey_id}': { name: 'x' },
 };

@@ -81,15 +81,15 @@ describe('a JWT', () => {
 
   it("says no more than which session: what it may do is its member's, and its gate knows its end", async () => {
     const { browser } = await newSignedIn();
-    expect(Object.keys(decodeJwt(browser.token)).sort()).toEqual(['aud', 'exp', 'iat', 'iss', 'org', 'sid', 'sub']);
+    expect(Object.keys(decodeJwt(browser.token)).sort()).toEqual(['aud', 'exp', 'iat', 'iss', 'jti', 'org', 'sid', 'sub']);
     expect(codeOf(await send('POST', '/api/v1/orgs', { token: browser.token, body: {} }))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
   });
 });
 
 describe('reading a JWT', () => {
   const root = randomBytes(32);
-  const claims = { org: 'org_x', member: 'mem_x', session: 'ses_x' };
-  const ref = { kind: 'browser', org: 'org_x', hash: 'ses_x' };
+  const claims = { org: 'org_x', member: 'mem_x', session: 'ses_x', n: 7 };
+  const ref = { kind: 'browser', org: 'org_x', hash: 'ses_x', jwt: 7 };
 
   it('tells an expired one from a wrong one, and only where all else is right', async () => {
     const keys = openSigningKeys(db, root);
@@ -167,13 +167,13 @@ describe('signing keys', () => {
     const first = await a.current(start);
     expect((await a.current(start + 30 * DAY - 1)).id).toBe(first.id);
     const turn = start + 30 * DAY;
-    const last = await signSession(first, ORIGIN, { org: 'o', member: 'm', session: 's' }, turn + 600_000, turn - 1);
+    const last = await signSession(first, ORIGIN, { org: 'o', member: 'm', session: 's', n: 1 }, turn + 600_000, turn - 1);
     const second = await a.current(turn);
     expect(second.id).not.toBe(first.id);
     expect((await a.published(turn)).map(({ kid }) => kid)).toEqual([second.id, first.id]);
     expect(await readSession(b, ORIGIN, last.token, turn + 500_000)).toMatchObject({ hash: 's' });
     // Another isolate, which has not heard of it, finds it at once.
-    const next = await signSession(second, ORIGIN, { org: 'o', member: 'm', session: 's' }, turn + 600_000, turn);
+    const next = await signSession(second, ORIGIN, { org: 'o', member: 'm', session: 's', n: 1 }, turn + 600_000, turn);
     expect(await readSession(b, ORIGIN, next.token, turn)).toMatchObject({ hash: 's' });
     expect((await b.current(turn)).id).toBe(second.id);
     expect((await a.published(turn + 3_600_000)).map(({ kid }) => kid)).toEqual([second.id]);
@@ -194,7 +194,7 @@ describe('signing keys', () => {
       signSession(
         { id: kid, created_at, privateKey: planted.privateKey, publicKey: planted.publicKey, jwk: {} },
         ORIGIN,
-        { org: 'o', member: 'm', session: 's' },
+        { org: 'o', member: 'm', session: 's', n: 1 },
         Date.now() + 600_000,
       );
     expect(await readSession(openSigningKeys(db, root), ORIGIN, (await forged(id)).token)).toBe(null);

@@ -1,9 +1,14 @@
 // No way up: whatever credential someone starts with, and whatever they then do with it and with all that it gets them, nobody ends with
-// authority that the start did not have: in scope, environment, name, time or number. Judged by a reference of its own, a few lines
-// long, on what the service says of each credential and member; not by the functions that decide.
+// authority that the start did not have: in scope, environment, name, time or number. Nor does anybody change the passkeys of a member who may
+// do more than they may; and a browser session without a fresh confirmation, an owner's too, changes no passkey, re-enrols nobody and makes
+// no owner. Judged by a reference of its own, a few lines long, on what the service says of each credential and member; not by the functions
+// that decide.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { signIn } from './browser';
+import { type Browser, ORIGIN, signIn } from './browser';
+import { faults } from './faults';
+import { newPasskey } from './passkey';
+import { addPasskey } from './people';
 import { type Caller, callerOf, newKey, newOrg, send, useWorld } from './world';
 
 useWorld();
@@ -126,6 +131,22 @@ async function everybody(owner: Caller): Promise<Map<string, Map<string, number>
 
 /** What an owner may do besides is a point of its own: tried by a call that then finds nobody. */
 const OWNER = 'to act as an owner';
+/** The passkeys of each member of an org, with their names. */
+async function passkeysOf(owner: Caller): Promise<Map<string, string>> {
+  const members = ((await owner.get('/members?limit=100')).json.data ?? []) as { id: string }[];
+  const shown = await Promise.all(members.map(({ id }) => owner.get(`/members/${id}/passkeys`)));
+  return new Map(members.map(({ id }, i) => [id, JSON.stringify(shown[i]?.json.data)]));
+}
+
+/** Who is an owner, and who waits to enrol since when. */
+async function standingOf(owner: Caller) {
+  const members = (await owner.get('/members?limit=100')).json.data as { id: string; role: string; enrolment: unknown }[];
+  return {
+    owners: members.filter(({ role }) => role === 'owner').map(({ id }) => id),
+    enrolments: new Map(members.map(({ id, enrolment }) => [id, JSON.stringify(enrolment)])),
+  };
+}
+
 const actsAsOwner = async (o: Caller) => (await o.post('/members/mem_none/enrolments')).status === 404;
 
 /** What a token says of itself. */
@@ -152,9 +173,12 @@ const holding = fc.record(
 type Holding = typeof holding extends fc.Arbitrary<infer T> ? T : never;
 
 const start = fc.record({
-  kind: fc.constantFrom('api_key', 'session', 'agent', 'provider', 'break_glass', 'admin', 'developer', 'viewer'),
+  kind: fc.constantFrom('api_key', 'session', 'agent', 'provider', 'break_glass', 'owner', 'admin', 'developer', 'viewer'),
   holding,
+  /** Of a member: whether the session was confirmed more than five minutes ago, and the passkey is not at hand: a stolen JWT. */
+  stolen: fc.boolean(),
 });
+type Start = typeof start extends fc.Arbitrary<infer T> ? T : never;
 const move = fc.record({
   do: fc.constantFrom(
     ...[
@@ -171,6 +195,7 @@ const move = fc.record({
       're-enrol',
     ],
     ...['grant', 'team', 'join', 'environment', 'default', 'panic'],
+    ...['confirm', 'add passkey', 'rename passkey', 'remove passkey'],
   ),
   /** Which of the tokens at hand, and which of the things that there are; numbers wrap around. */
   who: fc.nat(7),
@@ -189,8 +214,8 @@ let people = 0;
 /** A credential of a kind with about that holding, made by the owner; null where there is none. */
 async function begin(
   owner: Caller,
-  { kind, holding: wish }: { kind: string; holding: Holding },
-): Promise<{ id: string; token: string } | null> {
+  { kind, holding: wish }: Pick<Start, 'kind' | 'holding'>,
+): Promise<{ id: string; token: string; browser?: Browser } | null> {
   const key = () => newKey(owner, { scopes: wish.scopes, ...bounds(wish), ...iso(kind === 'api_key' ? wish.seconds : undefined) });
   if (kind === 'api_key') return key();
   if (kind === 'session') {
@@ -207,9 +232,9 @@ async function begin(
         ...(wish.seconds && { ttlSeconds: wish.seconds }),
       })
     ).json;
-  if (kind === 'admin' || kind === 'developer' || kind === 'viewer') {
-    const { member, token } = await signIn(owner, kind);
-    return { id: member.id, token };
+  if (kind === 'owner' || kind === 'admin' || kind === 'developer' || kind === 'viewer') {
+    const browser = await signIn(owner, kind);
+    return { id: browser.member.id, token: browser.token, browser };
   }
   if (kind === 'provider')
     return (await owner.post('/provider-tokens', { name: 'p', scopes: ['issue', 'rotate', 'revoke'], ...bounds(wish) })).json;
@@ -218,16 +243,31 @@ async function begin(
 
 const plain = { who: 0, target: 0, holding: { scopes: ['*'] }, role: 'owner', permission: 'write', rate: 120 } as const;
 /** Ways that have been thought of: a key that acts as an owner for somebody who is none, made or rotated; what outlives an agent. */
-const known: [{ kind: string; holding: Holding }, (typeof move extends fc.Arbitrary<infer T> ? T : never)[]][] = [
+const known: [Start, (typeof move extends fc.Arbitrary<infer T> ? T : never)[]][] = [
   ...(['key', 'rotate key'] as const).map((first): (typeof known)[number] => [
-    { kind: 'admin', holding: { scopes: ['*'] } },
+    { kind: 'admin', holding: { scopes: ['*'] }, stolen: false },
     [
       { ...plain, holding: { scopes: ['*'] }, do: first },
       { ...plain, holding: { scopes: ['*'] }, do: 're-enrol', who: 1 },
       { ...plain, holding: { scopes: ['*'] }, do: 'invite', who: 1 },
     ],
   ]),
-  [{ kind: 'agent', holding: { scopes: ['*'] } }, [{ ...plain, holding: { scopes: ['*'] }, do: 'change agent' }]],
+  // A stolen JWT of an owner, on each member in turn.
+  ...(['add passkey', 'rename passkey', 'remove passkey', 're-enrol', 'invite', 'change role', 'panic'] as const).map(
+    (what): (typeof known)[number] => [
+      { kind: 'owner', holding: { scopes: ['*'] }, stolen: true },
+      [0, 1, 2].map((target) => ({ ...plain, holding: { scopes: ['*'] }, do: what, target })),
+    ],
+  ),
+  // An admin who has confirmed, on each member in turn.
+  ...(['add passkey', 'rename passkey', 'remove passkey'] as const).map((what): (typeof known)[number] => [
+    { kind: 'admin', holding: { scopes: ['*'] }, stolen: false },
+    [
+      { ...plain, holding: { scopes: ['*'] }, do: 'confirm' },
+      ...[0, 1, 2].map((target) => ({ ...plain, holding: { scopes: ['*'] }, do: what, target })),
+    ],
+  ]),
+  [{ kind: 'agent', holding: { scopes: ['*'] }, stolen: false }, [{ ...plain, holding: { scopes: ['*'] }, do: 'change agent' }]],
 ];
 
 it('nobody gets, by whatever sequence of calls, what the credential that they began with did not give', { timeout: 300_000 }, async () => {
@@ -238,6 +278,7 @@ it('nobody gets, by whatever sequence of calls, what the credential that they be
       await newKey(owner, { scopes: ['secrets:read', 'tokens:write'], secrets: ['other'] });
       await owner.post('/agent-credentials', { name: 'theirs', scopes: ['secrets:list'] });
       await owner.post('/members', { email: `there${++people}@example.com`, name: 'M', role: 'viewer' });
+      for (const { id } of (await owner.get('/members')).json.data) for (let i = 0; i < 2; i++) await addPasskey(owner, id);
       const team = (await owner.post('/teams', { name: 't' })).json;
       await owner.post('/grants', { grantee: { type: 'team', id: team.id }, permission: 'write', secrets: ['app/*'] });
       const begun = await begin(owner, from);
@@ -246,11 +287,15 @@ it('nobody gets, by whatever sequence of calls, what the credential that they be
       const had = (await reachOfToken(begun.token)) as Map<string, number>;
       expect(had).not.toBe(null);
 
+      const [keys, standing] = [await passkeysOf(owner), await standingOf(owner)];
+      const isStolen = from.stolen && begun.browser !== undefined;
       const tokens = [begun.token];
       /** Members whom they may become, by an enrolment that they were shown. */
       const become = new Set<string>();
       for (const one of moves) {
-        const mine = callerOf(owner.id, tokens[one.who % tokens.length] as string);
+        // An API key that an owner makes needs no confirmation: what is judged of a stolen JWT is what it does itself.
+        const mine = callerOf(owner.id, (isStolen ? begun.token : tokens[one.who % tokens.length]) as string);
+        faults.clock = isStolen ? Date.now() + 360_000 : null;
         const { seconds, scopes } = one.holding;
         const pick = async (path: string) => {
           const items = ((await owner.get(`${path}?limit=100`)).json.data ?? []) as { id: string }[];
@@ -303,6 +348,24 @@ it('nobody gets, by whatever sequence of calls, what the credential that they be
               return mine.post('/environments', { name: `e${++people}` });
             case 'default':
               return mine.patch('', { default_environment: ENVIRONMENTS[one.target % 3] });
+            case 'confirm': {
+              const { browser } = begun;
+              if (!browser || isStolen) return { status: 404, json: null };
+              return browser.confirm();
+            }
+            case 'add passkey': {
+              const path = `/members/${await pick('/members')}/passkeys`;
+              const options = await mine.post(`${path}/options`);
+              return options.status === 200
+                ? mine.post(path, { response: await (await newPasskey(ORIGIN)).create(options.json) })
+                : options;
+            }
+            case 'rename passkey':
+            case 'remove passkey': {
+              const path = `/members/${await pick('/members')}/passkeys`;
+              const passkey = `${path}/${await pick(path)}`;
+              return one.do === 'rename passkey' ? mine.patch(passkey, { name: 'mine' }) : mine.del(passkey);
+            }
             default:
               return mine.post('/panic', { reason: 'to see what happens', api_keys: true });
           }
@@ -314,6 +377,20 @@ it('nobody gets, by whatever sequence of calls, what the credential that they be
         if (json?.enrolment_url) become.add(json.id ?? json.member_id);
         if (one.do === 'panic') break;
       }
+      faults.clock = null;
+
+      if (isStolen) {
+        expect((await owner.get('')).status, 'the API key of the organisation lives').toBe(200);
+        const [afterKeys, now] = [await passkeysOf(owner), await standingOf(owner)];
+        expect(
+          now.owners.filter((id) => !standing.owners.includes(id)),
+          'a new owner',
+        ).toEqual([]);
+        for (const [id, was] of keys) expect(afterKeys.get(id), `passkeys of ${id}`).toBe(was);
+        // A change of role ends an enrolment that waits.
+        for (const [id, was] of standing.enrolments)
+          if (now.enrolments.get(id) !== 'null') expect(now.enrolments.get(id), `enrolment of ${id}`).toBe(was);
+      }
 
       for (const token of tokens) {
         const reach = await reachOfToken(token);
@@ -321,6 +398,9 @@ it('nobody gets, by whatever sequence of calls, what the credential that they be
       }
       if (had.has(OWNER)) return;
       const after = await everybody(owner);
+      for (const [id, listed] of await passkeysOf(owner))
+        if (keys.has(id) && keys.get(id) !== listed)
+          expect(beyond(before.get(id) ?? new Map(), had), `${id}, whose passkeys were changed`).toBe(null);
       for (const [id, reach] of after) {
         const stood = before.get(id);
         expect(beyond(reach, had, ...(stood ? [stood] : [])), `${id}, who ${stood ? 'was there' : 'is new'}`).toBe(null);

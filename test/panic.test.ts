@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { newToken } from '../src/auth/token';
 import { newId } from '../src/db/ids';
 import type { CredentialRow, OrgRow } from '../src/db/schema';
+import { countLive } from '../src/gate/callers';
 import { work } from '../src/gate/work';
 import { type Fate, faults, reset, until } from './faults';
 import { problemOf } from './model/whole';
@@ -55,7 +56,7 @@ describe('panic', () => {
     for (const one of [...Object.values(each), of.o]) expect(await alive(one)).toBe(200);
     const answer = await panic(o);
     expect(answer.status).toBe(200);
-    expect(Object.keys(answer.json)).toEqual(['ended_at']);
+    expect(Object.keys(answer.json)).toEqual(['ended_at', 'recent']);
     for (const one of [...Object.values(each), of.o]) expect(await alive(one)).toBe('TOKEN_REVOKED');
     expect((await byMember(o, member.session, 'caller.read')).outcome).toMatchObject({ ok: false, refusal: { code: 'TOKEN_REVOKED' } });
     expect([await alive(o), await alive(other.o)]).toEqual([200, 200]);

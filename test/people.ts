@@ -105,9 +105,10 @@ export async function addPasskey(o: Caller, member_id: string): Promise<string> 
   return id as string;
 }
 
-/** A browser session of a member; answers by what the gate finds it. */
+/** A confirmed browser session of a member; answers by what the gate finds it. */
 export async function addSession(o: Caller, member_id: string, passkey_id: string): Promise<string> {
-  const fields = { created_by: member_id, member_id, passkey_id, expires_at: Date.now() + 600_000 };
+  const confirmed = { refresh: { live: [1], used: [], last: 1, confirmed: 1 }, confirmed_at: Date.now() };
+  const fields = { created_by: member_id, member_id, passkey_id, expires_at: Date.now() + 600_000, ...confirmed };
   const [id] = await add(o, 'credential', [credential('browser', newId('ses'), fields)]);
   return id as string;
 }
@@ -130,7 +131,7 @@ export async function asMember(
     org: o.id,
     action,
     operation: action,
-    bearer: session === undefined ? { member } : { kind: 'browser', org: o.id, hash: session },
+    bearer: session === undefined ? { member } : { kind: 'browser', org: o.id, hash: session, jwt: 1 },
     path_org: o.id,
     named,
     finding,

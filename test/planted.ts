@@ -110,13 +110,14 @@ const browserOf = (call: Call<never>, o: Caller, member: string, session: string
   insertion(call, 'credential', {
     ...{ org_id: o.id, id: session, token_hash: session, hint: '', kind: 'browser', scopes: [], rate_limit: 600 },
     ...{ created_by: member, member_id: member, created_at: now, expires_at: now + 3_600_000 },
+    ...{ refresh: { live: [1], used: [], last: 1, confirmed: 1 }, confirmed_at: now },
     generation: call.core.rows.get('org', o.id)?.generation ?? null,
   }),
 ];
 
 /** What the gate answers a member's browser session. */
 export async function byMember(o: Caller, session: string, action: Action, fields: Partial<Ask> = {}): Promise<Reply> {
-  const ask = await askOf(o, action, { kind: 'browser', org: o.id, hash: session }, fields);
+  const ask = await askOf(o, action, { kind: 'browser', org: o.id, hash: session, jwt: 1 }, fields);
   return inGate(o, (gate) => gate.call(ask));
 }
 

@@ -1,7 +1,8 @@
-// Every storage statement, D1 call and gate call of an enrolment, a login, a refresh and a sign-out fails once before and once after taking
+// Every storage statement, D1 call and gate call of an enrolment, a login, a confirmation, a refresh and a sign-out fails once before and once after taking
 // effect, and the gate is reset there. Afterwards nothing is half done: what was begun is whole, and what was asked again is done.
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
+import { decodeJwt } from 'jose';
 import { expect, it } from 'vitest';
 import type { Gate } from '../src/gate';
 import { work } from '../src/gate/work';
@@ -74,6 +75,26 @@ const steps: Record<string, (o: Caller) => Promise<Step>> = {
         expect((await browser.whoami()).status).toBe(200);
         expect((await rowsOf(o, browser.member.id)).sessions).toBeLessThanOrEqual(3);
         expect((await attempt()).status).toBe(401);
+      },
+    };
+  },
+  confirm: async (o) => {
+    const browser = await enrolled(o);
+    const { cookie, token } = browser;
+    const response = await browser.passkey.get(await browser.confirmOptions());
+    const attempt = () => browser.auth('/confirm', { response }, { Authorization: `Bearer ${token}` });
+    const sid = decodeJwt(token).sid as string;
+    return {
+      send: attempt,
+      // Whose reply was lost still has the token from before.
+      anew: () => browser.confirm(),
+      async check() {
+        const { refresh } = (await inGate(o.id, (core) => core.rows.get('credential', sid))) ?? {};
+        expect(refresh).toMatchObject({ used: [], confirmed: refresh?.last, live: [refresh?.last] });
+        expect((await browser.refresh()).status).toBe(200);
+        expect((await attempt()).status).toBe(401);
+        expect((await browser.refresh(cookie)).status).toBe(401);
+        expect((await browser.whoami()).status).toBe(401);
       },
     };
   },

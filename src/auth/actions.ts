@@ -15,6 +15,8 @@ interface Need {
   owner?: true;
   /** Ends credentials or repairs the organisation: possible while the audit log of the gate is full and all else is refused. */
   urgent?: true;
+  /** A member must have confirmed the session with a passkey in the last five minutes. Other kinds of credential need no confirmation. */
+  fresh?: true;
 }
 
 const usual: NonNullable<Need['kinds']> = ['api_key', 'session', 'agent', 'member'];
@@ -33,7 +35,7 @@ export const actions = {
   'deployment.rewrap': bootstrap,
   'org.read': { scopes: ['org:read'] },
   'org.update': { scopes: ['org:write'] },
-  'org.delete': { scopes: ['org:write'] },
+  'org.delete': { scopes: ['org:write'], fresh: true },
   'environment.list': { scopes: ['environments:read'] },
   'environment.read': { scopes: ['environments:read'] },
   'environment.create': { scopes: ['environments:write'] },
@@ -61,7 +63,7 @@ export const actions = {
   'break_glass.revoke': { scopes: ['tokens:write'], urgent: true },
   'credential.contain': { scopes: ['tokens:write'], urgent: true },
   'credential.graph': { scopes: ['tokens:read'] },
-  'org.panic': { scopes: [], kinds: ['api_key', 'member'], owner: true, urgent: true },
+  'org.panic': { scopes: [], kinds: ['api_key', 'member'], owner: true, fresh: true, urgent: true },
   'provider.issue': { scopes: ['issue'], kinds: ['provider'] },
   'provider.rotate': { scopes: ['rotate'], kinds: ['provider'] },
   'provider.revoke': { scopes: ['revoke'], kinds: ['provider'] },
@@ -72,11 +74,11 @@ export const actions = {
   'member.update': { scopes: ['members:write'] },
   'member.delete': { scopes: ['members:write'], urgent: true },
   'member.access': { scopes: ['members:read'] },
-  'member.enrol': { scopes: [], kinds: ['api_key', 'member'], owner: true },
+  'member.enrol': { scopes: [], kinds: ['api_key', 'member'], owner: true, fresh: true },
   'passkey.list': { scopes: ['members:read'] },
-  'passkey.create': { scopes: [], kinds: ['member'] },
-  'passkey.update': { scopes: ['members:write'] },
-  'passkey.delete': { scopes: ['members:write'] },
+  'passkey.create': { scopes: [], kinds: ['member'], fresh: true },
+  'passkey.update': { scopes: ['members:write'], fresh: true },
+  'passkey.delete': { scopes: ['members:write'], fresh: true },
   'team.list': { scopes: ['teams:read'] },
   'team.read': { scopes: ['teams:read'] },
   'team.create': { scopes: ['teams:write'] },
@@ -92,6 +94,7 @@ export const actions = {
   'auth.login': open,
   'auth.refresh': open,
   'auth.logout': open,
+  'auth.confirm': { scopes: [], kinds: ['member'] },
   'auth.session_list': { scopes: [], kinds: ['member'] },
   'auth.session_end': { scopes: [], kinds: ['member'] },
   'secret.create': { scopes: ['secrets:write'], kinds: emergency },

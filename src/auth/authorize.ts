@@ -36,6 +36,8 @@ export interface Caller {
   expires_at: number | null;
   /** What it makes ends with it: a session token, an agent, and whatever they made. */
   isDependent: boolean;
+  /** A member who has confirmed the session with a passkey in the last five minutes. */
+  confirmed: boolean;
   /** A member who is an owner, or an API key that holds everything without limits and was made by such a one. */
   isOwner: boolean;
   /** Requests a minute. */
@@ -57,14 +59,22 @@ export function ended(lineage: readonly Lifetime[], now: number): Refusal | null
   return null;
 }
 
-/** 403 if the caller may not do the action at all: by address, kind or scope. `exempt`: needs no scope, for it concerns the caller alone. */
+/**
+ * 403 if the caller may not do the action at all: by address, kind, scope or missing confirmation. `exempt`: needs no scope, for it concerns
+ * the caller alone.
+ */
 export function mayAct(caller: Caller, action: Action, ip: string, exempt = false): Refusal | null {
   const need = needOf(action);
   const ranges = caller.member_addresses ? [...caller.addresses, caller.member_addresses] : caller.addresses;
   if (!ranges.every((allowed) => isWithin(ip, allowed))) return refuse('ADDRESS_NOT_ALLOWED');
   if (!need.kinds.includes(caller.kind))
     return refuse('CREDENTIAL_KIND_NOT_ALLOWED', { message: `This needs ${need.kinds.map((kind) => kindNames[kind]).join(' or ')}.` });
-  if (exempt) return null;
+  const lacking = exempt ? null : lacks(caller, need);
+  return lacking ?? (need.fresh ? mustBeConfirmed(caller) : null);
+}
+
+/** 403 if the caller does not hold what an action needs. */
+function lacks(caller: Caller, need: ReturnType<typeof needOf>): Refusal | null {
   if (need.owner && !caller.isOwner)
     return refuse('INSUFFICIENT_SCOPE', { message: 'This needs an owner, or an API key that holds the scope * without limits.' });
   if (need.scopes.length === 0 || reasons(caller.holdings, need.scopes, null).length) return null;
@@ -73,6 +83,10 @@ export function mayAct(caller: Caller, action: Action, ip: string, exempt = fals
     message: `This needs the scope ${need.scopes.join(' or ')}, which this credential does not hold.`,
   });
 }
+
+/** 403 for a member whose session is not confirmed. Where only some calls of an action need it, the operation asks this itself. */
+export const mustBeConfirmed = (caller: Caller): Refusal | null =>
+  caller.kind === 'member' && !caller.confirmed ? refuse('REAUTHENTICATION_REQUIRED') : null;
 
 /** What each kind of caller is called. */
 export const kindNames: Record<Caller['kind'], string> = {
@@ -210,6 +224,7 @@ export const nobody: Caller = {
   member_addresses: null,
   expires_at: null,
   isDependent: false,
+  confirmed: false,
   isOwner: false,
   rate_limit: 0,
 };

@@ -15,16 +15,19 @@ interface SessionClaims {
   org: string;
   member: string;
   session: string;
+  /** The number of the JWT in its session: that of the refresh cookie that was given with it. */
+  n: number;
 }
 
 /** Signs a JWT that ends at `until`, in milliseconds, or up to a second earlier: JWTs count seconds. */
-export function signSession(key: SigningKey, issuer: string, { org, member, session }: SessionClaims, until: number, now = Date.now()) {
+export function signSession(key: SigningKey, issuer: string, { org, member, session, n }: SessionClaims, until: number, now = Date.now()) {
   const exp = Math.floor(until / 1000);
   const token = new SignJWT({ sid: session, org })
     .setProtectedHeader({ alg: 'ES256', typ: 'JWT', kid: key.id })
     .setIssuer(issuer)
     .setAudience(audienceOf(issuer))
     .setSubject(member)
+    .setJti(String(n))
     .setIssuedAt(Math.floor(now / 1000))
     .setExpirationTime(exp)
     .sign(key.privateKey);
@@ -70,5 +73,8 @@ export async function readSession(keys: SigningKeys, issuer: string, text: strin
   }
 }
 
-const refOf = ({ org, sid }: JWTPayload): TokenRef | null =>
-  typeof org === 'string' && typeof sid === 'string' && idBytes('org', org) ? { kind: 'browser', org, hash: sid } : null;
+function refOf({ org, sid, jti = '' }: JWTPayload): TokenRef | null {
+  if (typeof org !== 'string' || typeof sid !== 'string' || !idBytes('org', org)) return null;
+  // A JWT of a release before 0.4.0 has no number: it comes before all others.
+  return { kind: 'browser', org, hash: sid, jwt: /^[1-9]\d{0,8}$/.test(jti) ? Number(jti) : 0 };
+}

@@ -31,6 +31,8 @@ export interface TokenRef {
   org: string;
   /** SHA-256 of the canonical token, hex; the id of a browser session. */
   hash: string;
+  /** Of a browser session: the number of the JWT that asks; absent where the refresh cookie does. */
+  jwt?: number;
 }
 
 export interface NewToken {

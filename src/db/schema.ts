@@ -191,6 +191,10 @@ export interface Refresh {
   live: number[];
   used: [number, number][];
   last: number;
+  /** The number of the first JWT since the last confirmation: it and later ones count as confirmed. Absent before 0.4.0. */
+  confirmed?: number;
+  /** Once a panic has spared the session: the first and last JWT that are good, by their numbers; null is open. */
+  jwts?: [number, number | null];
 }
 
 /** Where a secret stands. `version` is the current one's number, `seal_id` the random id that its ciphertext is bound to. */

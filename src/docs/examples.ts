@@ -120,6 +120,7 @@ const words: Record<string, unknown> = {
   'NewMember.name': 'Ann',
   'NewMember.status': 'invited',
   'NewMember.passkeys': 0,
+  'RecentEnrolment.expires_at': '2026-11-22T12:00:00.000Z',
   'Removed.remaining': undefined,
   'TeamMember.name': 'Ann',
   'Team.name': 'Payments',

@@ -227,15 +227,19 @@ const everywhere: Code[] = [
 const sending: Code[] = ['MALFORMED_JSON', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'];
 const creating: Code[] = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'];
 
+/** Whether an answer is kept for a repeat under its Idempotency-Key. */
+const isKept = ({ method, open, unkept }: Route) => method === 'post' && !open && !unkept;
+
 /** Every refusal that a route can give, in the order of the catalogue. */
 export function refusalsOf(route: Route): Code[] {
   const codes = new Set<Code>([...everywhere, ...(route.refusals ?? [])]);
   if (route.open) codes.delete('CREDENTIAL_KIND_NOT_ALLOWED');
-  const { scopes, kinds, owner, reveals } = needOf(route.action);
+  const { scopes, kinds, owner, fresh, reveals } = needOf(route.action);
   if (scopes.length > 0 || owner) codes.add('INSUFFICIENT_SCOPE');
+  if (fresh) codes.add('REAUTHENTICATION_REQUIRED');
   if (reveals && kinds.includes('agent')) codes.add('SECRET_ACCESS_DENIED');
   if (route.method !== 'get') for (const code of sending) codes.add(code);
-  if (route.method === 'post' && !route.open) for (const code of creating) codes.add(code);
+  if (isKept(route)) for (const code of creating) codes.add(code);
   return (Object.keys(catalogue) as Code[]).filter((code) => codes.has(code));
 }
 
@@ -249,6 +253,13 @@ export function errorExample(code: Code, base: string) {
 /** Who may make a call, in words. */
 export function accessOf(route: Route): string {
   if (route.open) return 'By anyone: it needs no credential.';
+  const confirmation = needOf(route.action).fresh
+    ? ' A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).'
+    : '';
+  return callersOf(route) + confirmation;
+}
+
+function callersOf(route: Route): string {
   const { scopes, kinds, owner } = needOf(route.action);
   const words = kinds.map((kind) => kindNames[kind]);
   const who = `By ${[words.slice(0, -1).join(', '), words.at(-1)].filter(Boolean).join(' or ')}`;
@@ -400,7 +411,7 @@ function parametersOf(route: Route, generated: Operation, components: Document['
     });
   const shared = [
     ...(route.conditional ?? []).map((name) => (name === 'if-match' ? 'IfMatch' : 'IfNoneMatch')),
-    ...(route.method === 'post' && !route.open ? ['IdempotencyKey'] : []),
+    ...(isKept(route) ? ['IdempotencyKey'] : []),
     'AccessReason',
   ];
   for (const name of shared) components.parameters[name] = parameters[name] as Parameter;
@@ -443,7 +454,7 @@ function answersOf(route: Route, generated: Operation, components: Document['com
     const hasTag = status === '304' || (schema && (route.conditional?.length || tagged.has(nameOf(schema.$ref ?? ''))));
     const names = ['Request-Id', ...(isUnbudgeted ? [] : ['RateLimit', 'RateLimit-Policy'])];
     if (hasTag) names.push('ETag');
-    if (route.method === 'post' && !route.open) names.push('Idempotency-Replayed');
+    if (isKept(route)) names.push('Idempotency-Replayed');
     found[status] = {
       description: statusWords[Number(status)] ?? 'Done.',
       headers: headersOf(names, components),

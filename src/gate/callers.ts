@@ -9,6 +9,7 @@ import { type CredentialRow, credentials, type GrantRow, type MemberRow, type Or
 import { type Refusal, refuse } from '../errors';
 import { raise } from './alarm';
 import type { Allowance } from './budget';
+import { isConfirmed, isRefused } from './confirmation';
 import type { Core } from './core';
 import { fromD1, macOf } from './rows';
 import type { Ask } from './types';
@@ -52,10 +53,10 @@ export function identify(core: Core, ask: Ask): Identity {
   const row = core.rows.find('credential', kind, hash);
   if (row) {
     const lineage = lineageOf(core, row);
-    const caller = callerOf(core, ask.org, lineage);
+    const caller = { ...callerOf(core, ask.org, lineage), confirmed: isConfirmed(row, bearer.jwt, core.now()) };
     return {
       caller,
-      refusal: over ?? endOf(core, ask.org, lineage),
+      refusal: over ?? endOf(core, ask.org, lineage) ?? (isRefused(row, bearer.jwt) ? refuse('TOKEN_REVOKED') : null),
       allowances: allowancesOf(lineage),
       links: [ask.org, ...lineage.map(({ id }) => id), ...peopleLinks(row, caller)],
     };
@@ -114,7 +115,7 @@ function vouched(core: Core, ask: Ask, id: string): Identity {
   const member = core.rows.get('member', id);
   const isHere = member !== null && core.rows.get('org', ask.org)?.deleted_at === null;
   return {
-    caller: { ...memberOf(core, ask.org, id, member), credential: id },
+    caller: { ...memberOf(core, ask.org, id, member), credential: id, confirmed: true },
     refusal: isHere ? null : refuse('UNAUTHENTICATED'),
     allowances: [],
     links: [id],
@@ -129,7 +130,10 @@ export function again(core: Core, ask: Ask, before: Caller): { caller: Caller; r
   const row = core.rows.get('credential', before.credential);
   if (!row || core.rows.get('org', ask.org)?.deleted_at !== null) return { caller: before, refusal: refuse('TOKEN_REVOKED') };
   const lineage = lineageOf(core, row);
-  return { caller: callerOf(core, ask.org, lineage), refusal: endOf(core, ask.org, lineage) };
+  return {
+    caller: { ...callerOf(core, ask.org, lineage), confirmed: isConfirmed(row, bearer.jwt, core.now()) },
+    refusal: endOf(core, ask.org, lineage) ?? (isRefused(row, bearer.jwt) ? refuse('TOKEN_REVOKED') : null),
+  };
 }
 
 /** A credential and those that it dies with, itself first. One whose ancestor is gone has ended. */

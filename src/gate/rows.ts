@@ -141,6 +141,8 @@ export interface Rows {
   find<K extends RowKind>(kind: K, space: string, key: string): RowTypes[K] | null;
   /** Up to `limit` rows of a kind after an id, in the order of ids. */
   after<K extends RowKind>(kind: K, id: string, limit: number): RowTypes[K][];
+  /** Up to `limit` rows of a kind whose ids have that prefix, newest first. */
+  newest<K extends RowKind>(kind: K, prefix: string, limit: number): RowTypes[K][];
   /** All rows of a kind in a space: the grants of a grantee, the teams of a member. */
   within<K extends RowKind>(kind: K, space: string): RowTypes[K][];
   /** Names and ids of up to `limit` secrets of an environment whose name has that prefix and comes after `after`, in the order of names. */
@@ -241,6 +243,18 @@ export function openRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
     after: (kind, id, limit) =>
       sql
         .exec<{ body: string }>('select body from rows where kind = ? and id > ? and body is not null order by id limit ?', kind, id, limit)
+        .toArray()
+        .map(({ body }) => rowOf(kind, body)),
+    newest: (kind, prefix, limit) =>
+      sql
+        .exec<{ body: string }>(
+          'select body from rows where kind = ? and id > ? and id < ? and body is not null order by id desc limit ?',
+          kind,
+          `${prefix}_`,
+          // The character after `_`.
+          `${prefix}\u0060`,
+          limit,
+        )
         .toArray()
         .map(({ body }) => rowOf(kind, body)),
     within: (kind, space) =>

@@ -88,7 +88,7 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
   if (byBootstrap && route.deployment) return finding ? refused(finding) : rendered(await route.deployment(input, context), 200, null);
 
   // Whose gate is asked.
-  const idempotencyKey = request.method === 'POST' ? idempotencyKeyOf(request) : null;
+  const idempotencyKey = request.method === 'POST' && !route.unkept ? idempotencyKeyOf(request) : null;
   const cursor = (input.query as { cursor?: string } | undefined)?.cursor;
   if (genuine) {
     context.org = genuine.org;

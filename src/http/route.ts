@@ -59,6 +59,8 @@ export interface Route<Q extends z.ZodType = z.ZodType, B extends z.ZodType = z.
   render?(data: never, input: Input<z.output<Q>, z.output<B>>, context: Context): Rendered | Promise<Rendered>;
   /** What it renders goes on where an earlier call was cut off: a kept answer is rendered again. */
   resumes?: true;
+  /** Its answer is not kept: an Idempotency-Key is accepted and ignored, and a repeat runs again. */
+  unkept?: true;
   /** For calls with the bootstrap token that no org's gate answers. */
   deployment?(input: Input<z.output<Q>, z.output<B>>, context: Context): Promise<Rendered>;
   /** Answers a request that needs no credential: its body or a cookie proves who asks. Such a route takes no Idempotency-Key. */

@@ -78,14 +78,14 @@ describe('a caller may act', () => {
   it.each(all)('%s: only as a kind that may, though it holds everything', (action) => {
     for (const kind of kinds) {
       const expected = needOf(action).kinds.includes(kind) ? null : 'CREDENTIAL_KIND_NOT_ALLOWED';
-      expect([kind, codeOf(callerWith({ kind, isOwner: true }), action)]).toEqual([kind, expected]);
+      expect([kind, codeOf(callerWith({ kind, isOwner: true, confirmed: true }), action)]).toEqual([kind, expected]);
     }
   });
 
   it.each(all)('%s: only with a scope that it names', (action) => {
     const { scopes, kinds, reveals } = needOf(action);
     for (const kind of kinds) {
-      const codeWith = (...held: string[]) => codeOf(callerWith({ kind, isOwner: true }, { scopes: held }), action);
+      const codeWith = (...held: string[]) => codeOf(callerWith({ kind, isOwner: true, confirmed: true }, { scopes: held }), action);
       const lacking = scopes.length === 0 ? null : kind === 'agent' && reveals ? 'SECRET_ACCESS_DENIED' : 'INSUFFICIENT_SCOPE';
       expect([kind, codeWith()]).toEqual([kind, lacking]);
       expect([kind, codeWith('webhooks:*', 'scans:read')]).toEqual([kind, lacking]);
@@ -103,8 +103,20 @@ describe('a caller may act', () => {
       for (const kind of needOf(action).kinds) {
         expect([action, kind, codeOf(callerWith({ kind }), action)]).toEqual([action, kind, 'INSUFFICIENT_SCOPE']);
         expect(mayAct(callerWith({ kind }), action, IP)?.message).toContain('owner');
-        expect(codeOf(callerWith({ kind, isOwner: true }), action)).toBeNull();
+        expect(codeOf(callerWith({ kind, isOwner: true, confirmed: true }), action)).toBeNull();
       }
+  });
+
+  it('reauthentication: an action that asks for it refuses a member without a confirmation, after kind and scope, and nobody else', () => {
+    const fresh = all.filter((action) => needOf(action).fresh);
+    expect(fresh).toEqual(['org.delete', 'org.panic', 'member.enrol', 'passkey.create', 'passkey.update', 'passkey.delete']);
+    for (const action of all)
+      for (const kind of needOf(action).kinds)
+        for (const exempt of [true, false]) {
+          const expected = kind === 'member' && fresh.includes(action) ? 'REAUTHENTICATION_REQUIRED' : null;
+          expect([action, kind, codeOf(callerWith({ kind, isOwner: true }), action, IP, exempt)]).toEqual([action, kind, expected]);
+        }
+    expect(codeOf(callerWith({ kind: 'member' }, { scopes: ['secrets:read'] }), 'org.delete')).toBe('INSUFFICIENT_SCOPE');
   });
 
   it('with a scope that any of its holdings gives', () => {

@@ -113,6 +113,36 @@ describe('in a browser', { skip: browser ? false : 'there is no Chromium' }, () 
     await context.close();
   });
 
+  it('reauthentication: a signed-in browser confirms its session with the passkey', async () => {
+    const org = await found();
+    const { context, page, says, cookie } = await person();
+    await page.goto(org.url);
+    await page.click('#act');
+    await says(/set up/);
+    const before = await cookie();
+    const statuses = await page.evaluate(async () => {
+      const statuses = [];
+      /** @param {string} path @param {string} [token] @param {object} [body] */
+      const post = async (path, token, body) => {
+        const headers = { 'Content-Type': 'application/json', ...(token && { Authorization: `Bearer ${token}` }) };
+        const answer = await fetch(`/api/v1/auth${path}`, { method: 'POST', headers, ...(body && { body: JSON.stringify(body) }) });
+        statuses.push(answer.status);
+        return answer.json();
+      };
+      const { token } = await post('/refresh');
+      const optionsJSON = await post('/confirm/options', token, {});
+      // @ts-expect-error: a script of the page defines it.
+      const response = await window.SimpleWebAuthnBrowser.startAuthentication({ optionsJSON });
+      const confirmed = await post('/confirm', token, { response });
+      await post('/confirm', confirmed.token, { response });
+      await post('/refresh');
+      return statuses;
+    });
+    assert.deepEqual(statuses, [200, 200, 200, 401, 200]);
+    assert.notEqual((await cookie())?.value, before?.value);
+    await context.close();
+  });
+
   it('what was captured is of no use again: enrolment, response, and a cookie that was used', async () => {
     const org = await found();
     const { context, page, answers, cookie, says } = await person();

@@ -1,17 +1,28 @@
 // Panic: every credential but the caller's own ends in one turn, however many there are. Nothing is done to their rows: the
 // organisation counts its panics, and what was made before the last one is refused.
-// Invariant: what is made from the turn after bears the new count, an API key made by the panic itself included.
+// Invariants: what is made from the turn after bears the new count, an API key made by the panic itself included; of a browser session that
+// calls it, only the JWT of the call goes on, so that no copy of its cookie or of another JWT does.
 import type { CredentialRow, OrgRow } from '../../db/schema';
-import { revision } from '../../gate/commit';
-import type { Operation } from '../../gate/types';
+import { type Put, revision } from '../../gate/commit';
+import type { Call, Operation } from '../../gate/types';
 import { iso } from '../../http/wire';
 import { firstKey } from '../credentials/issuing';
 import { raised, shown, type TokenInput } from '../credentials/standing';
+import { recentOf } from './recent';
 
 interface PanicInput {
   reason: string;
   /** The new first key, where API keys are to end too. */
   token: TokenInput | null;
+}
+
+/** The browser session that calls, with every refresh cookie and every JWT refused but the one that it calls with. */
+function onlyThisJwt(call: Call<never>): Put[] {
+  const { bearer } = call.ask;
+  const row = call.core.rows.get('credential', call.caller.credential);
+  if (call.caller.kind !== 'member' || !row?.refresh || typeof bearer === 'string' || 'member' in bearer) return [];
+  const jwt = bearer.jwt ?? 0;
+  return [revision(call, 'credential', row, { refresh: { ...row.refresh, live: [], used: [], jwts: [jwt, jwt] } })];
 }
 
 export const panic: Operation<PanicInput> = {
@@ -38,8 +49,8 @@ export const panic: Operation<PanicInput> = {
       if (row) call.subject.successor = row.id;
       return {
         status: 200,
-        data: { ended_at: iso(now), ...(row && { api_key: shown(core, row) }) },
-        puts: key ? [org, key] : [org],
+        data: { ended_at: iso(now), ...(row && { api_key: shown(core, row) }), recent: recentOf(call as never, now) },
+        puts: [org, ...(key ? [key] : []), ...onlyThisJwt(call as never)],
         resource: row?.id ?? ask.org,
         events: [
           { type: 'CREDENTIAL_REVOKED', data: { all: true, api_keys: key !== null, by: caller.id } },

@@ -79,7 +79,7 @@ export const incidentRoutes = [
     tag,
     summary: 'End every credential but the calling one',
     description:
-      'By an owner, or an API key that holds * without limits. Session tokens, agents, provider and break-glass tokens and browser sessions are refused from the moment this is answered. With api_keys the API keys too, the calling one included: the answer has a new one, shown this once.',
+      "By an owner, or an API key that holds * without limits. Session tokens, agents, provider and break-glass tokens and browser sessions are refused from the moment this is answered. With api_keys the API keys too, the calling one included: the answer has a new one, shown this once. Of the browser session that calls it, only the token of this call goes on: its refresh cookies and other tokens are refused, and POST /auth/confirm gives new ones. The answer lists what is younger than seven days and may be an attacker's.",
     body: { schema: wire.PanicIn },
     answers: { 200: wire.Panicked },
     prepare({ body }, context) {

@@ -10,9 +10,50 @@ export const PanicIn = z
   })
   .openapi('PanicIn');
 
+const memberId = z.string().openapi({ example: 'mem_01M9xQeKcX3vTz6nWJfQ4b' });
+const passkeyId = z.string().openapi({ example: 'psk_01M9xQeKcX3vTz6nWJfQ4b' });
+
+/** What is younger than seven days and may be an attacker's. */
+const Recent = z
+  .object({
+    passkeys: z
+      .array(z.object({ id: passkeyId, member_id: memberId, name: z.string().openapi({ example: 'Security key' }), created_at: Time }))
+      .openapi({ description: 'They still sign in: remove those that their members do not know.' }),
+    sessions: z
+      .array(
+        z.object({
+          id: z.string().openapi({ example: 'ses_01M9xQeKcX3vTz6nWJfQ4b' }),
+          member_id: memberId,
+          passkey_id: passkeyId,
+          created_at: Time,
+          last_used_at: Time.nullable(),
+          last_used_place: z.string().nullable().openapi({ example: 'Zurich, CH (ZRH)' }),
+        }),
+      )
+      .openapi({ description: 'Browser sessions. They have ended, except the one that made this call.' }),
+    enrolments: z
+      .array(z.object({ member_id: memberId, email: z.string(), created_at: Time, expires_at: Time }).openapi('RecentEnrolment'))
+      .openapi({ description: 'Enrolment URLs that still serve. A newer one for the same member takes their place.' }),
+    grants: z
+      .array(
+        z.object({
+          id: z.string().openapi({ example: 'grt_01M9xQeKcX3vTz6nWJfQ4b' }),
+          grantee: z.object({ type: z.enum(['member', 'team']), id: memberId }),
+          permission: z.enum(['read', 'write']),
+          created_by: z.string(),
+          created_at: Time,
+          expires_at: Time.nullable(),
+        }),
+      )
+      .openapi({ description: 'They still hold. GET /orgs/:org_id/grants shows for which environments and names.' }),
+    trusts: z.array(z.object({ id: z.string() })).openapi({ description: 'Always empty in this release.', example: [] }),
+  })
+  .openapi({ description: 'What is younger than seven days, to look through: the newest first, up to 1,000 of each.' });
+
 export const Panicked = z
   .object({
     ended_at: Time,
+    recent: Recent,
     api_key: ApiKey.extend({ token: z.string().nullable().openapi({ description: 'Shown this once.', example: 'svc_live_…' }) }).optional(),
   })
   .openapi('Panicked');

@@ -1,7 +1,7 @@
 // What can be done with members, as the gate does it.
 // Invariants: there is always an owner; an email stands once in an org, whatever its capitals; who is removed leaves no passkey, membership
 // or grant behind, and their browser sessions end by their absence. Whoever makes or changes what belongs to a member locks the member's id.
-import { type Holding, reasons } from '../../auth/authorize';
+import { type Holding, mustBeConfirmed, reasons } from '../../auth/authorize';
 import { mayChangeMember, mayGiveRole } from '../../auth/roles';
 import { covers, roleScopes } from '../../auth/scopes';
 import { type CredentialRow, type MemberRow, type Role, roles } from '../../db/schema';
@@ -79,7 +79,7 @@ interface NewInput {
 }
 
 const create: Operation<NewInput> = {
-  authorize: ({ caller, input }) => mayGiveRole(caller, input.role),
+  authorize: ({ caller, input }) => mayGiveRole(caller, input.role) ?? (input.role === 'owner' ? mustBeConfirmed(caller) : null),
   change: {
     locks: (call) => ['members', emailLock(call.input.email), call.input.id, ...askers(call as never)],
     plan(call, now) {
@@ -114,7 +114,9 @@ const update: Operation<UpdateInput> = {
   },
   authorize(call) {
     const { caller, input } = call;
-    return input.role !== null && input.role !== find(call as never)?.role ? mayGiveRole(caller, input.role) : null;
+    const role = find(call as never)?.role;
+    if (input.role === null || input.role === role) return null;
+    return mayGiveRole(caller, input.role) ?? ([input.role, role].includes('owner') ? mustBeConfirmed(caller) : null);
   },
   change: {
     locks: (call) => [
@@ -173,7 +175,7 @@ const isLeft = ({ core, ask, input }: Call<{ revoke: boolean }>, made: readonly 
 const remove: Operation<{ revoke: boolean }> = {
   reach(call) {
     const row = find(call as never);
-    return row && mayChangeMember(call.caller, row.role);
+    return row && (mayChangeMember(call.caller, row.role) ?? (row.role === 'owner' ? mustBeConfirmed(call.caller) : null));
   },
   authorize({ caller, input }): Refusal | null {
     if (!input.revoke || caller.holdings.some(({ scopes }) => covers(scopes, 'tokens:write'))) return null;

@@ -31,10 +31,10 @@ export const memberRoutes = [
     tag: 'Members',
     summary: 'Invite a member',
     description:
-      'Answers with the URL where the member registers a passkey: hand it to them. Nobody gives a role that holds more than they do, and only owners make owners.',
+      'Answers with the URL where the member registers a passkey: hand it to them. Nobody gives a role that holds more than they do, and only owners make owners, in a browser session confirmed in the last five minutes (`POST /auth/confirm`) or with an API key.',
     body: { schema: wire.MemberIn },
     answers: { 201: wire.NewMember },
-    refusals: ['SCOPE_EXCEEDS_PARENT', 'EMAIL_TAKEN', 'LIMIT_REACHED'],
+    refusals: ['SCOPE_EXCEEDS_PARENT', 'REAUTHENTICATION_REQUIRED', 'EMAIL_TAKEN', 'LIMIT_REACHED'],
     prepare({ body }, context) {
       const { hash, once } = enrolment(context);
       return { input: { id: newId('mem'), ...body, enrolment: hash }, once };
@@ -69,10 +69,10 @@ export const memberRoutes = [
     tag: 'Members',
     summary: 'Change the name, email or role of a member',
     description:
-      'Nobody changes a member whose role holds more than they do, nor gives a role that does. The last owner stays one. An enrolment that waits ends with the role for which somebody else gave it.',
+      'Nobody changes a member whose role holds more than they do, nor gives a role that does. The last owner stays one. An enrolment that waits ends with the role for which somebody else gave it. To make or demote an owner, a browser session must have been confirmed in the last five minutes (`POST /auth/confirm`).',
     body: { schema: wire.MemberPatch },
     answers: { 200: wire.Member },
-    refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT', 'EMAIL_TAKEN', 'LAST_OWNER'],
+    refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT', 'REAUTHENTICATION_REQUIRED', 'EMAIL_TAKEN', 'LAST_OWNER'],
     named: byMember,
     prepare: ({ body }) => ({ input: { email: body.email ?? null, name: body.name ?? null, role: body.role ?? null } }),
   }),
@@ -83,10 +83,10 @@ export const memberRoutes = [
     tag: 'Members',
     summary: 'Remove a member',
     description:
-      'Their browser sessions are refused from the moment this is answered, and passkeys, memberships and grants are gone. The answer names the live credentials that they made, which live on; with revoke_credentials=true, which needs tokens:write, they end too.',
+      'Their browser sessions are refused from the moment this is answered, and passkeys, memberships and grants are gone. The answer names the live credentials that they made, which live on; with revoke_credentials=true, which needs tokens:write, they end too. To remove an owner, a browser session must have been confirmed in the last five minutes (`POST /auth/confirm`).',
     query: wire.RemovalQuery,
     answers: { 200: wire.Removed },
-    refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT', 'LAST_OWNER'],
+    refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT', 'REAUTHENTICATION_REQUIRED', 'LAST_OWNER'],
     named: byMember,
     prepare: ({ query }) => ({ input: { revoke: query.revoke_credentials === 'true' } }),
   }),

@@ -50,6 +50,7 @@ export const passkeyRoutes = [
     summary: 'Get the options of one more passkey',
     description: 'For navigator.credentials.create(). By the member, signed in, alone. They serve once, for five minutes.',
     answers: { 200: wire.CreationOptions },
+    unkept: true,
     named: byMember,
     render: async ({ id, ...owner }: Owner, _: Input, { base, deployment, org }: Context) => ({
       json: await creationOptions(base, newChallenge(deployment.proof, adding(org, id)), {

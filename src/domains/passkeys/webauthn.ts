@@ -40,13 +40,13 @@ export async function creationOptions(base: string, challenge: Uint8Array, { han
   });
 }
 
-/** What a browser needs to sign in with a passkey: it names nobody. */
-export const requestOptions = (base: string, challenge: Uint8Array) => ({
+/** What a browser needs to sign in with a passkey: it names nobody. `allowed`: the passkeys of a member who is signed in. */
+export const requestOptions = (base: string, challenge: Uint8Array, allowed: string[] = []) => ({
   challenge: toBase64Url(challenge),
   rpId: partyOf(base).id,
   timeout: TIMEOUT,
   userVerification: 'required' as const,
-  allowCredentials: [],
+  allowCredentials: allowed.map((id) => ({ id, type: 'public-key' as const })),
 });
 
 /** The challenge that a response says it answers, not yet known to be ours; empty if it says none. */

@@ -45,7 +45,7 @@ export async function enrolmentOf(text: string, { deployment, keyring, env, trac
 
 /** A member's passkey, by what its authenticator calls it. */
 export async function passkeyOf(
-  { env, trace }: OpenContext,
+  { env, trace }: Pick<OpenContext, 'env' | 'trace'>,
   keys: OrgKeys,
   org: string,
   member: string,

@@ -1,6 +1,7 @@
-// Browser sessions, as the gate keeps them: begun by a passkey, refreshed by cookies that are good once, ended at will or by time.
-// Invariants: a challenge begins one session at most, for the session's id comes from it; a number of a cookie is given once; one that
-// comes back late ends its session.
+// Browser sessions, as the gate keeps them: begun and confirmed by a passkey, refreshed by cookies that are good once, ended at will or by
+// time.
+// Invariants: a challenge begins one session at most, for the session's id comes from it; a challenge confirms once, for it is bound to the
+// confirmation before; a number of a cookie is given once; one that comes back late ends its session; a confirmation leaves one cookie.
 import type { CredentialRow, MemberRow, PasskeyRow, Refresh } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
 import { isAlive } from '../../gate/callers';
@@ -60,7 +61,8 @@ function begin(call: Call<never>, id: string, passkey: string, over: string[], n
     created_by: caller.id,
     member_id: caller.id,
     passkey_id: passkey,
-    refresh: { live: [1], used: [], last: 1 },
+    refresh: { live: [1], used: [], last: 1, confirmed: 1 },
+    confirmed_at: now,
     expires_at: now + IDLE,
   });
   const oldest = sessionsOf(call, caller.id).filter((row) => over.includes(row.id));
@@ -69,6 +71,10 @@ function begin(call: Call<never>, id: string, passkey: string, over: string[], n
 
 /** Whether a challenge has begun a session before. */
 const isSpent = ({ core }: Call<never>, id: string) => core.rows.get('credential', id) !== null || core.rows.isBuried('credential', id);
+
+/** The change that an assertion makes to its passkey, if any. */
+const advanced = (call: Call<never>, passkey: PasskeyRow, { counter, backed_up }: Used) =>
+  passkey.counter === counter && passkey.backed_up === backed_up ? [] : [revision(call, 'passkey', passkey, { counter, backed_up })];
 
 interface LoginInput {
   session: string;
@@ -90,11 +96,9 @@ const login: Operation<LoginInput> = {
       const isIts = passkey && passkey.member_id === caller.id && passkey.credential_id === input.passkey.credential_id;
       if (!member || !isIts || isSpent(call as never, input.session)) return refuse('UNAUTHENTICATED');
       // The Worker has judged it by what D1 holds.
-      const { counter, backed_up } = input.passkey;
-      if (!mayFollow(passkey.counter, counter)) return refuse('UNAUTHENTICATED');
+      if (!mayFollow(passkey.counter, input.passkey.counter)) return refuse('UNAUTHENTICATED');
       const puts = begin(call as never, input.session, passkey.id, over as string[], now);
-      if (passkey.counter !== counter || passkey.backed_up !== backed_up)
-        puts.push(revision(call as never, 'passkey', passkey, { counter, backed_up }));
+      puts.push(...advanced(call as never, passkey, input.passkey));
       return { status: 200, data: begunOf(puts[0]?.row as CredentialRow, member), puts };
     },
   },
@@ -158,6 +162,7 @@ const refresh: Operation<{ n: number }> = {
       if (isForgiven && live.length >= MOST_LIVE)
         return refuse('RATE_LIMITED', { message: 'This session is being refreshed too often at once.', retry_after: FORGIVEN / 1000 });
       const next: Refresh = {
+        ...row.refresh,
         live: [...live.filter((number) => number !== n), last + 1],
         used: isGood ? [...used, [n, now]] : used,
         last: last + 1,
@@ -167,6 +172,64 @@ const refresh: Operation<{ n: number }> = {
         expires_at: Math.min(now + IDLE, row.created_at + TOTAL),
       });
       return { status: 200, data: begunOf(put.row as CredentialRow, member), puts: [put] };
+    },
+  },
+};
+
+/** The number of the last confirmation. A challenge to confirm is bound to it, and so serves once. */
+const confirmationOf = (row: CredentialRow): number => row.refresh?.confirmed ?? 0;
+
+/** What the Worker makes the options of a confirmation from, and later judges the response by. */
+export interface Confirming {
+  session: string;
+  member: string;
+  since: number;
+}
+
+const confirmOptions: Operation<Record<string, never>> = {
+  read(call): Outcome {
+    const { core, caller } = call;
+    const row = own(call as never);
+    if (!row) return { ok: false, refusal: refuse('UNAUTHENTICATED') };
+    call.subject.resource = row.id;
+    const passkeys = core.rows.within('passkey', caller.id).map(({ credential_id }) => credential_id);
+    return { ok: true, status: 200, data: { session: row.id, member: caller.id, since: confirmationOf(row), passkeys } };
+  },
+};
+
+interface ConfirmInput {
+  since: number;
+  /** The passkey that the Worker has verified the response by; null if it does not verify. */
+  passkey: LoginInput['passkey'] | null;
+}
+
+/** The first call tells the Worker which challenge to look for; the second judges what the Worker found. */
+const confirm: Operation<ConfirmInput> = {
+  change: {
+    locks: ({ caller, input }) => [turn(caller.id), caller.id, caller.credential, ...(input.passkey ? [input.passkey.id] : [])],
+    plan(call, now) {
+      const { core, ask, caller, input } = call;
+      const row = own(call as never);
+      call.subject.resource = caller.credential;
+      const member = core.rows.get('member', caller.id);
+      if (!row?.refresh || !member) return refuse('UNAUTHENTICATED');
+      const since = confirmationOf(row);
+      if (!ask.again) return { more: { session: row.id, member: caller.id, since } satisfies Confirming };
+      // Of two with the same challenge the second comes after another confirmation.
+      if (input.since !== since || !input.passkey) return refuse('UNAUTHENTICATED');
+      const { id, credential_id, counter } = input.passkey;
+      const passkey = core.rows.get('passkey', id);
+      const isTheirs = passkey && passkey.member_id === caller.id && passkey.credential_id === credential_id;
+      if (!isTheirs || !mayFollow(passkey.counter, counter)) return refuse('UNAUTHENTICATED');
+      const n = row.refresh.last + 1;
+      const put = revision(call as never, 'credential', row, {
+        // Nothing is forgiven: whoever has an earlier cookie need not be who has confirmed.
+        refresh: { live: [n], used: [], last: n, confirmed: n, ...(row.refresh.jwts && { jwts: [n, null] }) },
+        confirmed_at: now,
+        expires_at: Math.min(now + IDLE, row.created_at + TOTAL),
+      });
+      const used = advanced(call as never, passkey, input.passkey);
+      return { status: 200, data: begunOf(put.row as CredentialRow, member), puts: [put, ...used] };
     },
   },
 };
@@ -218,6 +281,8 @@ export const signinOperations = {
   'auth.login': login,
   'auth.enrol': enrol,
   'auth.refresh': refresh,
+  'auth.confirm_options': confirmOptions,
+  'auth.confirm': confirm,
   'auth.logout': logout,
   'auth.session_list': list,
   'auth.session_end': end,

@@ -1,4 +1,4 @@
-// Signing in over HTTP. Proofs are judged here, before a gate is asked; JWTs and cookies are made here, from what the gate has begun.
+// Signing in over HTTP. Proofs are judged here, before a gate acts on them; JWTs and cookies are made here, from what the gate has begun.
 // Invariants: a refused login has one body, whatever the reason; the cookie is read by refresh and logout alone, and these are asked from
 // our own pages alone.
 import { z } from '@hono/zod-openapi';
@@ -8,13 +8,13 @@ import { type SigningKey, signingKeysOf } from '../../auth/signing';
 import { newId } from '../../db/ids';
 import { invalid, refuse, statusOf } from '../../errors';
 import type { Reply } from '../../gate/types';
-import { type Context, type OpenContext, type Opened, pageOf } from '../../http/context';
+import { type Context, keysOf, type OpenContext, type Opened, pageOf } from '../../http/context';
 import { type Input, route } from '../../http/route';
 import { iso, pageQuery } from '../../http/wire';
 import { challengeOf, creationOptions, requestOptions, verifyAssertion, verifyCreation } from '../passkeys/webauthn';
-import { CreationOptions, RequestOptions } from '../passkeys/wire';
+import { type Assertion, CreationOptions, RequestOptions } from '../passkeys/wire';
 import { enrolmentOf, passkeyOf } from './lookup';
-import type { Begun } from './operations';
+import type { Begun, Confirming } from './operations';
 import * as wire from './wire';
 
 const COOKIE = '__Host-svc_refresh';
@@ -23,28 +23,49 @@ const setCookie = (value: string, seconds: number) => ({
 });
 const cleared = setCookie('', 0);
 
-const signer = ({ env, deployment }: OpenContext): Promise<SigningKey> => signingKeysOf(env.DB, deployment).current();
+const signer = ({ env, deployment }: Pick<OpenContext, 'env' | 'deployment'>): Promise<SigningKey> =>
+  signingKeysOf(env.DB, deployment).current();
 
 /** A JWT and the next cookie, from what the gate answered. The key is at hand beforehand, so that nothing is begun that cannot be told. */
 async function signedIn(context: OpenContext, org: string, key: SigningKey, reply: Reply): Promise<Opened> {
   const { outcome, budget } = reply;
   if (outcome.ok !== true) return { refusal: outcome.ok === false ? outcome.refusal : refuse('INTERNAL'), budget };
-  const { session, member } = outcome.data as Begun;
+  return { status: 200, ...(await tokensOf(context, org, key, outcome.data as Begun)), budget };
+}
+
+/** The body and the cookie that tell of a session. */
+async function tokensOf({ base, deployment }: Pick<OpenContext, 'base' | 'deployment'>, org: string, key: SigningKey, begun: Begun) {
+  const { session, member } = begun;
   const now = Date.now();
   const until = Math.min(now + JWT_LIVES, session.ends_at);
-  const { token, expires_at } = await signSession(key, context.base, { org, member: member.id, session: session.id }, until, now);
-  const cookie = toCookie(context.deployment.proof, { org, session: session.id, n: session.n });
+  const claims = { org, member: member.id, session: session.id, n: session.n };
+  const { token, expires_at } = await signSession(key, base, claims, until, now);
+  const cookie = toCookie(deployment.proof, { org, session: session.id, n: session.n });
   return {
-    status: 200,
     json: { token, expiresAt: iso(expires_at), member },
     headers: setCookie(cookie, Math.max(1, Math.floor((session.expires_at - now) / 1000))),
-    budget,
   };
 }
 
 const LOGIN = ['login'];
 /** What a challenge is for that a passkey is enrolled with. */
 const enrolling = (hash: string) => ['enrol', hash];
+
+/** What a challenge is for that a session is confirmed with. */
+const confirming = (org: string, { session, since }: Confirming) => ['confirm', org, session, String(since)];
+
+/** The member's passkey that an assertion proves, with what it shows of it; null for any other assertion. */
+async function provenBy(context: Context, asked: Confirming, response: Assertion) {
+  const { deployment, org, base } = context;
+  const challenge = challengeOf(response.response.clientDataJSON);
+  const { userHandle } = response.response;
+  const who = userHandle ? readHandle(deployment.proof, userHandle) : { org, member: asked.member };
+  if (!readChallenge(deployment.proof, confirming(org, asked), challenge, 'ses')) return null;
+  if (who?.org !== org || who.member !== asked.member) return null;
+  const passkey = await passkeyOf(context, keysOf(context), org, asked.member, response.id);
+  const used = await verifyAssertion(base, response, challenge, passkey);
+  return used && passkey ? { id: passkey.id, credential_id: passkey.credential_id, ...used } : null;
+}
 
 const gone = async (context: OpenContext) => ({ refusal: await context.count(refuse('ENROLMENT_GONE')) });
 /** The one answer to every login that is refused. */
@@ -149,6 +170,42 @@ export const signinRoutes = [
       if (outcome.ok === false && statusOf(outcome.refusal) < 500) return refused(context);
       return signedIn(context, who.org, key, reply);
     },
+  }),
+  route({
+    method: 'post',
+    path: '/auth/confirm/options',
+    action: 'auth.confirm',
+    operation: 'auth.confirm_options',
+    tag: 'Sign-in',
+    summary: 'Get the options of a confirmation',
+    description:
+      "For navigator.credentials.get(). They name the member's passkeys, and serve once, in the calling session, for five minutes.",
+    body: { schema: wire.LoginOptionsIn, optional: true },
+    answers: { 200: RequestOptions },
+    unkept: true,
+    render: ({ passkeys, ...asked }: Confirming & { passkeys: string[] }, _: Input, { base, deployment, org }: Context) => ({
+      json: requestOptions(base, newChallenge(deployment.proof, confirming(org, asked)), passkeys),
+    }),
+  }),
+  route({
+    method: 'post',
+    path: '/auth/confirm',
+    action: 'auth.confirm',
+    tag: 'Sign-in',
+    summary: 'Confirm a browser session with a passkey',
+    description:
+      'With the token in the answer, and those that refreshes give after it, the session counts as confirmed for five minutes. Sets the refresh cookie; earlier refresh cookies of the session serve no more, and one that comes back ends the session. A refused one is answered alike for every reason.',
+    body: { schema: wire.LoginIn },
+    answers: { 200: wire.SignedIn },
+    unkept: true,
+    prepare: () => ({ input: { since: 0, passkey: null } }),
+    async more(asked: Confirming, { body }, context) {
+      const passkey = await provenBy(context, asked, body.response);
+      // The key is at hand beforehand, so that nothing is confirmed that cannot be told.
+      if (passkey) await signer(context);
+      return { input: { since: asked.since, passkey } };
+    },
+    render: async (begun: Begun, _: Input, context: Context) => tokensOf(context, context.org, await signer(context), begun),
   }),
   route({
     method: 'post',

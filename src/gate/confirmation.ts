@@ -1,0 +1,24 @@
+// Which JWTs of a browser session count as confirmed with a passkey, and which a panic has refused. JWTs of a session are numbered together
+// with its refresh cookies. Invariant: a confirmation voids every earlier cookie, so that a JWT with its number or a later one was given to
+// whoever confirmed; a copy of an earlier JWT gains nothing from it.
+import type { CredentialRow } from '../db/schema';
+
+/** How long a confirmation counts, in milliseconds. */
+export const CONFIRMED_FOR = 300_000;
+
+type Session = Pick<CredentialRow, 'confirmed_at' | 'refresh'>;
+
+/** Whether a request with this JWT counts as confirmed. `jwt` is undefined for other credentials, and where the cookie asks. */
+export const isConfirmed = ({ confirmed_at, refresh }: Session, jwt: number | undefined, now: number): boolean =>
+  confirmed_at !== null &&
+  refresh?.confirmed !== undefined &&
+  jwt !== undefined &&
+  jwt >= refresh.confirmed &&
+  now <= confirmed_at + CONFIRMED_FOR;
+
+/** Whether a panic refused this JWT of a session that it spared. A cookie is judged by its own number. */
+export function isRefused({ refresh }: Session, jwt: number | undefined): boolean {
+  if (jwt === undefined || !refresh?.jwts) return false;
+  const [first, last] = refresh.jwts;
+  return jwt < first || (last !== null && jwt > last);
+}
