@@ -12,6 +12,7 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import './scratch.mjs';
 import { root, wranglerArgs, wranglerEnv } from './wrangler.mjs';
 
 const require = createRequire(path.join(root, 'package.json'));

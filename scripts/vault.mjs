@@ -6,6 +6,7 @@ import { readDevVars } from './dev-vars.mjs';
 import { Fault } from './fault.mjs';
 import { CONFIG } from './production.mjs';
 import { lastWords, reachDatabase } from './remote.mjs';
+import './scratch.mjs';
 import { root, runWrangler } from './wrangler.mjs';
 
 export const devVarsFile = path.join(root, '.dev.vars');
