@@ -1,5 +1,6 @@
-// `npm run backup`: the whole database of a vault in one SQL file, sealed as it is. Invariants: it is one moment of the vault, while the
-// service goes on; it is made by this run or not at all; and its last line is a SHA-256 of all before it, so a part of it is known as such.
+// `npm run backup`: the whole database of a vault in one SQL file, sealed as it is. Before it is made, the gates of a running service move
+// their newest audit entries into the database. Invariants: it is one moment of the vault, while the service goes on; it is made by this
+// run or not at all; and its last line is a SHA-256 of all before it, so a part of it is known as such.
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -8,32 +9,110 @@ import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
 import { countsOf, dump, migrationsOf, statementsOf } from './dump.mjs';
 import { Fault } from './fault.mjs';
-import { vaultFile } from './state.mjs';
-import { progress, run, stateDir, wrangler } from './vault.mjs';
+import { deployedBindings, reachDatabase } from './remote.mjs';
+import { isInUse, vaultFile } from './state.mjs';
+import { bootstrapCaller, localUrl, orgsOf, progress, run, stateDir, variable, wrangler } from './vault.mjs';
 
 const WRAPS = 'SELECT master_id FROM deployment_keys UNION SELECT master_id FROM org_keys ORDER BY 1';
 
 await run(async () => {
   const { values } = parseArgs({
-    options: { remote: { type: 'boolean', default: false }, output: { type: 'string' }, json: { type: 'boolean', default: false } },
+    options: {
+      remote: { type: 'boolean', default: false },
+      url: { type: 'string' },
+      output: { type: 'string' },
+      json: { type: 'boolean', default: false },
+    },
   });
   const moment = new Date();
   const name = values.output ?? `vault-${moment.toISOString().replace(/\.\d+/, '').replaceAll(':', '')}.sql`;
   const file = path.resolve(process.env.INIT_CWD ?? '', name);
   const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'vault-backup-'));
   try {
+    const { done, why, remedy } = await archive(values.remote ? await remoteService(values.url) : localService(values.url));
     const db = values.remote ? await exported(scratch) : snapshot();
     const made = write(db, file, moment);
+    const orgs = db.prepare('SELECT id FROM orgs').all();
     db.close();
+    const missing = orgs.filter(({ id }) => !done.has(String(id))).length;
+    const told = { file, ...made, archived: orgs.length - missing, not_archived: missing };
+    if (missing)
+      process.stderr.write(
+        `The newest audit entries of ${missing} of ${orgs.length} organisations lie in their gates and are not in this backup: ${why}. To include them, ${remedy} and make the backup again.\n`,
+      );
     process.stdout.write(
       values.json
-        ? `${JSON.stringify({ file, ...made })}\n`
+        ? `${JSON.stringify(told)}\n`
         : `${file}: ${made.rows} rows, SHA-256 ${made.sha256}, under the master keys ${made.master_keys.join(', ') || 'none'}. Keep it apart from MASTER_KEYS.\n`,
     );
   } finally {
     fs.rmSync(scratch, { recursive: true, force: true });
   }
 });
+
+/** @typedef {{ url: string, token: string | undefined } | { why: string, remedy: string }} Service */
+
+/** The service that runs on the local vault. @param {string | undefined} url @returns {Service} */
+function localService(url) {
+  const remedy = 'start the service';
+  if (!url && !isInUse(stateDir())) return { why: 'no service runs on this vault', remedy };
+  return { url: url ?? localUrl(), token: variable('BOOTSTRAP_TOKEN') };
+}
+
+/** The deployment's. The token of the local vault is not sent there. @param {string | undefined} url @returns {Promise<Service>} */
+async function remoteService(url) {
+  const token = process.env.BOOTSTRAP_TOKEN;
+  if (!token) return { why: 'BOOTSTRAP_TOKEN is not set', remedy: "set it in the environment to the deployment's" };
+  if (url) return { url, token };
+  try {
+    await reachDatabase();
+    const deployed = (await deployedBindings()).find(({ name }) => name === 'PUBLIC_URL')?.text;
+    if (deployed) return { url: deployed, token };
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+  }
+  return { why: 'the address of the deployment is not known', remedy: 'give it with --url' };
+}
+
+/**
+ * Has the gate of each organisation move its audit entries to the database.
+ * @param {Service} service
+ * @returns {Promise<{ done: Set<string>, why: string, remedy: string }>} which did, and why others are missing
+ */
+async function archive(service) {
+  const done = new Set();
+  if ('why' in service) return { done, ...service };
+  const remedy = 'start the service, or give its address with --url,';
+  if (!(await answers(service.url))) return { done, why: `no vault answers at ${service.url}`, remedy };
+  const call = bootstrapCaller(service.url, service.token);
+  const orgs = await orgsOf(call);
+  const bar = progress('archiving audit entries');
+  try {
+    for (const [at, id] of orgs.entries()) {
+      bar.at(at, orgs.length);
+      const { status, json } = await call('POST', `/orgs/${id}/audit-log/archive`);
+      if (status === 200) done.add(id);
+      else if (status !== 404 || (await orgsOf(call)).includes(id))
+        throw new Fault(
+          `The audit entries of ${id} were not archived, and no backup was made (${status} ${json?.error?.code ?? ''}): ${json?.error?.message ?? ''}`,
+        );
+    }
+    bar.at(orgs.length, orgs.length);
+  } finally {
+    bar.end();
+  }
+  return { done, why: `the service at ${service.url} does not hold them, or did not yet`, remedy: 'look that it is the right one' };
+}
+
+/** Whether a vault answers there: nothing else is to see the token. @param {string} url */
+async function answers(url) {
+  try {
+    const answer = await fetch(new URL('/healthz', url), { redirect: 'error', signal: AbortSignal.timeout(10_000) });
+    return (await answer.text()) !== '' && answer.headers.has('request-id');
+  } catch {
+    return false;
+  }
+}
 
 /** The local database as it is at this moment: what is written from now on is not seen. */
 function snapshot() {

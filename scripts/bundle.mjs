@@ -4,6 +4,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
+import './scratch.mjs';
 import { root, wranglerArgs, wranglerEnv } from './wrangler.mjs';
 
 const LIMIT = 400_000;

@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { rolloutProblems } from './migration-rules.mjs';
+import './scratch.mjs';
 import { knownMigrations } from './state.mjs';
 import { root } from './wrangler.mjs';
 

@@ -11,6 +11,7 @@ import { Fault } from './fault.mjs';
 import { harmless } from './log.mjs';
 import { CONFIG, partsOf, productionConfig, readToml, varsFile, writeConfig } from './production.mjs';
 import { AGAIN, account, commands, databaseState, deployedBindings, findDatabase, queueExists, wrangler } from './remote.mjs';
+import './scratch.mjs';
 import { knownMigrations } from './state.mjs';
 import { root } from './wrangler.mjs';
 

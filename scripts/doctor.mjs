@@ -11,6 +11,7 @@ import { harmless } from './log.mjs';
 import { checkWraps, parseMasterKeys } from './master-keys.mjs';
 import { partsOf, readToml, varsFile } from './production.mjs';
 import { databaseState, deployedBindings, reachDatabase, secretNames } from './remote.mjs';
+import './scratch.mjs';
 import { readSettings } from './settings.mjs';
 import { inspectState, knownMigrations, wrapsIn } from './state.mjs';
 import { root } from './wrangler.mjs';

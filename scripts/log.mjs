@@ -1,4 +1,4 @@
-// What a running service prints: one short aligned line a request, everything else as it came, and nothing of wrangler's own chatter.
+// What a running service prints: one short aligned line a request, everything else as it came, and nothing of the tools' own chatter.
 // Invariant: no character of a log line can drive the terminal.
 
 const METHOD = 7;
@@ -21,11 +21,9 @@ const COLOURS = { 2: 32, 3: 36, 4: 33, 5: 31 };
 
 /** @param {string} line @returns {RequestLine | undefined} */
 function requestOf(line) {
-  // What is logged as a warning or an error reaches us behind a mark of wrangler's.
-  const json = line.replace(/^\S+ \[(WARNING|ERROR)\] /, '');
-  if (!json.startsWith('{')) return undefined;
+  if (!line.startsWith('{')) return undefined;
   try {
-    const entry = JSON.parse(json);
+    const entry = JSON.parse(line);
     return typeof entry.route === 'string' && typeof entry.method === 'string' && Number.isInteger(entry.status) ? entry : undefined;
   } catch {
     return undefined;
@@ -47,20 +45,9 @@ function readable(entry, colour) {
 /** Control characters, which JSON may carry escaped, become spaces, and so do those that turn the writing direction. @param {string} text */
 export const harmless = (text) => text.replace(/(?!\t)[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, ' ');
 
-const CHATTER = [
-  /^\[wrangler:info\]/,
-  /^[⎔🪵]/u,
-  /^Using (secrets|vars) defined in /,
-  /^Your Worker has access to the following bindings:/,
-  /^Binding\s+Resource\s+Mode$/,
-  /^env\.\w+ \(.*\s(local|remote|not supported)$/,
-  /^(▲ \[WARNING\] )?Scheduled Workers are not automatically triggered/,
-  /^\s+To manually trigger a scheduled event, run:/,
-  /^\s+curl ".*\/cdn-cgi\/local\/scheduled"/,
-  /^\s+For more details, see .*cron-triggers/,
-];
+const CHATTER = [/^Using (secrets|vars) defined in /];
 
-/** Turns a line of wrangler's into what to print, or undefined for nothing. @param {boolean} colour */
+/** Turns a line of the runtime's into what to print, or undefined for nothing. @param {boolean} colour */
 export function lineReader(colour) {
   let quiet = true; // after a line that was left out, and after an empty one, empty lines are left out too
   return (/** @type {string} */ line) => {
@@ -75,3 +62,9 @@ export function lineReader(colour) {
 
 /** Our own health polls are no news. @param {string} line */
 export const isHealthPoll = (line) => requestOf(line)?.route === '/healthz';
+
+/** A good answer to a health check, ours or a monitor's, is no news either. @param {string} line */
+export function isWell(line) {
+  const entry = requestOf(line);
+  return entry?.route === '/healthz' && entry.status === 200;
+}

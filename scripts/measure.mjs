@@ -12,6 +12,7 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import './scratch.mjs';
 import { root, wranglerArgs, wranglerEnv } from './wrangler.mjs';
 
 const require = createRequire(path.join(root, 'package.json'));
@@ -261,10 +262,15 @@ function unchunked(bytes) {
   }
 }
 
-/** The bytes of a request. @param {string} method @param {string} target @param {string} [token] @param {unknown} [body] @param {string} [origin] */
-export function requestOf(method, target, token, body, origin) {
+/**
+ * The bytes of a request.
+ * @param {string} method @param {string} target @param {string} [token] @param {unknown} [body] @param {string} [origin]
+ * @param {Record<string, string>} [headers]
+ */
+export function requestOf(method, target, token, body, origin, headers = {}) {
   const json = body === undefined ? '' : JSON.stringify(body);
-  return `${method} ${target} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: measure\r\nCF-Connecting-IP: 203.0.113.7\r\n${token ? `Authorization: Bearer ${token}\r\n` : ''}${origin ? `Origin: ${origin}\r\n` : ''}${
+  const more = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${method} ${target} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: measure\r\nCF-Connecting-IP: 203.0.113.7\r\n${token ? `Authorization: Bearer ${token}\r\n` : ''}${origin ? `Origin: ${origin}\r\n` : ''}${more.join('')}${
     body === undefined ? '' : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(json)}\r\n`
   }\r\n${json}`;
 }

@@ -6,10 +6,11 @@ import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { applied, mutants } from './mutant-table.mjs';
+import './scratch.mjs';
 import { runTests } from './vitest.mjs';
 import { root } from './wrangler.mjs';
 
-const COPIED = ['src', 'test', 'migrations', 'package.json', 'tsconfig.json', 'vitest.config.ts', 'wrangler.toml'];
+const COPIED = ['src', 'test', 'migrations', 'package.json', 'tsconfig.json', 'vitest.config.ts', 'wrangler.toml', 'scripts/scratch.mjs'];
 const PATIENCE = 300_000;
 
 const { values: options } = parseArgs({ options: { only: { type: 'string' }, json: { type: 'boolean' } } });

@@ -11,7 +11,7 @@ import { clearing, countsOf, dump, isLegal, statementsOf } from './dump.mjs';
 import { Fault } from './fault.mjs';
 import { checkWraps, parseMasterKeys, readKeyFile } from './master-keys.mjs';
 import { claimState, knownMigrations, vaultFile } from './state.mjs';
-import { bootstrapCaller, devVarsFile, localUrl, progress, remoteRows, run, stateDir, wrangler } from './vault.mjs';
+import { bootstrapCaller, devVarsFile, localUrl, orgsOf, progress, remoteRows, run, stateDir, wrangler } from './vault.mjs';
 import { root } from './wrangler.mjs';
 
 const folder = path.join(root, 'migrations');
@@ -188,20 +188,12 @@ async function putRemote(db, file, replace) {
 async function adopt(url, reason) {
   if (!reason.trim()) throw new Fault('--reason is missing: say why; it is kept in the audit log of each organisation');
   const call = bootstrapCaller(url);
-  /** @type {{ id: string }[]} */
-  const orgs = [];
-  for (let cursor = ''; ; ) {
-    const { status, json } = await call('GET', `/orgs?limit=100${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
-    if (status !== 200) throw new Fault(`The service refused (${status} ${json?.error?.code ?? ''}): ${json?.error?.message ?? ''}`);
-    orgs.push(...json.data);
-    if (!json.has_more) break;
-    cursor = json.next_cursor;
-  }
+  const orgs = await orgsOf(call);
   const bar = progress('adopting');
   /** @type {Record<string, unknown>} */
   const adopted = {};
   const failed = [];
-  for (const [at, { id }] of orgs.entries()) {
+  for (const [at, id] of orgs.entries()) {
     bar.at(at, orgs.length);
     const { status, json } = await call('POST', `/orgs/${id}/adopt`, { reason });
     if (status === 200) adopted[id] = json;

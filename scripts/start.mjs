@@ -1,7 +1,9 @@
 // `npm start`: the service on this machine, from a fresh clone to curl commands that work. Invariants: nothing is spawned before every
-// setting has been checked; a fault is one line that says what to do, without any value; and nothing that was spawned outlives this process.
+// setting has been checked; a fault is one line that says what to do, without any value; nothing that was spawned outlives this process;
+// and a runtime that ends or answers no more is started again, or this process ends with exit code 1.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import fs from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
 import path from 'node:path';
@@ -10,17 +12,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { bootstrapTokenCommand, createDevVars, freshSecrets, readDevVars } from './dev-vars.mjs';
-import { harmless, isHealthPoll, lineReader } from './log.mjs';
+import { harmless, isHealthPoll, isWell, lineReader } from './log.mjs';
 import { readSettings } from './settings.mjs';
 import { claimState, inspectState, knownMigrations } from './state.mjs';
 import { root, wranglerArgs, wranglerEnv } from './wrangler.mjs';
 
 const READY_WITHIN = 90_000;
+const BACK_WITHIN = 8_000;
 const STOP_WITHIN = 3_500;
-const CRON = '/cdn-cgi/local/scheduled?cron=*+*+*+*+*';
+/** Restarts that are allowed within ten minutes. */
+const RESTARTS = 5;
 
 /** The child of the moment, leader of its own process group; one at a time. @type {import('node:child_process').ChildProcess | undefined} */
 let child;
+/** When the runtime was started again, within the last ten minutes. @type {number[]} */
+let restarts = [];
 /** When ending began. @type {number | undefined} */
 let endingSince;
 
@@ -31,9 +37,19 @@ endWithParent();
 
 const devVarsFile = path.join(root, '.dev.vars');
 const { port, stateDir, worker } = await prepare();
-const wranglerVariables = { ...process.env, ...worker, ...wranglerEnv, CLOUDFLARE_DEV_REGISTRY_PATH: path.join(stateDir, 'registry') };
-delete wranglerVariables.CLOUDFLARE_ENV;
+// The state belongs to this process alone, and so does what an earlier one left here.
+const scratch = path.join(stateDir, 'tmp');
+clearScratch();
+orFail(
+  () => fs.mkdirSync(scratch, { mode: 0o700 }),
+  'STATE_DIR is not a directory that can be written to: set it to one that is, or unset it for .wrangler/state',
+);
+process.on('exit', clearScratch);
+const childVariables = { ...process.env, ...worker, ...wranglerEnv, TMPDIR: scratch };
+delete childVariables.CLOUDFLARE_ENV;
+const bundle = path.join(scratch, 'bundle');
 await migrate();
+await build();
 await serve();
 
 // ---------------------------------------------------------------- before anything is spawned
@@ -93,92 +109,136 @@ async function portProblem(port) {
 // ---------------------------------------------------------------- what is spawned
 
 /**
- * Wrangler as leader of a process group of its own, tethered to this process. It is given the settings as variables and an empty file
- * in place of .dev.vars, so that what was checked is what the Worker sees: the shell wins, and no `$` is expanded.
+ * A script as leader of a process group of its own, tethered to this process. It is given the settings as variables, so that what was
+ * checked is what the Worker sees: the shell wins, and no `$` is expanded.
  * @param {string[]} args
  * @param {(line: string) => void} onLine
+ * @param {(message: unknown) => void} [onMessage]
+ * @returns {Promise<number | string>} its exit code, or the signal that ended it
  */
-function run(args, onLine) {
+function run(args, onLine, onMessage) {
   if (endingSince) return new Promise(() => {});
-  const started = spawn(
-    process.execPath,
-    ['--import', pathToFileURL(path.join(root, 'scripts', 'tether.mjs')).href, ...wranglerArgs(args)],
-    {
-      cwd: root,
-      detached: true,
-      env: wranglerVariables,
-      stdio: ['ignore', 'pipe', 'pipe', 'pipe'], // the last is the tether,
-    },
-  );
+  const started = spawn(process.execPath, ['--import', pathToFileURL(path.join(root, 'scripts', 'tether.mjs')).href, ...args], {
+    cwd: root,
+    detached: true,
+    env: childVariables,
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe', ...(onMessage ? [/** @type {const} */ ('ipc')] : [])], // the fourth is the tether
+  });
   child = started;
+  if (onMessage) started.on('message', onMessage);
   for (const input of [started.stdout, started.stderr])
     readline.createInterface({ input }).on('line', (line) => onLine(stripVTControlCharacters(line)));
   return new Promise((done) => {
-    started.once('error', (error) => onLine(error.message));
+    started.once('error', (error) => {
+      onLine(error.message);
+      done(1);
+    });
+    // What the leader leaves of its group would keep the port, and the pipes open.
+    started.once('exit', () => killGroup('SIGKILL', started));
     started.once('close', (code, signal) => {
-      child = undefined;
+      if (child === started) child = undefined;
       done(code ?? signal ?? 1);
     });
   });
 }
 
+/** Runs wrangler to its end. @param {string[]} args @param {string} failure */
+async function wrangler(args, failure) {
+  const lines = [];
+  const code = await run(wranglerArgs(args), (line) => lines.push(line));
+  if (!endingSince && code !== 0) giveUp(failure, lines);
+}
+
 async function migrate() {
   const applied = inspectState(stateDir).applied;
   if (knownMigrations(path.join(root, 'migrations')).every((name) => applied.has(name))) return;
-  const lines = [];
-  const code = await run(['d1', 'migrations', 'apply', 'DB', '--local', '--persist-to', stateDir], (line) => lines.push(line));
-  if (endingSince || code === 0) return;
-  giveUp('The migrations could not be applied; this is the reason:', lines);
+  const args = ['d1', 'migrations', 'apply', 'DB', '--local', '--persist-to', stateDir];
+  await wrangler(args, 'The migrations could not be applied');
+}
+
+/** What `wrangler deploy` would upload. */
+async function build() {
+  await wrangler(['deploy', '--dry-run', '--outdir', bundle], 'The Worker could not be built');
 }
 
 async function serve() {
-  const colour = Boolean(process.stdout.isTTY) && !process.env.NO_COLOR;
-  const read = lineReader(colour);
-  const print = (line) => {
-    const text = read(line);
-    if (text !== undefined) process.stdout.write(`${text}\n`);
-  };
-  /** Until the service is ready its words are kept: they matter where it fails. @type {string[]} */
-  let early = [];
-  let ready = false;
-  const latest = [];
-  const args = ['dev', '--port', String(port), '--ip', '127.0.0.1', '--persist-to', stateDir, '--env-file', '/dev/null'];
-  // `log` is the lowest level that lets the Worker's console.log through.
-  args.push('--inspector-port', '0', '--log-level', 'log', '--show-interactive-dev-session=false');
-  run(args, (line) => {
-    latest.push(line);
-    if (latest.length > 40) latest.shift();
-    if (ready) return print(line);
-    early.push(line);
-  }).then((code) => giveUp(`wrangler ended (${code}); it said last:`, latest));
-
-  const problem = await untilReady();
-  if (problem) return giveUp(problem, latest);
-  ready = true;
-  announce();
-  for (const line of early) if (!isHealthPoll(line)) print(line);
-  early = [];
-  let running = false;
-  setInterval(async () => {
-    if (running) return;
-    running = true;
-    await ask(CRON, 300_000);
-    running = false;
-  }, 60_000);
+  const args = [path.join(root, 'scripts', 'serve.mjs'), '--port', String(port), '--state', stateDir, '--bundle', bundle];
+  const print = printer();
+  for (let first = true; ; first = false) {
+    /** Until the service is ready its words are kept: they matter where it fails. @type {string[]} */
+    const early = [];
+    const latest = [];
+    let phase = 'starting';
+    const ended = run(
+      ['--no-warnings', ...args],
+      (line) => {
+        latest.push(line);
+        if (latest.length > 40) latest.shift();
+        if (phase === 'ready') print(line);
+        else early.push(line);
+      },
+      (message) => {
+        if (message === 'ready') phase = 'settled';
+        else if (message === 'restarted') countRestart('workerd ended');
+      },
+    ).then((code) => `The runtime ended (${code})`);
+    const within = first ? READY_WITHIN : BACK_WITHIN;
+    const problem = await Promise.race([ended, untilReady(within, () => phase === 'settled')]);
+    if (problem && first) return giveUp(problem, latest);
+    if (!problem) {
+      phase = 'ready';
+      if (first) announce();
+      else process.stderr.write('The service is back.\n');
+      for (const line of early) if (!isHealthPoll(line)) print(line);
+    }
+    const why = problem ?? (await Promise.race([ended, untilMute(() => phase === 'over')]));
+    phase = 'over';
+    if (!countRestart(why, problem ? latest : [])) return;
+    killGroup('SIGKILL');
+    await ended;
+  }
 }
 
-/** Resolves once /healthz is 200 and the scheduled handler, which nothing fires locally, has run once; or with what went wrong. */
-async function untilReady() {
-  let woken = false;
-  for (const end = Date.now() + READY_WITHIN; Date.now() < end; await sleep(100)) {
+function printer() {
+  const read = lineReader(Boolean(process.stdout.isTTY) && !process.env.NO_COLOR);
+  return (/** @type {string} */ line) => {
+    const text = isWell(line) ? undefined : read(line);
+    if (text !== undefined) process.stdout.write(`${text}\n`);
+  };
+}
+
+/** Whether the runtime may start once more; if not, this process ends. @param {string} why @param {string[]} [words] what was said before */
+function countRestart(why, words = []) {
+  if (endingSince) return false;
+  const now = Date.now();
+  restarts = [...restarts.filter((at) => at > now - 600_000), now];
+  const again = restarts.length <= RESTARTS;
+  if (again) process.stderr.write(`${why}: it is started again\n`);
+  else giveUp(`${why}, for the ${restarts.length}th time within ten minutes: npm start ends`, words);
+  return again;
+}
+
+/**
+ * Resolves once the scheduled handler has run and /healthz is 200; or with what went wrong.
+ * @param {number} within
+ * @param {() => boolean} isSettled
+ */
+async function untilReady(within, isSettled) {
+  for (const until = Date.now() + within; Date.now() < until; await sleep(100)) {
     const answer = await ask('/healthz', 2_000);
     if (answer?.status === 503 && answer.error?.code === 'MISCONFIGURED') fail(harmless(String(answer.error.message)));
-    if (answer && !woken) {
-      woken = true;
-      await ask(CRON, 5_000);
-    } else if (answer?.status === 200) return undefined;
+    if (answer?.status === 200 && isSettled()) return undefined;
   }
-  return `The service was not ready within ${READY_WITHIN / 1000} s; wrangler said last:`;
+  return `The service was not ready within ${within / 1000} s`;
+}
+
+/**
+ * Resolves once three calls in a row were without any answer. A service that is only busy answers well within the time that a call has.
+ * @param {() => boolean} isOver
+ */
+async function untilMute(isOver) {
+  for (let failed = 0; failed < 3 && !isOver(); await sleep(1_000)) failed = (await ask('/healthz', 10_000)) ? 0 : failed + 1;
+  return 'The runtime does not answer';
 }
 
 /**
@@ -247,17 +307,24 @@ function giveUp(line, words) {
     .map(lineReader(false))
     .filter((word) => word?.trim())
     .slice(-20);
-  process.stderr.write(`${[line, ...said.map((word) => `  ${word}`)].join('\n')}\n`);
+  process.stderr.write(`${[said.length ? `${line}:` : line, ...said.map((word) => `  ${word}`)].join('\n')}\n`);
   end(1);
 }
 
 // ---------------------------------------------------------------- ending
 
-/** @param {NodeJS.Signals} signal */
-function killGroup(signal) {
+/** @param {NodeJS.Signals} signal @param {import('node:child_process').ChildProcess} [leader] */
+function killGroup(signal, leader = child) {
   try {
-    if (child?.pid) process.kill(-child.pid, signal);
+    if (leader?.pid) process.kill(-leader.pid, signal);
   } catch {} // it is gone already
+}
+
+/** What cannot be removed now is removed at the next start. */
+function clearScratch() {
+  try {
+    fs.rmSync(scratch, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+  } catch {}
 }
 
 /** Ends the group in order, then by force; whatever of it outlives its leader is killed. @param {number} code */

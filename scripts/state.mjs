@@ -33,6 +33,21 @@ export function claimState(dir) {
   }
 }
 
+/** Whether a running service owns it. @param {string} dir */
+export function isInUse(dir) {
+  try {
+    const lock = new DatabaseSync(path.join(dir, 'lock'), { timeout: 0 });
+    try {
+      lock.exec('BEGIN EXCLUSIVE; ROLLBACK');
+    } finally {
+      lock.close();
+    }
+    return false;
+  } catch (error) {
+    return error.errcode === LOCKED;
+  }
+}
+
 const held = []; // locks last as long as their connections are reachable
 
 /** What the databases in it say, without changing them. @param {string} dir @returns {State} */

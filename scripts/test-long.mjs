@@ -2,6 +2,7 @@
 //   npm run test:long -- [--histories 10000] [--batch 500] [--seed NUMBER]
 import { createHash, randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
+import './scratch.mjs';
 import { runTests } from './vitest.mjs';
 import { root } from './wrangler.mjs';
 

@@ -6,6 +6,7 @@ import { readDevVars } from './dev-vars.mjs';
 import { Fault } from './fault.mjs';
 import { CONFIG } from './production.mjs';
 import { lastWords, reachDatabase } from './remote.mjs';
+import './scratch.mjs';
 import { root, runWrangler } from './wrangler.mjs';
 
 export const devVarsFile = path.join(root, '.dev.vars');
@@ -59,8 +60,7 @@ export async function remoteRows(sql) {
 }
 
 /** Calls on a running service with the bootstrap token; see `callerOf`. @param {string} url */
-export function bootstrapCaller(url) {
-  const token = variable('BOOTSTRAP_TOKEN');
+export function bootstrapCaller(url, token = variable('BOOTSTRAP_TOKEN')) {
   if (!token) throw new Fault('BOOTSTRAP_TOKEN is missing: set it in the environment');
   return callerOf(url, token);
 }
@@ -103,6 +103,18 @@ export function callerOf(url, token) {
       if (Date.now() > end) throw new Fault(`The service at ${base.origin} does not answer (${why}): see to it, then run this again`);
     }
   };
+}
+
+/** The organisations of a service. @param {ReturnType<typeof bootstrapCaller>} call @returns {Promise<string[]>} their ids */
+export async function orgsOf(call) {
+  const orgs = [];
+  for (let cursor = ''; ; ) {
+    const { status, json } = await call('GET', `/orgs?limit=100${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
+    if (status !== 200) throw new Fault(`The service refused (${status} ${json?.error?.code ?? ''}): ${json?.error?.message ?? ''}`);
+    orgs.push(...json.data.map(({ id }) => id));
+    if (!json.has_more) return orgs;
+    cursor = json.next_cursor;
+  }
 }
 
 /** One line on a terminal that says how far it is; nothing elsewhere. @param {string} what */

@@ -441,6 +441,7 @@ describe("an agent's budget", () => {
   };
 
   it('is 120 requests a minute unless told otherwise, exactly, and can be set at any time', async () => {
+    faults.clock = Date.now();
     const o = await newOrg();
     const [usual, slow] = [await newAgent(o), await newAgent(o, { rate_limit: 3 })];
     expect([usual.rate_limit, slow.rate_limit]).toEqual([120, 3]);
@@ -456,6 +457,7 @@ describe("an agent's budget", () => {
   });
 
   it('is taken from by all that descends from it, over the eviction of the gate, and nothing of theirs adds to it', async () => {
+    faults.clock = Date.now();
     const o = await newOrg();
     const agent = await newAgent(o, { scopes: ['tokens:write', 'secrets:read'], rate_limit: 20 });
     const child = await newAgent(agent.o, { scopes: ['tokens:write', 'secrets:read'], rate_limit: 6000 });

@@ -321,6 +321,7 @@ describe('a refresh', () => {
   });
 
   it('whose reply was lost is given again within ten seconds, a cookie of its own, and each is good until used', async () => {
+    faults.clock = Date.now();
     const { browser } = await newSignedIn();
     const lost = browser.cookie;
     const cookies: string[] = [];
@@ -337,6 +338,7 @@ describe('a refresh', () => {
   });
 
   it('many times at once gives each a cookie of its own, up to a bound', async () => {
+    faults.clock = Date.now();
     const { browser } = await newSignedIn();
     const { cookie } = browser;
     const answers = await Promise.all(Array.from({ length: 40 }, () => newBrowser(browser.passkey).refresh(cookie)));

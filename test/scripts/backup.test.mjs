@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
+import http from 'node:http';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { it } from 'node:test';
+import { after, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { vaultFile } from '../../scripts/state.mjs';
+import { putState, releases } from './fixtures.mjs';
 import { copyOfProject, runScript, startService } from './service.mjs';
 
 /** What a line-wise or quote-blind reader of SQL would trip over. */
@@ -57,8 +59,9 @@ it('a vault in use is backed up, and comes back', { timeout: 200_000 }, async ()
   })();
   await sleep(300);
   const before = written;
-  const backedUp = await run(dir, 'backup', ['--output', 'b.sql']);
+  const backedUp = await run(dir, 'backup', ['--output', 'b.sql', '--url', 'http://127.0.0.1:1']);
   assert.equal(backedUp.status, 0, backedUp.said);
+  assert.match(backedUp.said, /of 1 of 1 organisations lie in their gates and are not in this backup: no vault answers at/);
   const during = written;
   going = false;
   await busy;
@@ -150,4 +153,87 @@ it('a vault in use is backed up, and comes back', { timeout: 200_000 }, async ()
   assert.equal((await read('LARGE')).value, large);
   await store('AFTER', 'written after it went back');
   assert.equal((await read('AFTER')).value, 'written after it went back');
+});
+
+/**
+ * A stand-in for a service that archives.
+ * @param {{ orgs: string[], archive: (org: string) => [number, object], vault?: boolean }} how `vault`: whether it looks like one
+ */
+async function standIn({ orgs, archive, vault = true }) {
+  const asked = [];
+  const server = http.createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://x');
+    asked.push(`${request.method} ${pathname} ${request.headers.authorization ?? ''}`);
+    const at = Number(searchParams.get('cursor') ?? 0);
+    const page = { data: [{ id: orgs[at] }], has_more: at + 1 < orgs.length, next_cursor: String(at + 1) };
+    const [status, json] = pathname === '/healthz' ? [200, {}] : pathname.endsWith('/orgs') ? [200, page] : archive(pathname.split('/')[4]);
+    response.writeHead(status, { 'Content-Type': 'application/json', ...(vault && { 'Request-Id': 'req_1' }) }).end(JSON.stringify(json));
+  });
+  await new Promise((done) => server.listen(0, '127.0.0.1', () => done(undefined)));
+  after(() => server.close());
+  return { asked, url: `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}` };
+}
+
+it('backup: the gates move their audit entries to the database first, or it says that they did not', { timeout: 120_000 }, async () => {
+  const dir = copyOfProject();
+  const left = putState(releases.at(-1) ?? '', dir);
+  const orgs = [left.org, left.more.bad.org];
+  const token = `Bearer ${left.variables.BOOTSTRAP_TOKEN}`;
+  let made = 0;
+  const backup = async (...args) => {
+    const file = path.join(dir, `b${++made}.sql`);
+    const done = await run(dir, 'backup', ['--output', file, '--json', ...args]);
+    return { ...done, file, json: done.status === 0 ? JSON.parse(done.stdout) : null };
+  };
+  const counts = ({ json }) => [json.archived, json.not_archived];
+  const ok = (_org) => /** @type {[number, object]} */ ([200, { archived: 1, head: 1 }]);
+
+  const stopped = await backup();
+  assert.deepEqual(counts(stopped), [0, 2]);
+  assert.match(stopped.said, /of 2 of 2 organisations .* no service runs on this vault\. To include them, start the service and make/);
+
+  // The backup is of what the archiving has left.
+  let busy = true;
+  const good = await standIn({
+    orgs,
+    archive(org) {
+      const database = new DatabaseSync(/** @type {string} */ (vaultFile(path.join(dir, '.wrangler', 'state'))), { timeout: 5000 });
+      database.prepare('UPDATE orgs SET name = ? WHERE id = ?').run(`archived ${org}`, org);
+      database.close();
+      if (!busy) return ok(org);
+      busy = false;
+      return [503, { error: { code: 'UNAVAILABLE', message: 'later', retry_after: 1 } }];
+    },
+  });
+  const whole = await backup('--url', good.url);
+  assert.deepEqual(counts(whole), [2, 0]);
+  assert.equal(whole.said, whole.stdout, 'and no warning');
+  const at = (org) => `POST /api/v1/orgs/${org}/audit-log/archive ${token}`;
+  const list = `GET /api/v1/orgs ${token}`;
+  assert.deepEqual(good.asked, ['GET /healthz ', list, list, at(orgs[0]), at(orgs[0]), at(orgs[1])]);
+  const text = fs.readFileSync(whole.file, 'utf8');
+  for (const org of orgs) assert.ok(text.includes(`archived ${org}`));
+
+  const refusing = await standIn({ orgs, archive: () => [500, { error: { code: 'INTERNAL', message: 'no' } }] });
+  const refused = await backup('--url', refusing.url);
+  assert.deepEqual([refused.status, fs.existsSync(refused.file)], [1, false]);
+  assert.match(refused.said, /were not archived, and no backup was made \(500 INTERNAL\): no/);
+
+  const names = [...orgs, 'org_gone'];
+  const shrinking = await standIn({
+    orgs: names,
+    archive(org) {
+      if (org !== 'org_gone') return ok(org);
+      names.pop();
+      return [404, {}];
+    },
+  });
+  assert.deepEqual(counts(await backup('--url', shrinking.url)), [2, 0]);
+
+  const other = await standIn({ orgs: ['org_of_another_vault'], archive: ok });
+  assert.match((await backup('--url', other.url)).said, /of 2 of 2 organisations .* look that it is the right one/);
+
+  const stranger = await standIn({ orgs, archive: ok, vault: false });
+  assert.deepEqual(counts(await backup('--url', stranger.url)), [0, 2]);
+  assert.deepEqual(stranger.asked, ['GET /healthz '], 'and never sees the token');
 });

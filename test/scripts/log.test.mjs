@@ -18,7 +18,7 @@ describe('the log', () => {
   it('has one aligned line a request, also for those that are logged as errors', () => {
     const [a, b] = read([
       JSON.stringify({ ...entry, credential: 'key_1' }),
-      `✘ [ERROR] ${JSON.stringify({ ...entry, method: 'DELETE', status: 500, code: 'INTERNAL' })}`,
+      JSON.stringify({ ...entry, level: 'error', method: 'DELETE', status: 500, code: 'INTERNAL' }),
     ]);
     assert.match(a, /^\d\d:\d\d:\d\d 200 GET {4}\/api\/v1\/orgs\/\{org_id\} +3\.1 ms .*key_1 req_1$/);
     assert.match(b, /^\d\d:\d\d:\d\d 500 DELETE .*INTERNAL req_1$/);
@@ -32,14 +32,8 @@ describe('the log', () => {
     assert.doesNotMatch(read([hostile, 'plain \x1b[2J\x07']).join(''), /\p{Cc}|\u202e/u);
   });
 
-  it('passes on other lines as they are, without the chatter of wrangler', () => {
-    const chatter = [
-      '[wrangler:info] GET / 200 OK (3ms)',
-      '',
-      '⎔ Reloading local server...',
-      'Your Worker has access to the following bindings:',
-      '',
-    ];
+  it('passes on other lines as they are, without the chatter of tools', () => {
+    const chatter = ['Using secrets defined in .dev.vars', ''];
     assert.deepEqual(read(['', 'one', '', '', '{"not":"a request"}', ...chatter, 'two', '    at Object.fetch (src/index.ts:1:1)']), [
       'one',
       '',

@@ -77,7 +77,7 @@ export async function startService(dir, variables = {}) {
     const text = await answer.text();
     return { status: answer.status, headers: answer.headers, json: text ? JSON.parse(text) : null };
   };
-  return { port, base, stop, call, variable, said: () => said };
+  return { port, base, stop, call, variable, said: () => said, pid: /** @type {number} */ (child.pid), exitCode: () => child.exitCode };
 }
 
 /**

@@ -1,0 +1,32 @@
+// Imported for its effect: this process and all that it starts keep temporary files in one directory of the run. Invariant: it is removed
+// when the process ends; where the process was killed, the next run removes it.
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+
+const NAME = /^svs-(\d+)-\w+$/;
+
+const base = os.tmpdir();
+for (const name of fs.readdirSync(base)) {
+  const owner = NAME.exec(name)?.[1];
+  if (owner && !isRunning(Number(owner))) remove(path.join(base, name));
+}
+const scratch = fs.mkdtempSync(path.join(base, `svs-${process.pid}-`));
+process.env.TMPDIR = scratch;
+process.on('exit', () => remove(scratch));
+
+/** @param {number} pid */
+function isRunning(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error.code !== 'ESRCH';
+  }
+}
+
+/** What is still written to, or belongs to somebody else, stays. @param {string} dir */
+function remove(dir) {
+  try {
+    fs.rmSync(dir, { recursive: true, force: true, maxRetries: 3, retryDelay: 50 });
+  } catch {}
+}

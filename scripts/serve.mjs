@@ -1,0 +1,91 @@
+// The runtime of `npm start`: the built Worker in one workerd, which listens on the port itself. Invariants: no other process stands between
+// a caller and the Worker, so that an answer is the Worker's own or the connection breaks; and where workerd ends it is started again, or
+// this process ends too.
+import fs from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import { root } from './wrangler.mjs';
+
+const VAULT = 'secrets-vault-service'; // the names of the gates' files begin with it
+const VARIABLES = ['MASTER_KEYS', 'BOOTSTRAP_TOKEN', 'PUBLIC_URL', 'ALLOW_PRIVATE_TARGETS', 'PLATFORM_BASE_URLS'];
+
+/** Gives every request the address of its caller, as the platform does: only this machine reaches the port. */
+const FRONT = `
+export default {
+  fetch(request, env) {
+    if (request.headers.has('CF-Connecting-IP')) return env.VAULT.fetch(request);
+    const named = new Request(request);
+    named.headers.set('CF-Connecting-IP', '127.0.0.1');
+    return env.VAULT.fetch(named);
+  },
+};`;
+
+const { values } = parseArgs({ options: { port: { type: 'string' }, state: { type: 'string' }, bundle: { type: 'string' } } });
+const [port, state, bundle] = [Number(values.port), String(values.state), String(values.bundle)];
+
+const require = createRequire(path.join(root, 'package.json'));
+const [{ Miniflare, convertV4MiniflareOptions, Log, LogLevel }, { unstable_getMiniflareWorkerOptions: workerOptions }] = await Promise.all(
+  ['miniflare', 'wrangler'].map((name) => import(pathToFileURL(require.resolve(name)).href)),
+);
+const { workerOptions: declared } = workerOptions(path.join(root, 'wrangler.toml'));
+/** What went wrong with workerd itself is logged as an error: where it does not run again, this process ends. */
+class Watch extends Log {
+  /** @param {Error} error */
+  error(error) {
+    super.error(error);
+    miniflare.ready.catch(() => process.exit(1));
+  }
+}
+const texts = fs.readdirSync(bundle).filter((name) => name.endsWith('.js') && name !== 'index.js');
+const miniflare = new Miniflare(
+  convertV4MiniflareOptions({
+    log: new Watch(LogLevel.ERROR),
+    handleStructuredLogs: ({ message }) => process.stdout.write(`${message}\n`),
+    unsafeHandleRuntimeRestart: () => process.send?.('restarted'),
+    resourcePersistencePath: path.join(state, 'v3'),
+    workers: [
+      {
+        name: 'front',
+        modules: true,
+        script: FRONT,
+        compatibilityDate: declared.compatibilityDate,
+        serviceBindings: { VAULT },
+        unsafeDirectSockets: [{ host: '127.0.0.1', port }],
+      },
+      {
+        ...declared,
+        name: VAULT,
+        modulesRules: undefined,
+        modulesRoot: bundle,
+        modules: [
+          { type: 'ESModule', path: path.join(bundle, 'index.js') },
+          ...texts.map((name) => ({ type: 'Text', path: path.join(bundle, name) })),
+        ],
+        bindings: Object.fromEntries(VARIABLES.map((name) => [name, process.env[name] ?? ''])),
+      },
+    ],
+  }),
+);
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => miniflare.dispose().finally(() => process.exit(0)));
+await miniflare.ready;
+await Promise.race([scheduled(), sleep(5_000)]);
+process.send?.('ready');
+let running = false;
+setInterval(async () => {
+  if (running) return;
+  running = true;
+  await Promise.race([scheduled(), sleep(300_000)]);
+  running = false;
+}, 60_000);
+
+/** Runs the scheduled handler, which nothing fires here. */
+async function scheduled() {
+  try {
+    await (await miniflare.getWorker(VAULT)).scheduled({ cron: '* * * * *' });
+  } catch (error) {
+    process.stdout.write(`The scheduled handler failed: ${error.message}\n`);
+  }
+}
