@@ -12,6 +12,7 @@ for (const name of fs.readdirSync(base)) {
   if (owner && !isRunning(Number(owner))) remove(path.join(base, name));
 }
 const scratch = fs.mkdtempSync(path.join(base, `svs-${process.pid}-`));
+fs.chmodSync(scratch, 0o711); // a PostgreSQL of the tests runs as another user, and has its own directory in here
 process.env.TMPDIR = scratch;
 process.on('exit', () => remove(scratch));
 
