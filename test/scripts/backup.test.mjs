@@ -59,7 +59,7 @@ it('a vault in use is backed up, and comes back', { timeout: 200_000 }, async ()
   })();
   await sleep(300);
   const before = written;
-  const backedUp = await run(dir, 'backup', ['--output', 'b.sql', '--url', 'http://127.0.0.1:1']);
+  const backedUp = await run(dir, 'backup', ['--output', 'b.sql', '--url', 'http://127.0.0.1:1']); // the rows below are no audit log
   assert.equal(backedUp.status, 0, backedUp.said);
   assert.match(backedUp.said, /of 1 of 1 organisations lie in their gates and are not in this backup: no vault answers at/);
   const during = written;
@@ -236,4 +236,40 @@ it('backup: the gates move their audit entries to the database first, or it says
   const stranger = await standIn({ orgs, archive: ok, vault: false });
   assert.deepEqual(counts(await backup('--url', stranger.url)), [0, 2]);
   assert.deepEqual(stranger.asked, ['GET /healthz '], 'and never sees the token');
+});
+
+it('backup: a restore keeps the audit log of a small organisation', { timeout: 200_000 }, async () => {
+  const dir = copyOfProject();
+  const first = await startService(dir);
+  const { json: founded } = await first.call('POST', '/orgs', first.variable('BOOTSTRAP_TOKEN'), {
+    name: 'Small',
+    owner: { email: 'a@example.com', name: 'A' },
+  });
+  const [at, key] = [`/orgs/${founded.org.id}`, founded.api_key.token];
+  const { json: secret } = await first.call('POST', `${at}/secrets`, key, { name: 'S', type: 'generic', value: 'v' });
+  assert.equal((await first.call('GET', `${at}/secrets/${secret.id}`, key)).json.value, 'v');
+  const before = (await first.call('GET', `${at}/audit-log`, key)).json.data;
+  const made = await run(dir, 'backup', ['--output', 'b.sql', '--json'], { PORT: String(first.port) });
+  assert.equal(made.status, 0, made.said);
+  assert.deepEqual([made.said, JSON.parse(made.stdout).archived, JSON.parse(made.stdout).not_archived], [made.stdout, 1, 0]);
+  // Twice is as good as once, and the log goes on.
+  assert.equal((await run(dir, 'backup', ['--output', 'again.sql', '--url', first.base])).status, 0);
+  assert.equal((await first.call('GET', `${at}/audit-log/verify`, key)).json.ok, true);
+  await first.call('GET', `${at}/secrets/${secret.id}`, key); // after the backup: lost
+  await first.stop();
+
+  const STATE_DIR = path.join(dir, 'elsewhere');
+  assert.equal((await run(dir, 'restore', ['b.sql'], { STATE_DIR })).status, 0);
+  const second = await startService(dir, { STATE_DIR });
+  const adopted = await run(dir, 'restore', ['--adopt', '--url', second.base, '--reason', 'a test']);
+  assert.equal(adopted.status, 0, adopted.said);
+  const { json: log } = await second.call('GET', `${at}/audit-log?limit=100`, key);
+  for (const entry of before)
+    assert.deepEqual(
+      log.data.find(({ sequence }) => sequence === entry.sequence),
+      entry,
+    );
+  assert.ok(log.data.some(({ action, reason }) => action === 'org.adopt' && reason === 'a test'));
+  const { json: verified } = await second.call('GET', `${at}/audit-log/verify`, key);
+  assert.deepEqual([verified.ok, verified.checked_from], [true, 1], JSON.stringify(verified));
 });
