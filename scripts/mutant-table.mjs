@@ -784,15 +784,6 @@ export const mutants = [
     notice: 'members: leaves no credential behind',
   },
   {
-    name: 'credentials are ended that somebody else may be changing',
-    file: members,
-    from: 'if (input.revoke && made.some(({ id }) => !locked.has(id))) return',
-    to: 'if (false) return',
-    notice: 'members: leaves no credential behind',
-    survives:
-      'a change of the very credential in the same milliseconds would be needed: its batch is refused, with an alarm that says nothing true',
-  },
-  {
     name: 'a team is filled whatever it holds',
     file: teams,
     from: 'if (exceeds) return exceeds;',

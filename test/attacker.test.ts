@@ -13,6 +13,7 @@ import type { Gate } from '../src/gate';
 import { type Entry, hashOf } from '../src/gate/chain';
 import { work } from '../src/gate/work';
 import { faults } from './faults';
+import { lose } from './planted';
 import { type Answer, type Caller, db, newKey, newOrg, newSecret, newSession, useWorld } from './world';
 
 useWorld();
@@ -36,10 +37,6 @@ const run = (sql: string, ...params: unknown[]) =>
 const put = (table: string, row: Row) =>
   run(`insert or replace into ${table} (${Object.keys(row)}) values (${Object.keys(row).map(() => '?')})`, ...Object.values(row));
 
-const lose = async (o: Caller) => {
-  await inGate(o, (_gate, state) => state.storage.deleteAll());
-  await evictDurableObject(gateOf(o));
-};
 const drop = (o: Caller) => inGate(o, (gate) => gate.core.seals.clear());
 
 /** In which state the service meets the attempt. */

@@ -212,7 +212,7 @@ describe('what one may do', () => {
     const destroy = async (what: string) =>
       expect(code(await emergency.del(`/secrets/${what}?permanent=true`))).toEqual([403, 'INSUFFICIENT_SCOPE']);
     await destroy(id);
-    await destroy('sec_none');
+    await destroy((await newSecret(await newOrg())).id);
     expect((await emergency.del(`/secrets/${id}`)).status).toBe(204);
     await destroy(id);
     expect((await o.post(`/secrets/${id}/restore`)).status).toBe(200);

@@ -14,7 +14,7 @@ export interface Faults {
   delay: number | ((n: number) => number);
   fail: ((kind: Kind, n: number) => Fate | null) | null;
   /** Whether the reply of the n-th D1 call, which has taken effect, is still on its way. */
-  held: ((n: number) => boolean) | null;
+  held: ((n: number, kind: Kind) => boolean) | null;
   /** How calls from the Worker to the gate fail; `retryable` as the platform marks those that may be repeated. */
   rpc: ((n: number) => { fate: 'before' | 'after'; retryable: boolean } | null) | null;
   /** How statements on the gate's own storage fail: the gate is then reset. */
@@ -83,13 +83,15 @@ export function* faultsOf(calls: { statements: number; d1: number; gate: number 
         };
 }
 
-/** Holds back the reply of the next D1 call until `release`; `held` is answered once it has taken effect. */
-export function holdNext() {
-  let [is, isReleased] = [false, false];
+/** Holds back the reply of the next D1 call, or the n-th of a kind from here on, until `release`; `held` is answered once it has taken effect. */
+export function holdNext(of?: Kind, nth = 1) {
+  let [is, isReleased, first, before] = [false, false, 0, 0];
   faults.d1 = 0;
-  faults.held = (n) => {
-    if (n === 1) is = true;
-    return n === 1 && !isReleased;
+  faults.held = (n, kind) => {
+    if (of && kind !== of) return false;
+    if (!first && ++before === nth) first = n;
+    if (n === first) is = true;
+    return n === first && !isReleased;
   };
   const release = () => {
     isReleased = true;
@@ -124,7 +126,7 @@ function throughFaults(abort: () => Promise<void>): Through {
     if (fate?.endsWith('late')) faults.orphans.push(orphan);
     if (fate?.endsWith('before') || fate?.endsWith('late')) throw await lost();
     const result = await run();
-    while (faults.held?.(n)) await new Promise((done) => setTimeout(done, 1));
+    while (faults.held?.(n, kind)) await new Promise((done) => setTimeout(done, 1));
     if (delay) await pause();
     if (fate) throw await lost();
     return result;

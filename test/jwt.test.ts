@@ -96,11 +96,11 @@ describe('reading a JWT', () => {
     const now = Date.now();
     const key = await keys.current();
     const { token, expires_at } = await signSession(key, ORIGIN, claims, now + 600_000, now);
-    expect(await readSession(keys, ORIGIN, token, now)).toEqual(ref);
-    expect(await readSession(keys, ORIGIN, token, expires_at - 1)).toEqual(ref);
-    expect(await readSession(keys, ORIGIN, token, expires_at)).toBe('expired');
+    expect(await readSession(keys, ORIGIN, token, now)).toEqual({ ref, isExpired: false });
+    expect(await readSession(keys, ORIGIN, token, expires_at - 1)).toEqual({ ref, isExpired: false });
+    expect(await readSession(keys, ORIGIN, token, expires_at)).toEqual({ ref, isExpired: true });
     const cold = openSigningKeys(db, root);
-    expect(await readSession(cold, ORIGIN, token, expires_at)).toBe('expired');
+    expect(await readSession(cold, ORIGIN, token, expires_at)).toEqual({ ref, isExpired: true });
     expect(await readSession(cold, ORIGIN, `${token.slice(0, -4)}AAAA`, expires_at)).toBe(null);
     for (const issuer of ['https://other.example.com', `${ORIGIN}:8787`]) expect(await readSession(cold, issuer, token, now)).toBe(null);
     // Of another deployment: the same database would say nothing to it.
@@ -126,7 +126,7 @@ describe('reading a JWT', () => {
       return verify.apply(crypto.subtle, args);
     };
     try {
-      for (let i = 0; i < 3; i++) expect(await readSession(keys, ORIGIN, token)).toEqual(ref);
+      for (let i = 0; i < 3; i++) expect(await readSession(keys, ORIGIN, token)).toEqual({ ref, isExpired: false });
     } finally {
       crypto.subtle.verify = verify;
     }
@@ -171,10 +171,10 @@ describe('signing keys', () => {
     const second = await a.current(turn);
     expect(second.id).not.toBe(first.id);
     expect((await a.published(turn)).map(({ kid }) => kid)).toEqual([second.id, first.id]);
-    expect(await readSession(b, ORIGIN, last.token, turn + 500_000)).toMatchObject({ hash: 's' });
+    expect(await readSession(b, ORIGIN, last.token, turn + 500_000)).toMatchObject({ ref: { hash: 's' } });
     // Another isolate, which has not heard of it, finds it at once.
     const next = await signSession(second, ORIGIN, { org: 'o', member: 'm', session: 's', n: 1 }, turn + 600_000, turn);
-    expect(await readSession(b, ORIGIN, next.token, turn)).toMatchObject({ hash: 's' });
+    expect(await readSession(b, ORIGIN, next.token, turn)).toMatchObject({ ref: { hash: 's' } });
     expect((await b.current(turn)).id).toBe(second.id);
     expect((await a.published(turn + 3_600_000)).map(({ kid }) => kid)).toEqual([second.id]);
     expect(await b.find(first.id, turn + 3_600_000)).toBe(null);

@@ -99,6 +99,16 @@ export const addKeys = (o: Caller, created_by: string, many: number) =>
     Array.from({ length: many }, () => credential('api_key', newId('key'), { created_by })),
   );
 
+/** Many live session tokens of an API key. */
+export const addSessions = (o: Caller, dies_with: string, many: number) =>
+  add(
+    o,
+    'credential',
+    Array.from({ length: many }, () =>
+      credential('session', newId('tok'), { created_by: dies_with, dies_with, expires_at: Date.now() + 3_600_000 }),
+    ),
+  );
+
 export async function addPasskey(o: Caller, member_id: string): Promise<string> {
   const row = { id: newId('psk'), member_id, name: 'p', credential_id: crypto.randomUUID(), public_key: 'k' };
   const [id] = await add(o, 'passkey', [{ ...row, counter: 0, transports: [], backed_up: 0, created_at: Date.now() }]);

@@ -1,5 +1,5 @@
 // Rows that no route of the public interface makes in a test, put in by a commit like any other; and calls by a member's browser session.
-import { runInDurableObject } from 'cloudflare:test';
+import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import type { Action } from '../src/auth/actions';
 import { toBase64, utf8 } from '../src/crypto/bytes';
@@ -20,6 +20,12 @@ import { type Caller, db } from './world';
 const gateOf = (o: Caller) => (env as unknown as Env).GATE.getByName(o.id);
 export const inGate = <T>(o: Caller, run: (gate: Gate) => T | Promise<T>): Promise<T> =>
   runInDurableObject(gateOf(o) as never, (gate) => run(gate as unknown as Gate));
+
+/** Has a gate lose all that it stores. */
+export const lose = async (o: Caller) => {
+  await runInDurableObject(gateOf(o) as never, (_gate, state) => state.storage.deleteAll());
+  await evictDurableObject(gateOf(o) as never);
+};
 
 async function askOf(o: Caller, action: Action, bearer: Ask['bearer'], fields: Partial<Ask>): Promise<Ask> {
   const settings = settingsOf(env as unknown as Env);

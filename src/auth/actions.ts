@@ -13,6 +13,8 @@ interface Need {
   reveals?: true;
   /** For owners alone. */
   owner?: true;
+  /** Makes a credential. The gate carries out no plan that makes one for any other action. */
+  makes?: true;
   /** Ends credentials or repairs the organisation: possible while the audit log of the gate is full and all else is refused. */
   urgent?: true;
   /** A member must have confirmed the session with a passkey in the last five minutes. Other kinds of credential need no confirmation. */
@@ -27,9 +29,9 @@ const open: Need = { scopes: [], kinds: ['member'] };
 
 export const actions = {
   'caller.read': { scopes: [], kinds: ['api_key', 'session', 'agent', 'member', 'provider', 'break_glass'] },
-  'org.create': { scopes: [], kinds: ['system'] },
+  'org.create': { scopes: [], kinds: ['system'], makes: true },
   'org.list': bootstrap,
-  'org.recover': bootstrap,
+  'org.recover': { ...bootstrap, makes: true },
   'org.adopt': bootstrap,
   'audit.archive': bootstrap,
   'deployment.rewrap': bootstrap,
@@ -43,27 +45,27 @@ export const actions = {
   'environment.delete': { scopes: ['environments:write'] },
   'api_key.list': { scopes: ['tokens:read'] },
   'api_key.read': { scopes: ['tokens:read'] },
-  'api_key.create': { scopes: ['tokens:write'] },
+  'api_key.create': { scopes: ['tokens:write'], makes: true },
   'api_key.update': { scopes: ['tokens:write'] },
-  'api_key.rotate': { scopes: ['tokens:write'] },
+  'api_key.rotate': { scopes: ['tokens:write'], makes: true },
   'api_key.revoke': { scopes: ['tokens:write'], urgent: true },
-  'access_token.create': { scopes: [], kinds: ['api_key'] },
+  'access_token.create': { scopes: [], kinds: ['api_key'], makes: true },
   'access_token.list': { scopes: ['tokens:read'] },
   'access_token.revoke': { scopes: ['tokens:write'], urgent: true },
   'agent.list': { scopes: ['tokens:read'] },
   'agent.read': { scopes: ['tokens:read'] },
-  'agent.create': { scopes: ['tokens:write'] },
+  'agent.create': { scopes: ['tokens:write'], makes: true },
   'agent.update': { scopes: ['tokens:write'] },
   'agent.revoke': { scopes: ['tokens:write'], urgent: true },
   'provider_token.list': { scopes: ['tokens:read'] },
-  'provider_token.create': { scopes: ['tokens:write'] },
+  'provider_token.create': { scopes: ['tokens:write'], makes: true },
   'provider_token.revoke': { scopes: ['tokens:write'], urgent: true },
   'break_glass.list': { scopes: ['tokens:read'] },
-  'break_glass.create': { scopes: ['*'], kinds: ['api_key', 'member'] },
+  'break_glass.create': { scopes: ['*'], kinds: ['api_key', 'member'], makes: true },
   'break_glass.revoke': { scopes: ['tokens:write'], urgent: true },
   'credential.contain': { scopes: ['tokens:write'], urgent: true },
   'credential.graph': { scopes: ['tokens:read'] },
-  'org.panic': { scopes: [], kinds: ['api_key', 'member'], owner: true, fresh: true, urgent: true },
+  'org.panic': { scopes: [], kinds: ['api_key', 'member'], owner: true, fresh: true, urgent: true, makes: true },
   'provider.issue': { scopes: ['issue'], kinds: ['provider'] },
   'provider.rotate': { scopes: ['rotate'], kinds: ['provider'] },
   'provider.revoke': { scopes: ['revoke'], kinds: ['provider'] },
@@ -90,8 +92,8 @@ export const actions = {
   'grant.list': { scopes: ['members:read'] },
   'grant.create': { scopes: ['members:write'] },
   'grant.delete': { scopes: ['members:write'] },
-  'auth.enrol': open,
-  'auth.login': open,
+  'auth.enrol': { ...open, makes: true },
+  'auth.login': { ...open, makes: true },
   'auth.refresh': open,
   'auth.logout': open,
   'auth.confirm': { scopes: [], kinds: ['member'] },

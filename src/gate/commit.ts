@@ -4,6 +4,7 @@
 // epoch has begun; each row is changed from exactly the revision that the plan saw.
 import { getTableColumns } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
+import { needOf } from '../auth/actions';
 import { utf8 } from '../crypto/bytes';
 import type { VersionRow } from '../db/schema';
 import type { Statement } from '../db/statements';
@@ -121,6 +122,8 @@ export async function commit(
     if ('more' in made) return { ok: 'more', data: made.more };
     if (isRefusal(made)) return { ok: false, refusal: made };
 
+    const makes = made.puts?.some(({ kind, from }) => kind === 'credential' && from === 0);
+    if (makes && !needOf(ask.action).makes) throw new Error(`${ask.action} is not declared to make credentials`);
     const nothing = !made.puts?.length && !made.gone?.length && !made.also?.length;
     const outcome: Outcome = { ok: true, status: made.status, data: made.data, ...(made.etag && { etag: made.etag }) };
     if (nothing) return outcome;

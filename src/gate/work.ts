@@ -102,10 +102,16 @@ async function retain(core: Core, org: string, now: number): Promise<number> {
 }
 
 /** What is past its time in D1, by table. Times are numbers of our own. */
-const overdue = ({ marks }: Core, now: number) => {
+const overdue = ({ marks, rows }: Core, now: number) => {
   const session = now - SESSIONS_REMEMBERED;
+  // What is still in the gate may be changed there, and then has to be in D1.
+  const isSwept = (rows.sweepable(now, 0).next ?? now) > session;
+  const sessions = {
+    table: 'credentials',
+    where: `kind in ('session', 'browser') and (expires_at < ${session} or revoked_at < ${session})`,
+  };
   return [
-    { table: 'credentials', where: `kind in ('session', 'browser') and (expires_at < ${session} or revoked_at < ${session})` },
+    ...(isSwept ? [sessions] : []),
     { table: 'audit_segments', where: `last_at < ${now - RETENTION}` },
     // A commit in doubt is settled by its marker.
     ...(marks.unsettled().length ? [] : [{ table: 'commits', where: `created_at < ${now - DAY}` }]),

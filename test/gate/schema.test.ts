@@ -71,7 +71,7 @@ describe('the storage of a gate', () => {
     await runInDurableObject(stubOf(o), (_gate, { storage }) => {
       const last = storage.sql.exec<{ n: number }>('select max(sequence) n from audit').one().n;
       expect(last).toBe(before[2]);
-      storage.sql.exec("delete from meta where key = 'schema'");
+      storage.sql.exec("update meta set value = ? where key = 'schema'", String(SCHEMA));
     });
     await evictDurableObject(stubOf(o));
     expect((await o.get(`/secrets/${id}`)).json.value).toBe(value);

@@ -1,6 +1,6 @@
 // Changing and ending credentials. Invariants: what widens one lies within the caller's own holding, and does not outlive a caller who can
 // end; a revoked credential, and all that descends from it, is refused from the turn in which its row changes.
-import { type Caller, isNarrower, type Wanted, withinHolding } from '../../auth/authorize';
+import { type Caller, isNarrower, mustBeConfirmed, type Wanted, withinHolding } from '../../auth/authorize';
 import { type CredentialKind, type CredentialRow, credentials } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
 import { environmentOf } from '../../gate/call';
@@ -8,7 +8,7 @@ import { isAlive, lineageOf } from '../../gate/callers';
 import { insertion, type Plan, revision, rowKey } from '../../gate/commit';
 import { fromD1, macOf } from '../../gate/rows';
 import type { Call, Operation } from '../../gate/types';
-import { belowOwner, fresh, maker, makerLocks, unknownEnvironment } from './issuing';
+import { belowOwner, fresh, maker, makerLocks, unknownEnvironment, wouldOwn } from './issuing';
 import { endIn, find, raised, shown, type TokenInput, target } from './standing';
 
 /** What a credential holds, as its row says. */
@@ -100,7 +100,9 @@ export const rotateKey: Operation<RotateInput> = {
     if (caller.kind === 'session' || caller.kind === 'agent')
       return refuse('CREDENTIAL_KIND_NOT_ALLOWED', { message: 'A session token or an agent rotates no API key: use an API key.' });
     const row = find(call as never, 'api_key');
-    return row && (mayOutlive(call as never, row) ?? withinHolding(caller, held(row)));
+    if (!row) return null;
+    const exceeds = mayOutlive(call as never, row) ?? withinHolding(caller, held(row));
+    return exceeds ?? (wouldOwn(caller, held(row)) ? mustBeConfirmed(caller) : null);
   },
   change: {
     // Whoever rotates is locked as any maker of a credential: what ends them waits, and then ends the successor too.

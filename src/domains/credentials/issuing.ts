@@ -1,6 +1,6 @@
 // Making credentials. Invariants: nobody makes one that holds more than they do; what a session token or an agent makes ends with it;
 // nobody makes an owner of a key who is none.
-import { type Caller, type Wanted, withinHolding } from '../../auth/authorize';
+import { type Caller, mustBeConfirmed, type Wanted, withinHolding } from '../../auth/authorize';
 import { covers, type ProviderScope, providerScopes } from '../../auth/scopes';
 import type { CredentialRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
@@ -130,8 +130,16 @@ interface NewInput extends Asked {
   name: string;
 }
 
+/** Whether an API key that holds this would act as an owner: then making it is making an owner, which a member must confirm. */
+export const wouldOwn = (caller: Caller, { scopes, environments, secrets }: Wanted): boolean =>
+  caller.isOwner && scopes.includes('*') && environments === null && secrets === null;
+
 export const createKey: Operation<NewInput> = {
-  authorize: (call) => withinHolding(call.caller, wanted(call as never, call.input)),
+  authorize(call) {
+    const { caller, input } = call;
+    const holding = wanted(call as never, input);
+    return withinHolding(caller, holding) ?? (wouldOwn(caller, holding) ? mustBeConfirmed(caller) : null);
+  },
   change: {
     locks: makerLocks,
     plan(call, now) {

@@ -50,10 +50,11 @@ export const credentialRoutes = [
     action: 'api_key.create',
     tag: 'API keys',
     summary: 'Create an API key',
-    description: 'It can hold no more than its creator does. What a session token creates dies with it.',
+    description:
+      'It can hold no more than its creator does. What a session token creates ends with it. To create one that acts as an owner, a browser session must have been confirmed in the last five minutes (`POST /auth/confirm`).',
     body: { schema: wire.ApiKeyIn },
     answers: { 201: wire.NewApiKey },
-    refusals: ['SCOPE_EXCEEDS_PARENT', 'NOT_FOUND', 'LIMIT_REACHED'],
+    refusals: ['REAUTHENTICATION_REQUIRED', 'SCOPE_EXCEEDS_PARENT', 'NOT_FOUND', 'LIMIT_REACHED'],
     prepare({ body }, context) {
       const { token, once } = issue('api_key', context);
       return { input: { ...silent, ...body, token }, once };
@@ -105,7 +106,7 @@ export const credentialRoutes = [
       'Issues a successor that holds the same; the old one, with its session tokens, ends after the overlap, at once without one.',
     body: { schema: wire.ApiKeyRotate, optional: true },
     answers: { 201: wire.NewApiKey },
-    refusals: ['NOT_FOUND', 'CONFLICT', 'SCOPE_EXCEEDS_PARENT', 'CREDENTIAL_KIND_NOT_ALLOWED'],
+    refusals: ['REAUTHENTICATION_REQUIRED', 'NOT_FOUND', 'CONFLICT', 'SCOPE_EXCEEDS_PARENT', 'CREDENTIAL_KIND_NOT_ALLOWED'],
     named: byCredential,
     prepare({ body }, context) {
       const { token, once } = issue('api_key', context);

@@ -182,24 +182,19 @@ const remove: Operation<{ revoke: boolean }> = {
     return refuse('INSUFFICIENT_SCOPE', { message: 'To end credentials needs the scope tokens:write.' });
   },
   change: {
-    /** The credentials that are to be locked: while the member is, no more are made. */
-    before: async ({ core, ask, input }) =>
-      new Set(input.revoke ? madeBy(core, ask.org, ask.named.member as string).map(({ id }) => id) : []),
     locks: (call) => [
       call.ask.named.member as string,
       'owners',
       ...(call.input.revoke ? madeBy(call.core, call.ask.org, call.ask.named.member as string).map(({ id }) => id) : []),
       ...askers(call as never),
     ],
-    plan(call, now, fetched) {
+    plan(call, now) {
       const { core, ask, input } = call;
       const row = find(call as never);
+      // All of them are locked: what was made while this waited for its turn has had it wait for that too.
       const made = madeBy(core, ask.org, ask.named.member as string);
       if (!row && !isLeft(call, made)) return refuse('NOT_FOUND');
       if (row && isLastOwner(core, row)) return refuse('LAST_OWNER');
-      const locked = fetched as ReadonlySet<string>;
-      // Made while this waited for its turn, and so not held still.
-      if (input.revoke && made.some(({ id }) => !locked.has(id))) return refuse('UNAVAILABLE', { retry_after: 1 });
       const named = portion(made);
       const remaining = made.length - named.length;
       const ended = input.revoke ? named : [];

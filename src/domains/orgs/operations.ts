@@ -2,7 +2,7 @@
 // Invariants: an org is founded whole or not at all; its default environment always exists; an environment that holds secrets stays.
 import { needOf } from '../../auth/actions';
 import { isWithin } from '../../auth/addresses';
-import { reachesAll, reachesEnvironment } from '../../auth/authorize';
+import { mustBeConfirmed, reachesAll, reachesEnvironment } from '../../auth/authorize';
 import type { WrappedKey } from '../../crypto/keyring';
 import { type EnvironmentRow, fences, type MemberRow, type OrgRow, orgKeys } from '../../db/schema';
 import { insertOf } from '../../db/statements';
@@ -148,7 +148,8 @@ interface UpdateInput {
 }
 
 const update: Operation<UpdateInput> = {
-  authorize: (call) => whole(call as never),
+  // Whoever sets where members act from can lock the others out.
+  authorize: (call) => whole(call as never) ?? (call.input.allowed_addresses === undefined ? null : mustBeConfirmed(call.caller)),
   change: {
     locks: ({ ask }) => [ask.org],
     plan(call, now) {

@@ -119,10 +119,11 @@ export const orgRoutes = [
     action: 'org.update',
     tag: 'Organisations',
     summary: 'Rename the organisation, or change its default environment or where its members may act from',
-    description: "A browser session's own address must be among allowed_addresses.",
+    description:
+      "A browser session's own address must be among allowed_addresses, and the session must have been confirmed in the last five minutes to change them (`POST /auth/confirm`).",
     body: { schema: wire.OrgPatch },
     answers: { 200: wire.OrgWithUsage },
-    refusals: ['NOT_FOUND'],
+    refusals: ['REAUTHENTICATION_REQUIRED', 'NOT_FOUND'],
     prepare: ({ body }) => ({
       input: { ...body, name: body.name ?? null, default_environment: body.default_environment ?? null },
     }),
