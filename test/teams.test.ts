@@ -168,3 +168,22 @@ describe('a team that holds grants', () => {
     }
   });
 });
+
+describe('limits: teams', () => {
+  it('a member is in up to 20: one more is 409, and leaving one makes room', async () => {
+    const o = await newOrg();
+    const { id: member_id } = await newMember(o);
+    const teams: string[] = [];
+    for (let n = 0; n < 21; n++) teams.push(await newTeam(o));
+    const add = async (team: string) => {
+      const { status, json } = await o.post(`/teams/${team}/members`, { member_id });
+      return status === 201 ? 201 : json.error.code;
+    };
+    for (const team of teams.slice(0, 20)) expect(await add(team)).toBe(201);
+    expect(await add(teams[20] as string)).toBe('LIMIT_REACHED');
+    // Who is in it already is in it still.
+    expect(await add(teams[0] as string)).toBe(201);
+    expect((await o.del(`/teams/${teams[0]}/members/${member_id}`)).status).toBe(204);
+    expect(await add(teams[20] as string)).toBe(201);
+  });
+});

@@ -5,7 +5,7 @@ import { fromUtf8, toBase62, utf8 } from '../crypto/bytes';
 import { equal, hmac } from '../crypto/digest';
 import { open, seal } from '../crypto/envelope';
 import type { DeploymentKeys } from '../crypto/keyring';
-import { openRecent, type Recent } from '../crypto/recent';
+import { createRecent, type Recent } from '../crypto/recent';
 import { newId } from '../db/ids';
 import { ApiError, refuse } from '../errors';
 import type { TokenRef } from './token';
@@ -56,7 +56,7 @@ interface Stored {
 export function openSigningKeys(db: D1Database, root: Uint8Array): SigningKeys {
   let held: SigningKey[] = [];
   let looked = Number.NEGATIVE_INFINITY;
-  const asked = openRecent<number>(100);
+  const asked = createRecent<number>(100);
   const tagOf = (id: string) => toBase62(hmac(root, utf8(`svc/v1/signing/${id}`)).subarray(0, 8));
   const isOurs = (id: string) => equal(id.slice(27), tagOf(id.slice(0, 26)));
 
@@ -140,7 +140,7 @@ export function openSigningKeys(db: D1Database, root: Uint8Array): SigningKeys {
       if (Math.abs(now - looked) >= PUBLISHED) await look(now);
       return held.filter((key) => isAlive(key, now)).map(({ jwk }) => jwk);
     },
-    verified: openRecent(5000),
+    verified: createRecent(5000),
   };
 }
 

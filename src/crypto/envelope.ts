@@ -5,7 +5,7 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import { concat, fromBase64, randomBytes, toBase64, tuple } from './bytes';
 import { hkdf } from './digest';
-import { openRecent } from './recent';
+import { createRecent } from './recent';
 
 const FORMAT = 1;
 const SALT = 24;
@@ -25,7 +25,7 @@ function derive(root: Uint8Array, salt: Uint8Array, purpose: Purpose): DataKey {
 }
 
 /** Data keys of values that were opened lately: what is read often is derived once. */
-const derived = openRecent<DataKey & { root: Uint8Array }>(4000);
+const derived = createRecent<DataKey & { root: Uint8Array }>(4000);
 
 function deriveOnce(root: Uint8Array, salt: Uint8Array, purpose: Purpose): DataKey {
   if (purpose !== 'secret value') return derive(root, salt, purpose);

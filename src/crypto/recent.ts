@@ -7,7 +7,7 @@ export interface Recent<T> {
   clear(): void;
 }
 
-export function openRecent<T>(most: number): Recent<T> {
+export function createRecent<T>(most: number): Recent<T> {
   // A Map keeps the order of insertion; two generations spare moving an entry at each use.
   let young = new Map<string, T>();
   let old = new Map<string, T>();

@@ -3,7 +3,7 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { needOf } from '../auth/actions';
 import { kindNames } from '../auth/authorize';
-import { openRecent } from '../crypto/recent';
+import { createRecent } from '../crypto/recent';
 import { type Code, catalogue, errorBody, refuse } from '../errors';
 import { API, type Route } from '../http/route';
 import { exampleFor, exampleOf, nameOf, resolved, type Schema, type Schemas, typesOf } from './examples';
@@ -270,7 +270,7 @@ function callersOf(route: Route): string {
   return names.length === 1 ? `${who} with the scope ${names[0]}.` : `${who} with any one of the scopes ${names.join(', ')}.`;
 }
 
-const kept = openRecent<Document>(4);
+const kept = createRecent<Document>(4);
 
 /** The document of this deployment, made once an isolate for each base; a few are kept, since a base may be what a client makes of it. */
 export function openapiDocument(routes: Route[], base: string, version: string): Document {

@@ -2,7 +2,7 @@
 // error code. Invariants: nothing here needs a credential, and nothing of any organisation is shown; each page is rendered once an isolate
 // for each base, of which a few are kept, since a base may be what a client makes of it.
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import { openRecent } from '../crypto/recent';
+import { createRecent } from '../crypto/recent';
 import type { Env } from '../env';
 import { type Code, catalogue } from '../errors';
 import type { Trace } from '../http/context';
@@ -42,7 +42,7 @@ const served = (routes: Route[]): Served[] => [
 
 export function docsRoutes(app: OpenAPIHono<App>, routes: Route[]): void {
   for (const { path, most, render } of served(routes)) {
-    const kept = openRecent<Rendered>(most);
+    const kept = createRecent<Rendered>(most);
     app.all(path, (c) => {
       const trace = c.get('trace');
       trace.route = path.replace(/:(\w+)/, '{$1}');

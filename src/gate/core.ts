@@ -1,7 +1,7 @@
 // What a gate is made of: its own SQLite, D1, and the parts that work on them. One object an org, in the memory of its Durable Object.
 // Invariant: the SQLite holds every deciding row of the org, always; D1 is the relational record of the same rows, written first.
 
-import { openRecent } from '../crypto/recent';
+import { createRecent } from '../crypto/recent';
 import { type Budget, openBudget } from './budget';
 import { lineageOf, type Overlaps, type Strangers } from './callers';
 import { type Chain, openChain } from './chain';
@@ -50,7 +50,7 @@ export interface Meta {
 
 function openMeta(sql: SqlStorage): Meta {
   sql.exec('create table if not exists meta (key text primary key, value text not null) without rowid');
-  const recent = openRecent<{ value: string | null }>(1000);
+  const recent = createRecent<{ value: string | null }>(1000);
   return {
     get(key) {
       const known = recent.get(key);
@@ -110,8 +110,8 @@ export function openCore(storage: DurableObjectStorage, db: D1Database): Core {
     marks: openMarks(sql),
     due,
     locks: openLocks(),
-    strangers: openRecent(5000),
-    overlaps: openRecent(2000),
+    strangers: createRecent(5000),
+    overlaps: createRecent(2000),
     now: () => Date.now(),
   };
 }

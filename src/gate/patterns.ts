@@ -2,7 +2,7 @@
 // their digest, so that a caller with many patterns does not fill the log with them. Invariant: whoever reads the log from twelve hours
 // before an entry finds the patterns that its digest stands for.
 import { sha256 } from '../crypto/digest';
-import { openRecent } from '../crypto/recent';
+import { createRecent } from '../crypto/recent';
 import type { Draft } from './chain';
 
 const AGAIN = 12 * 3_600_000;
@@ -13,7 +13,7 @@ export interface NotedPatterns {
 }
 
 export function createNotedPatterns(): NotedPatterns {
-  const last = openRecent<number>(5000);
+  const last = createRecent<number>(5000);
   return {
     noted(caller, patterns, now) {
       const patterns_digest = sha256(JSON.stringify(patterns));

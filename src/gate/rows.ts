@@ -5,7 +5,7 @@
 import { getTableColumns, getTableName } from 'drizzle-orm';
 import { tuple } from '../crypto/bytes';
 import { hmacHex } from '../crypto/digest';
-import { openRecent } from '../crypto/recent';
+import { createRecent } from '../crypto/recent';
 import type {
   CredentialKind,
   CredentialRow,
@@ -200,8 +200,8 @@ export function openRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
     .one().n;
 
   // Rows as they were last read, parsed, and the ids behind keys. A transaction that fails resets the gate, so that what is remembered here is always what is stored. Nobody changes a row in place.
-  const parsed = openRecent<{ id: string }>(RECENT);
-  const ids = openRecent<string>(RECENT);
+  const parsed = createRecent<{ id: string }>(RECENT);
+  const ids = createRecent<string>(RECENT);
   const forget = (kind: RowKind, id: string, row: object | null) => {
     parsed.delete(`${kind} ${id}`);
     const { space, key } = places[kind] as { space(row: object): string; key(row: object): string | null };

@@ -1,7 +1,7 @@
 // Ciphertexts kept at hand. A version's ciphertext never changes under its number, so a kept one is never stale; whether it may be
 // given out is decided by the secret's row alone. Bounded: the least recently read go first.
 
-import { openRecent } from '../crypto/recent';
+import { createRecent } from '../crypto/recent';
 import type { VersionRow } from '../db/schema';
 
 const MOST_BYTES = 256 * 1024 * 1024;
@@ -34,7 +34,7 @@ export function openSeals(sql: SqlStorage, mostBytes = MOST_BYTES): Seals {
     }
   };
   /** The smaller ones, as they were last read: what memory holds of them is bounded by their number. */
-  const parsed = openRecent<{ version: VersionRow; at: number }>(PARSED);
+  const parsed = createRecent<{ version: VersionRow; at: number }>(PARSED);
   return {
     get(secret, version, now) {
       const known = parsed.get(`${secret} ${version}`);

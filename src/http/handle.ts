@@ -3,7 +3,6 @@
 // along as a finding, and the gate refuses it in the contract's order.
 import type { z } from '@hono/zod-openapi';
 import { needOf } from '../auth/actions';
-import { clientOf } from '../auth/addresses';
 import { isJwt, readSession } from '../auth/jwt';
 import { signingKeysOf } from '../auth/signing';
 import { canonical, readToken, type TokenRef } from '../auth/token';
@@ -20,6 +19,7 @@ import type { Ask, BudgetState, Named, Reply, RequestFacts } from '../gate/types
 import { type ReadBody, readBody } from './body';
 import type { Context, Trace } from './context';
 import { callGate } from './gate-call';
+import { countRefused } from './refused-attempts';
 import type { Input, Prepared, Route } from './route';
 import { type Detail, MOST_DETAILS, MOST_PARAMETERS, shapeOf } from './shape';
 import { isPrintable, printable } from './text';
@@ -57,7 +57,7 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
   const byBootstrap = !genuine && isBootstrap(route) && bearer !== null && equalSecret(settings.bootstrapToken, bearer);
   if (!genuine && !byBootstrap) {
     if (!isBootstrap(route)) return refused(refuse('UNAUTHENTICATED'));
-    const wait = await env.THROTTLE.getByName(clientOf(facts.ip)).refused();
+    const wait = await countRefused(env, facts.ip);
     return refused(wait ? refuse('RATE_LIMITED', { retry_after: wait }) : refuse('UNAUTHENTICATED'));
   }
 

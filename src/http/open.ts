@@ -1,12 +1,12 @@
 // Requests that need no credential, since their body or a cookie proves who asks: sign-in. Invariants: what is refused is counted by
 // address and has asked no gate; what succeeds is neither counted nor held up.
-import { clientOf } from '../auth/addresses';
 import { keyringOf } from '../crypto/keyring';
 import { refuse } from '../errors';
 import { readBody } from './body';
 import type { OpenContext } from './context';
 import { callGate } from './gate-call';
 import { errorResponse, findingOf, type Incoming, rendered, validate } from './handle';
+import { countRefused } from './refused-attempts';
 import type { Route } from './route';
 
 export async function handleOpen(route: Route, incoming: Incoming): Promise<Response> {
@@ -39,7 +39,7 @@ export async function handleOpen(route: Route, incoming: Incoming): Promise<Resp
       return reply;
     },
     async count(refusal) {
-      const wait = await env.THROTTLE.getByName(clientOf(facts.ip)).refused();
+      const wait = await countRefused(env, facts.ip);
       return wait ? refuse('RATE_LIMITED', { retry_after: wait }) : refusal;
     },
   };

@@ -14,6 +14,7 @@ import { grantOut } from './wire';
 
 /** Each is looked at in every request of a member. */
 const MOST_GRANTS = 100;
+const MOST_IN_ALL = 10_000;
 
 const shown = (core: Core, row: GrantRow) => grantOut(row, row.environments?.map((id) => slugOf(core, id)) ?? null);
 
@@ -67,6 +68,8 @@ const create: Operation<NewInput> = {
       if (!core.rows.get(grantee.type, grantee.id)) return refuse('NOT_FOUND', { message: `There is no such ${grantee.type}.` });
       if (core.rows.within('grant', grantee.id).filter((row) => isGrantAlive(core, ask.org, row)).length >= MOST_GRANTS)
         return refuse('LIMIT_REACHED', { message: 'A member or team has up to 100 grants: put what belongs together into one.' });
+      if (core.rows.count('grant') >= MOST_IN_ALL)
+        return refuse('LIMIT_REACHED', { message: 'An organisation holds up to 10,000 grants.' });
       const put = insertion(call as never, 'grant', {
         org_id: ask.org,
         id,

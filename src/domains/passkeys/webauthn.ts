@@ -9,6 +9,8 @@ import type { Assertion, Attestation } from './wire';
 /** COSE: ES256, EdDSA, RS256. */
 const ALGORITHMS = [-7, -8, -257];
 const TIMEOUT = 300_000;
+/** Bytes of a public key (COSE): those of RSA with 8,192 bits take about 1,050. */
+const MOST_KEY = 1500;
 
 const partyOf = (base: string) => ({ id: new URL(base).hostname, origin: new URL(base).origin });
 
@@ -76,7 +78,7 @@ export async function verifyCreation(base: string, response: Attestation, challe
       requireUserVerification: true,
       supportedAlgorithmIDs: ALGORITHMS,
     });
-    if (!verified || registrationInfo.credential.id !== response.id) return null;
+    if (!verified || registrationInfo.credential.id !== response.id || registrationInfo.credential.publicKey.length > MOST_KEY) return null;
     const { credential, credentialBackedUp } = registrationInfo;
     const transports = [...new Set(response.response.transports ?? [])];
     return {

@@ -1,6 +1,6 @@
 // The Provider API over HTTP. A value is sealed for a secret's id, which a request that names a secret does not know: this isolate remembers
 // which one a name had, and the gate asks again where that is wrong. Invariant: what is remembered is a guess, and decides nothing.
-import { openRecent } from '../../crypto/recent';
+import { createRecent } from '../../crypto/recent';
 import { newId } from '../../db/ids';
 import { type Context, keysOf } from '../../http/context';
 import { route } from '../../http/route';
@@ -15,7 +15,7 @@ interface Named {
 }
 
 /** Ids that names had, by organisation, environment as it was spelled, and name. */
-const known = openRecent<string>(5000);
+const known = createRecent<string>(5000);
 const placeOf = (context: Context, { environment, secretName }: Named) => JSON.stringify([context.org, environment, secretName]);
 
 /** The operation's input, with the value sealed for a secret; for none where nobody knows which. */

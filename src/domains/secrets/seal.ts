@@ -4,7 +4,7 @@ import { fromUtf8, tuple, utf8 } from '../../crypto/bytes';
 import { equal, hmacHex } from '../../crypto/digest';
 import { open, seal } from '../../crypto/envelope';
 import type { OrgKeys } from '../../crypto/keyring';
-import { openRecent } from '../../crypto/recent';
+import { createRecent } from '../../crypto/recent';
 import { newId } from '../../db/ids';
 import type { SecretRow, VersionRow } from '../../db/schema';
 import { ApiError, refuse } from '../../errors';
@@ -25,7 +25,7 @@ export function sealValue(keys: OrgKeys, org: string, secret: string, value: str
 }
 
 /** Rows that this isolate has found right, word for word, by their MACs: the next time a comparison does. */
-const known = openRecent<string>(5000);
+const known = createRecent<string>(5000);
 
 function isRight(keys: OrgKeys, kind: 'secret' | 'version', row: SecretRow | VersionRow): boolean {
   const text = JSON.stringify(row);

@@ -11,6 +11,8 @@ import type { Call, Operation, Outcome } from '../../gate/types';
 import { teamMemberOut, teamOut } from './wire';
 
 const MOST_TEAMS = 1000;
+/** Teams of a member: the grants of each are looked at in every request of the member. */
+const MOST_TEAMS_OF_ONE = 20;
 
 function find({ core, ask, subject }: Call<never>): TeamRow | null {
   subject.resource = ask.named.team as string;
@@ -126,6 +128,8 @@ const add: Operation<{ member_id: string }> = {
       call.subject.resource = id;
       const there = core.rows.get('team_member', id);
       if (there) return { status: 201, data: shown(core, there) };
+      if (core.rows.within('team_member', member.id).length >= MOST_TEAMS_OF_ONE)
+        return refuse('LIMIT_REACHED', { message: `A member is in up to ${MOST_TEAMS_OF_ONE} teams.` });
       const fields = { org_id: ask.org, id, team_id: team.id, member_id: member.id, added_by: caller.id, created_at: now };
       const put = insertion(call as never, 'team_member', fields);
       return { status: 201, data: shown(core, put.row as TeamMemberRow, member), puts: [put] };

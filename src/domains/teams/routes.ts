@@ -81,7 +81,7 @@ export const teamRoutes = [
     description: 'Whoever adds has to hold all that the grants of the team give. Adding one who is in it changes nothing.',
     body: { schema: wire.TeamMemberIn },
     answers: { 201: wire.TeamMember },
-    refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT'],
+    refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT', 'LIMIT_REACHED'],
     named: byTeam,
     prepare: ({ body }) => ({ input: body }),
   }),

@@ -1,0 +1,18 @@
+// Refused attempts by client address, where there is no credential to count by. The count is kept by a Durable Object for each address
+// (`throttle.ts`). Invariant: an isolate that knows that an address is over the limit does not ask again until the limit allows more.
+import { clientOf } from '../auth/addresses';
+import { createRecent } from '../crypto/recent';
+import type { Env } from '../env';
+
+/** Until when an address is over the limit, in milliseconds. */
+const over = createRecent<number>(10_000);
+
+/** Counts one refused attempt. Answers 0, or after how many seconds the next one is taken. */
+export async function countRefused({ THROTTLE }: Pick<Env, 'THROTTLE'>, ip: string, now = Date.now()): Promise<number> {
+  const client = clientOf(ip);
+  const until = over.get(client) ?? 0;
+  if (until > now) return Math.ceil((until - now) / 1000);
+  const wait = await THROTTLE.getByName(client).refused();
+  if (wait) over.set(client, now + wait * 1000);
+  return wait;
+}
