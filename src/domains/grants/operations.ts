@@ -1,15 +1,15 @@
 // What can be done with grants, as the gate does it: they add to what a member's role gives, directly or through a team.
 // Invariants: nobody grants more than they hold themselves, or for longer; what a session token or an agent grants ends with it.
-import { type Wanted, withinHolding } from '../../auth/authorize';
+import { type Wanted, withinPermissions } from '../../auth/authorize';
 import type { GrantRow } from '../../db/schema';
 import { refuse } from '../../errors';
-import { slugOf } from '../../gate/call';
-import { isGrantAlive, permissions } from '../../gate/callers';
 import { insertion, removal } from '../../gate/commit';
 import type { Core } from '../../gate/core';
+import { grantScopes, isGrantAlive } from '../../gate/identity';
 import { type ListInput, listed } from '../../gate/listing';
+import { slugOf } from '../../gate/request';
 import type { Call, Operation, Outcome } from '../../gate/types';
-import { diesWith, unknownEnvironment, wanted } from '../credentials/issuing';
+import { diesWith, unknownEnvironment, wanted } from '../credentials/create';
 import { grantOut } from './wire';
 
 /** Each is looked at in every request of a member. */
@@ -49,12 +49,12 @@ interface NewInput {
 
 /** What would be given: from any address, for a member acts from wherever the org lets them. */
 const given = (call: Call<NewInput>): Wanted & Pick<GrantRow, 'environments' | 'secrets'> => ({
-  ...wanted(call as never, { ...call.input, scopes: permissions[call.input.permission], allowed_addresses: null }),
+  ...wanted(call as never, { ...call.input, scopes: grantScopes[call.input.permission], allowed_addresses: null }),
   allowed_addresses: null,
 });
 
 const create: Operation<NewInput> = {
-  authorize: (call) => withinHolding(call.caller, given(call)),
+  authorize: (call) => withinPermissions(call.caller, given(call)),
   change: {
     // The grantee stays meanwhile, and so does whoever gives.
     locks: ({ input, caller }) => [input.grantee.id, caller.credential, caller.id],

@@ -6,8 +6,8 @@ import type { CredentialRow, OrgRow } from '../../db/schema';
 import { type Put, revision } from '../../gate/commit';
 import type { Call, Operation } from '../../gate/types';
 import { iso } from '../../http/wire';
-import { firstKey } from '../credentials/issuing';
-import { raised, shown, type TokenInput } from '../credentials/standing';
+import { firstKey } from '../credentials/create';
+import { raised, shown, type TokenInput } from '../credentials/credential';
 import { recentOf } from './recent';
 
 interface PanicInput {

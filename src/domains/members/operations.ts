@@ -1,19 +1,19 @@
 // What can be done with members, as the gate does it.
 // Invariants: there is always an owner; an email stands once in an org, whatever its capitals; who is removed leaves no passkey, membership
 // or grant behind, and their browser sessions end by their absence. Whoever makes or changes what belongs to a member locks the member's id.
-import { type Holding, mustBeConfirmed, reasons } from '../../auth/authorize';
+import { mustBeConfirmed, type PermissionSet, reasons } from '../../auth/authorize';
 import { mayChangeMember, mayGiveRole } from '../../auth/roles';
 import { covers, roleScopes } from '../../auth/scopes';
 import { type CredentialRow, type MemberRow, type Role, roles } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
-import { environmentOf } from '../../gate/call';
-import { isAlive, memberOf } from '../../gate/callers';
 import { insertion, type Plan, portion, removal, revision } from '../../gate/commit';
 import type { Core } from '../../gate/core';
+import { isAlive, memberOf } from '../../gate/identity';
 import { type ListInput, listed } from '../../gate/listing';
+import { environmentOf } from '../../gate/request';
 import { DAY, type RowKind } from '../../gate/rows';
 import type { Call, Operation, Outcome } from '../../gate/types';
-import { raised } from '../credentials/standing';
+import { raised } from '../credentials/credential';
 import { memberOut, type Status, statusOf } from './wire';
 
 const MOST_MEMBERS = 2000;
@@ -178,7 +178,7 @@ const remove: Operation<{ revoke: boolean }> = {
     return row && (mayChangeMember(call.caller, row.role) ?? (row.role === 'owner' ? mustBeConfirmed(call.caller) : null));
   },
   authorize({ caller, input }): Refusal | null {
-    if (!input.revoke || caller.holdings.some(({ scopes }) => covers(scopes, 'tokens:write'))) return null;
+    if (!input.revoke || caller.permissions.some(({ scopes }) => covers(scopes, 'tokens:write'))) return null;
     return refuse('INSUFFICIENT_SCOPE', { message: 'To end credentials needs the scope tokens:write.' });
   },
   change: {
@@ -236,12 +236,16 @@ const access: Operation<AccessInput> = {
     if (isAimed && !environment)
       return { ok: false, refusal: refuse('NOT_FOUND', { message: `There is no environment ${input.environment}.` }) };
     const target = environment && { environment: environment.id, ...(input.secret !== null && { name: input.secret }) };
-    const found = reasons(memberOf(core, ask.org, row.id, row).holdings, [input.scope], target);
-    return { ok: true, status: 200, data: { allowed: found.length > 0, reasons: found.map((holding) => reasonOut(holding, row)) } };
+    const found = reasons(memberOf(core, ask.org, row.id, row).permissions, [input.scope], target);
+    return {
+      ok: true,
+      status: 200,
+      data: { allowed: found.length > 0, reasons: found.map((permissionSet) => reasonOut(permissionSet, row)) },
+    };
   },
 };
 
-const reasonOut = ({ grant }: Holding, { role }: MemberRow) =>
+const reasonOut = ({ grant }: PermissionSet, { role }: MemberRow) =>
   grant ? { source: 'grant', grant_id: grant.id, grantee: grant.grantee } : { source: 'role', role };
 
 export const memberOperations = {

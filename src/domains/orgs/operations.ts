@@ -7,14 +7,14 @@ import type { WrappedKey } from '../../crypto/keyring';
 import { type EnvironmentRow, fences, type MemberRow, type OrgRow, orgKeys } from '../../db/schema';
 import { insertOf } from '../../db/statements';
 import { invalid, type Refusal, refuse } from '../../errors';
-import { adopt } from '../../gate/adopt';
-import { environmentOf, slugOf } from '../../gate/call';
-import { countLive } from '../../gate/callers';
-import { genesis } from '../../gate/chain';
-import { insertion, removal, revision, rowKey } from '../../gate/commit';
+import { genesis } from '../../gate/audit-log';
+import { insertion, removal, revision, rowKeyOf } from '../../gate/commit';
+import { countLive } from '../../gate/identity';
+import { environmentOf, slugOf } from '../../gate/request';
+import { restore } from '../../gate/restore';
 import type { Call, Operation, Outcome } from '../../gate/types';
-import { firstKey } from '../credentials/issuing';
-import { shown as credentialShown, type TokenInput } from '../credentials/standing';
+import { firstKey } from '../credentials/create';
+import { shown as credentialShown, type TokenInput } from '../credentials/credential';
 import { enrolment, shown as memberShown, ownerOf } from '../members/operations';
 import { environmentOut, orgOut } from './wire';
 
@@ -30,7 +30,7 @@ interface FoundInput {
   wrapped: WrappedKey;
 }
 
-const found: Operation<FoundInput> = {
+const createOrg: Operation<FoundInput> = {
   change: {
     locks: ({ ask }) => [ask.org],
     plan(call, now) {
@@ -39,7 +39,7 @@ const found: Operation<FoundInput> = {
       call.subject.resource = org;
       if (core.rows.get('org', org)) return refuse('CONFLICT');
       // The chain begins with this very entry.
-      if (core.chain.head().sequence === 0) core.chain.begin(0, genesis(org));
+      if (core.auditLog.head().sequence === 0) core.auditLog.begin(0, genesis(org));
       const production = input.environments.find(({ slug }) => slug === 'production')?.id as string;
       const put = insertion(call as never, 'org', {
         id: org,
@@ -100,15 +100,15 @@ const recover: Operation<RecoverInput> = {
   },
 };
 
-const adoptDatabase: Operation<{ reason: string }> = {
+const restoreDatabase: Operation<{ reason: string }> = {
   async read(call): Promise<Outcome> {
     const { core, ask, input } = call;
     Object.assign(call.subject, { resource: ask.org, reason: input.reason });
     const org = core.rows.get('org', ask.org);
     if (!org || org.deleted_at !== null) return { ok: false, refusal: refuse('NOT_FOUND') };
-    if (core.marks.held)
+    if (core.intents.held)
       return { ok: false, refusal: refuse('CONFLICT', { message: 'It is being adopted already: wait for that to end.' }) };
-    const adopted = await adopt(core, ask.org, rowKey(call as never), ask.request.id, call.caller.id);
+    const adopted = await restore(core, ask.org, rowKeyOf(call as never), ask.request.id, call.caller.id);
     return { ok: true, status: 200, data: adopted };
   },
 };
@@ -260,16 +260,16 @@ const remove: Operation<Record<string, never>> = {
       const row = named(call as never);
       if (!row) return refuse('NOT_FOUND');
       if (core.rows.get('org', ask.org)?.default_environment === row.id) return refuse('ENVIRONMENT_IS_DEFAULT');
-      if (core.rows.named(row.id, '', '', 1).length || core.marks.concerns(row.id).filling) return refuse('ENVIRONMENT_NOT_EMPTY');
+      if (core.rows.named(row.id, '', '', 1).length || core.intents.concerns(row.id).filling) return refuse('ENVIRONMENT_NOT_EMPTY');
       return { status: 204, data: null, ...removal(ask.org, [{ kind: 'environment', id: row.id }]) };
     },
   },
 };
 
 export const orgOperations = {
-  'org.create': found,
+  'org.create': createOrg,
   'org.recover': recover,
-  'org.adopt': adoptDatabase,
+  'org.adopt': restoreDatabase,
   'org.read': read,
   'org.update': update,
   'org.delete': end,

@@ -1,6 +1,6 @@
 // What can be done with passkeys, as the gate does it. Invariants: a member who has enrolled always has one; a member adds theirs
 // alone, and only whoever may change a member touches that member's; the sessions that began with a passkey end with it.
-import { type Caller, withinHolding } from '../../auth/authorize';
+import { type Caller, withinPermissions } from '../../auth/authorize';
 import { roleScopes } from '../../auth/scopes';
 import type { MemberRow, PasskeyRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
@@ -36,7 +36,7 @@ function mayTouch(call: Call<never>): Refusal | null {
 }
 
 const withinRole = (caller: Caller, { role }: MemberRow) =>
-  withinHolding(
+  withinPermissions(
     { ...caller, addresses: [] },
     { scopes: roleScopes[role], environments: null, secrets: null, expires_at: null, allowed_addresses: null },
   ) && refuse('INSUFFICIENT_SCOPE', { message: 'The member holds more than this credential does.' });

@@ -3,11 +3,11 @@
 import { mayReach } from '../../auth/authorize';
 import type { SecretRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
-import { environmentOf } from '../../gate/call';
 import type { Plan } from '../../gate/commit';
+import { environmentOf } from '../../gate/request';
 import { type Call, isRefusal, type Operation } from '../../gate/types';
 import { advance, begin, changed, type Kept, keptOf, lifetime, nameLock } from '../secrets/plans';
-import { describe, type SealedValue } from '../secrets/standing';
+import { describe, type EncryptedValue } from '../secrets/state';
 import { issuedOut, revokedOut } from './wire';
 
 interface NameInput {
@@ -15,10 +15,10 @@ interface NameInput {
   environment: string;
 }
 
-/** `id` is the secret that the Worker sealed the value for: the one that it takes the name to have. */
+/** `id` is the secret that the Worker encrypted the value for: the one that it takes the name to have. */
 interface ValueInput extends NameInput {
   id: string | null;
-  value: SealedValue | null;
+  value: EncryptedValue | null;
 }
 
 /** The live secret of the name that the body gives, and its environment. */
@@ -41,7 +41,7 @@ const named = {
   },
 };
 
-/** What the next version of the secret leaves of it, if the value was sealed for it. */
+/** What the next version of the secret leaves of it, if the value was encrypted for it. */
 async function left(call: Call<ValueInput>): Promise<Kept | null> {
   const { row } = find(call);
   return row && row.id === call.input.id && call.input.value ? keptOf(call as never, row) : null;
@@ -55,7 +55,7 @@ function found(call: Call<NameInput>): { row: SecretRow; shown: string } | Refus
   return { row, shown: describe(call as never, row) };
 }
 
-/** Has the Worker seal the value for another secret, once: if the name has changed hands again by then, the caller tries again. */
+/** Has the Worker encrypt the value for another secret, once: if the name has changed hands again by then, the caller tries again. */
 const sealFor = (call: Call<ValueInput>, id: string | null): Refusal | { more: { id: string | null } } =>
   call.ask.again ? refuse('UNAVAILABLE', { retry_after: 1 }) : { more: { id } };
 

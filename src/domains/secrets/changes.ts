@@ -1,14 +1,14 @@
-// Changing secrets. Values pass through sealed; equality is judged by keyed fingerprints.
+// Changing secrets. Values pass through encrypted; equality is judged by keyed fingerprints.
 // Invariant: a name is unique among the live secrets of its environment.
 import { mayReach, reaches } from '../../auth/authorize';
 import { canGenerate, type GenerateOptions, optionsProblem } from '../../crypto/generate';
 import type { SecretRow, SecretType, VersionRow } from '../../db/schema';
 import { invalid, type Refusal, refuse } from '../../errors';
-import { environmentOf, slugOf } from '../../gate/call';
+import { environmentOf, slugOf } from '../../gate/request';
 import { RESTORABLE } from '../../gate/rows';
 import { type Call, isRefusal, type Operation } from '../../gate/types';
 import { advance, begin, changed, type Kept, keptOf, lifetime, nameLock } from './plans';
-import { describe, readable, type SealedValue, stale, standing } from './standing';
+import { describe, type EncryptedValue, readable, readableVersion, stale } from './state';
 import { versionOf } from './versions';
 import { etagOf, secretOut } from './wire';
 
@@ -24,7 +24,7 @@ interface CreateInput {
   tags: Record<string, string>;
   ttl: number | null;
   rotate_every_seconds: number | null;
-  value: SealedValue;
+  value: EncryptedValue;
 }
 
 export const create: Operation<CreateInput> = {
@@ -57,7 +57,7 @@ interface UpdateInput {
   fields: Partial<Pick<SecretRow, 'type' | 'description' | 'tags' | 'rotate_every_seconds'>>;
   /** Seconds from now, null for no end; undefined leaves it. */
   ttl?: number | null;
-  value: SealedValue | null;
+  value: EncryptedValue | null;
 }
 
 export const update: Operation<UpdateInput> = {
@@ -108,7 +108,7 @@ export const update: Operation<UpdateInput> = {
 interface RotateInput {
   if_match: string | null;
   /** Null until the Worker has generated one: the gate then says for which type. */
-  value: SealedValue | null;
+  value: EncryptedValue | null;
   /** Null where the caller did not ask for a generated value by name. */
   generate: GenerateOptions | null;
 }
@@ -159,7 +159,9 @@ export const rollback: Operation<RollbackInput> = {
     /** The version, or why there is none now: what stands once it is locked may be another, but that is as true an answer. */
     async before(call): Promise<VersionRow | Refusal> {
       const row = call.core.rows.get('secret', target(call as never));
-      return standing(row, call.input.version, call.core.now()) ?? versionOf(call as never, (row as SecretRow).id, call.input.version);
+      return (
+        readableVersion(row, call.input.version, call.core.now()) ?? versionOf(call as never, (row as SecretRow).id, call.input.version)
+      );
     },
     locked: (call) => kept(call as never),
     plan(call, now, fetched, left) {
@@ -167,13 +169,13 @@ export const rollback: Operation<RollbackInput> = {
       if (row && row.deleted_at === null) describe(call as never, row);
       const old = fetched as VersionRow | Refusal;
       if (isRefusal(old)) return old;
-      const refusal = standing(row, old.version, now);
+      const refusal = readableVersion(row, old.version, now);
       if (refusal || !row) return refusal ?? refuse('NOT_FOUND');
       const conflict = stale(row, call.input.if_match);
       if (conflict) return conflict;
       // The ciphertext is bound to its own random id, not to a number: it serves again as it is.
       const { seal_id, value_sealed, fingerprint, size } = old;
-      // A ciphertext that an earlier release has kept at hand lacks the column.
+      // A ciphertext that an earlier release has cached lacks the column.
       const value = { seal_id, value_sealed, fingerprint, size, generated: old.generated ?? null };
       return advance(call as never, row, value, {}, left as Kept | null, now);
     },
@@ -200,7 +202,7 @@ export const remove: Operation<DeleteInput> = {
       const conflict = stale(row, input.if_match);
       if (conflict) return conflict;
       if (row.deleted_at === null) call.subject.former_name = row.name;
-      // It can be restored from D1. What is at hand of it goes, and so do the generated values in stored answers.
+      // It can be restored from D1. Its cached ciphertexts go, and so do the generated values in stored responses.
       if (!input.permanent) {
         const plan = changed(call as never, row, { deleted_at: now }, now);
         return { ...plan, status: 204, data: null, etag: undefined, destroyed: [row.id] };
@@ -235,7 +237,7 @@ export const restore: Operation<Record<string, never>> = {
         return refuse('NOT_FOUND', { message: 'The environment of this secret is gone.' });
       if (row.deleted_at === null) return refuse('CONFLICT', { message: 'This secret is not deleted.' });
       if (core.rows.find('secret', row.environment_id, row.name)) return refuse('SECRET_NAME_TAKEN');
-      if (core.marks.concerns(row.environment_id).leaving) return refuse('UNAVAILABLE', { retry_after: 1 });
+      if (core.intents.concerns(row.environment_id).leaving) return refuse('UNAVAILABLE', { retry_after: 1 });
       return changed(call as never, row, { deleted_at: null }, now);
     },
   },

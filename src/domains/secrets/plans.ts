@@ -3,11 +3,11 @@
 // of it.
 import type { EnvironmentRow, SecretRow, VersionRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
-import { insertion, type Plan, revision, rowKey } from '../../gate/commit';
+import { insertion, type Plan, revision, rowKeyOf } from '../../gate/commit';
 import { macOf } from '../../gate/rows';
 import type { Call } from '../../gate/types';
 import { isoOrNull } from '../../http/wire';
-import { describe, limits, MOST_VERSIONS, type SealedValue } from './standing';
+import { describe, type EncryptedValue, limits, MOST_VERSIONS } from './state';
 import { etagOf, secretOut } from './wire';
 
 /** The lock of whoever gives a name, or depends on who has it. */
@@ -19,7 +19,7 @@ export const lifetime = (seconds: number | null, now: number) => ({
   lifetime_seconds: seconds,
 });
 
-function newVersion(call: Call<never>, secret: string, version: number, value: SealedValue, now: number): VersionRow {
+function newVersion(call: Call<never>, secret: string, version: number, value: EncryptedValue, now: number): VersionRow {
   const row = {
     org_id: call.ask.org,
     secret_id: secret,
@@ -29,7 +29,7 @@ function newVersion(call: Call<never>, secret: string, version: number, value: S
     created_at: now,
     mac: '',
   };
-  return { ...row, mac: macOf(rowKey(call), 'version', row) };
+  return { ...row, mac: macOf(rowKeyOf(call), 'version', row) };
 }
 
 type Fields = Pick<SecretRow, 'id' | 'name' | 'type' | 'description' | 'tags' | 'rotate_every_seconds'>;
@@ -39,12 +39,12 @@ export function begin(
   call: Call<never>,
   environment: EnvironmentRow,
   fields: Fields,
-  { value_sealed, ...value }: SealedValue,
+  { value_sealed, ...value }: EncryptedValue,
   ttl: number | null,
   now: number,
 ): Plan | Refusal {
   const { core, ask } = call;
-  if (core.marks.concerns(environment.id).leaving) return refuse('UNAVAILABLE', { retry_after: 1 });
+  if (core.intents.concerns(environment.id).leaving) return refuse('UNAVAILABLE', { retry_after: 1 });
   const limit = limits(core, value_sealed.length, 1);
   if (limit) return limit;
   const put = insertion(call, 'secret', {
@@ -100,7 +100,7 @@ export async function keptOf({ core, ask }: Call<never>, row: SecretRow | null):
 export function advance(
   call: Call<never>,
   row: SecretRow,
-  value: SealedValue,
+  value: EncryptedValue,
   fields: Partial<SecretRow>,
   kept: Kept | null,
   now: number,
@@ -108,7 +108,7 @@ export function advance(
   const version = row.version + 1;
   const oldest = oldestAfter(row);
   const trims = oldest > row.oldest_version;
-  // Counted for another row: a database was adopted meanwhile.
+  // Counted for another row: a database was restored meanwhile.
   if (trims && kept?.of !== row.mac) return refuse('UNAVAILABLE', { retry_after: 1 });
   const sealed_size = (trims && kept ? kept.bytes : row.sealed_size) + value.value_sealed.length;
   const limit = limits(call.core, sealed_size - row.sealed_size, 0);

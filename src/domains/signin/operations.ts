@@ -4,11 +4,11 @@
 // confirmation before; a number of a cookie is given once; one that comes back late ends its session; a confirmation leaves one cookie.
 import type { CredentialRow, MemberRow, PasskeyRow, Refresh } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
-import { isAlive } from '../../gate/callers';
 import { insertion, type Plan, revision } from '../../gate/commit';
+import { isAlive } from '../../gate/identity';
 import { DAY } from '../../gate/rows';
 import type { Call, Operation, Outcome } from '../../gate/types';
-import { fresh } from '../credentials/issuing';
+import { fresh } from '../credentials/create';
 import { addition, type PasskeyInput } from '../passkeys/operations';
 import { mayFollow, type Used } from '../passkeys/webauthn';
 import { sessionOut, signedInMember } from './wire';
@@ -251,7 +251,7 @@ const list: Operation<{ limit: number; after: string | null }> = {
     const { core, caller, input } = call;
     const rows = sessionsOf(call as never, caller.id).filter(({ id }) => id > (input.after ?? ''));
     const items = rows.slice(0, input.limit);
-    const out = items.map((row) => sessionOut(row, core.uses.of(row.id), row.id === caller.credential));
+    const out = items.map((row) => sessionOut(row, core.lastUsed.of(row.id), row.id === caller.credential));
     return { ok: true, status: 200, data: { items: out, next: rows.length > input.limit ? items.at(-1)?.id : null } };
   },
 };

@@ -1,11 +1,11 @@
 // What can be done with teams, as the gate does it. A team holds grants; whoever is in it has them.
 // Invariants: nobody puts a member into a team that holds more than they do themselves; with a team go its memberships and grants.
-import { withinHolding } from '../../auth/authorize';
+import { withinPermissions } from '../../auth/authorize';
 import type { MemberRow, TeamMemberRow, TeamRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
-import { holdingOf, isGrantAlive } from '../../gate/callers';
 import { insertion, removal, revision } from '../../gate/commit';
 import type { Core } from '../../gate/core';
+import { isGrantAlive, permissionsOfGrant } from '../../gate/identity';
 import { type ListInput, listed } from '../../gate/listing';
 import type { Call, Operation, Outcome } from '../../gate/types';
 import { teamMemberOut, teamOut } from './wire';
@@ -108,7 +108,7 @@ function mayFill({ core, ask, caller }: Call<never>): Refusal | null {
   if (caller.isDependent && grants.length > 0)
     return refuse('SCOPE_EXCEEDS_PARENT', { message: 'A credential that ends with another puts nobody into a team that holds grants.' });
   for (const grant of grants) {
-    const exceeds = withinHolding(caller, { ...holdingOf(grant), allowed_addresses: null });
+    const exceeds = withinPermissions(caller, { ...permissionsOfGrant(grant), allowed_addresses: null });
     if (exceeds) return exceeds;
   }
   return null;

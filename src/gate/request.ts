@@ -1,19 +1,19 @@
-// One request through the gate: who, from where, within its budget, may they, and then what they ask, with one audit entry for it.
+// One request through the gate: identify the caller, apply the rate limit, authorise, look for a stored response, perform, record one audit entry.
 // Invariant: refusals come in the contract's order, and nothing leaves before its audit entry is written: the Durable Object holds
 // the reply until it is durable.
 import { needOf } from '../auth/actions';
 import { type Caller, mayAct, mayReach } from '../auth/authorize';
 import { ApiError, type Refusal, refuse, statusOf } from '../errors';
-import { raise } from './alarm';
-import { SLACK, WINDOW } from './budget';
-import { again, type Identity, identify } from './callers';
-import { type Draft, MOST_ENTRIES, RESERVE } from './chain';
+import { type Draft, MOST_ENTRIES, RESERVE } from './audit-log';
 import { commit, settle } from './commit';
 import type { Core } from './core';
-import { keepOf, keptFor, keptUnder, replayOf } from './replay';
-import type { Ask, BudgetState, Call, Operation, Outcome, Reply } from './types';
+import { findStored, responseToStore, storedFor, storedUnder } from './idempotency';
+import { type Identity, identify, identifyAgain } from './identity';
+import { reportViolation } from './integrity';
+import { SLACK, WINDOW } from './rate-limit';
+import type { Ask, Call, Operation, Outcome, RateLimitState, Reply } from './types';
 
-/** Statuses of refusals that are kept for a replay. */
+/** Statuses of refusals that are stored under an Idempotency-Key. */
 const KEPT = new Set([400, 404, 409, 410, 422]);
 
 const noRoom = refuse('LIMIT_REACHED', {
@@ -27,7 +27,7 @@ export async function answer(shared: Core, operations: Record<string, Operation>
   const core: Core = { ...shared, database: counted(shared.database, before) };
   const reply = (
     outcome: Outcome,
-    budget: BudgetState | null = null,
+    budget: RateLimitState | null = null,
     credential: string | null = null,
     replay: Reply['replay'] = null,
   ): Reply => ({
@@ -41,24 +41,24 @@ export async function answer(shared: Core, operations: Record<string, Operation>
 
   const operation = operations[ask.operation];
   if (!operation) throw new Error(`no operation ${ask.operation}`);
-  if (core.marks.unsettled().length) {
+  if (core.intents.unsettled().length) {
     const settling = settle(core, ask.org);
     if (!isApart(core, ask, operation)) await settling;
   }
   const met = metBy(ask);
   if (ask.alarm) {
-    raise(core, ask.org, ask.alarm, met);
+    reportViolation(core, ask.org, ask.alarm, met);
     // A ciphertext that does not open is fetched anew next time: D1 may have been mended by then.
-    core.seals.drop(ask.alarm.resource);
+    core.ciphertexts.drop(ask.alarm.resource);
     return reply({ ok: true, status: 204, data: null });
   }
   const { urgent } = needOf(ask.action);
-  const isFull = core.chain.size() >= MOST_ENTRIES;
+  const isFull = core.auditLog.size() >= MOST_ENTRIES;
   const full = refused(refuse('UNAVAILABLE', { message: 'The audit log cannot take more entries right now.', retry_after: 30 }));
-  if (isFull && (!urgent || core.chain.size() >= MOST_ENTRIES + RESERVE)) return reply(full);
+  if (isFull && (!urgent || core.auditLog.size() >= MOST_ENTRIES + RESERVE)) return reply(full);
 
   if (!ask.keys && (await isWhole(core, ask.org))) {
-    raise(core, ask.org, { event: 'org_key_missing', resource: ask.org }, met);
+    reportViolation(core, ask.org, { event: 'org_key_missing', resource: ask.org }, met);
     return reply(refused(refuse('UNAVAILABLE', { retry_after: 60 })));
   }
 
@@ -73,7 +73,7 @@ export async function answer(shared: Core, operations: Record<string, Operation>
     caller,
     subject: { resource: null, environment: null, version: null },
     recheck() {
-      const now = again(core, ask, call.caller);
+      const now = identifyAgain(core, ask, call.caller);
       call.caller = now.caller;
       return (
         now.refusal ?? mayAct(now.caller, ask.action, ask.request.ip, isExempt()) ?? mayReachNamed(call) ?? operation.reach?.(call) ?? null
@@ -83,27 +83,27 @@ export async function answer(shared: Core, operations: Record<string, Operation>
   const draft = (): Draft => draftOf(ask, caller, call.subject);
 
   // What this very request has done stands, whatever has ended since: its caller is told so, and pays once.
-  const done = ask.repeated ? replayOf(core.replays, ask, caller.root, core.now()) : null;
+  const done = ask.repeated ? findStored(core.storedResponses, ask, caller.root, core.now()) : null;
   if (done && 'same' in done && done.same) {
-    const state = who.allowances.length ? core.budget.take(who.allowances, core.now(), 'no').state : null;
+    const state = who.allowances.length ? core.rateLimit.take(who.allowances, core.now(), 'no').state : null;
     return reply(done.outcome, state, caller.id || null);
   }
   const elsewhere = ask.path_org !== null && ask.path_org !== ask.org ? refuse('NOT_FOUND') : null;
   const expired = ask.finding && statusOf(ask.finding) === 401 ? ask.finding : null;
   const earlyOf = (identity: Identity) => identity.refusal ?? expired ?? elsewhere;
-  let budget: BudgetState | null = null;
+  let budget: RateLimitState | null = null;
   if (who.allowances.length && !ask.again) {
-    const taken = core.budget.take(who.allowances, core.now());
+    const taken = core.rateLimit.take(who.allowances, core.now());
     budget = taken.state;
     if (!taken.ok) {
       const refusal = earlyOf(who) ?? refuse('RATE_LIMITED', { retry_after: taken.retry_after });
-      core.budget.refuse(who.allowances[0]?.id ?? '', draft(), statusOf(refusal), core.now());
-      core.due.at('minutes', core.now() + 60_000);
+      core.rateLimit.refuse(who.allowances[0]?.id ?? '', draft(), statusOf(refusal), core.now());
+      core.schedule.at('minutes', core.now() + 60_000);
       return reply(refused(refusal), budget, caller.id || null);
     }
     const [used, ...ancestors] = who.allowances;
     if (used)
-      core.uses.note(
+      core.lastUsed.note(
         used.id,
         ancestors.map(({ id }) => id),
         core.now(),
@@ -121,45 +121,45 @@ export async function answer(shared: Core, operations: Record<string, Operation>
     call.caller = caller;
   }
   const early = earlyOf(who);
-  const key = keptUnder(ask, caller.root);
+  const key = storedUnder(ask, caller.root);
   const close = (outcome: Outcome & { closed?: true }, replay: Reply['replay'] = null): Reply => {
     const { closed, ...bare } = outcome;
     const status = bare.ok === true ? bare.status : bare.ok === false ? statusOf(bare.refusal) : 0;
     if (isFull && bare.ok === false) return reply(full, budget, caller.id || null);
     if (!closed && status) {
       // In one turn, and so durable together or not at all.
-      core.chain.append(draft(), status, core.now());
+      core.auditLog.append(draft(), status, core.now());
       const isKept = (bare.ok === true || KEPT.has(status)) && !isAboutKeys(bare);
-      if (!replay && ask.idempotency && ask.keys && isKept && core.replays.hasRoom(caller.root))
-        core.replays.save(keepOf(ask, caller.root, bare, null, core.now()));
+      if (!replay && ask.idempotency && ask.keys && isKept && core.storedResponses.hasRoom(caller.root))
+        core.storedResponses.save(responseToStore(ask, caller.root, bare, null, core.now()));
     }
-    if (ask.idempotency || operation.change) core.due.at('replays', core.now() + keptFor(ask));
-    if (core.chain.head().sequence % 1000 === 0) core.due.at('segments', core.now() + WINDOW + SLACK);
+    if (ask.idempotency || operation.change) core.schedule.at('replays', core.now() + storedFor(ask));
+    if (core.auditLog.head().sequence % 1000 === 0) core.schedule.at('segments', core.now() + WINDOW + SLACK);
     return reply(bare, budget, caller.id || null, replay);
   };
 
   if (early) return close(refused(early));
-  if (who.links.some((id) => core.marks.isOpen(id))) return close(refused(refuse('UNAVAILABLE', { retry_after: 1 })));
+  if (who.links.some((id) => core.intents.isOpen(id))) return close(refused(refuse('UNAVAILABLE', { retry_after: 1 })));
   const changes = operation.change !== undefined;
   let awaited = false;
   try {
     const barred = mayAct(caller, ask.action, ask.request.ip, isExempt()) ?? mayReachNamed(call) ?? operation.reach?.(call) ?? null;
     if (barred) return close(refused(barred));
     const finding = ask.finding;
-    // A path that names nothing well formed is 404 in its turn: after a kept answer and what is wrong with the body.
+    // A path that names nothing well formed is 404 in its turn: after a stored response, and after what is wrong with the body.
     if (finding && ![400, 404].includes(statusOf(finding))) return close(refused(finding));
 
     // A request without a key has none but its own, which is answered above if it can be.
     if (ask.idempotency || (changes && ask.repeated)) {
-      const kept = replayOf(core.replays, ask, caller.root, core.now());
+      const kept = findStored(core.storedResponses, ask, caller.root, core.now());
       if (kept && 'code' in kept) return close(refused(kept));
       if (kept) {
         const exceeds = ask.input === null ? null : operation.authorize?.(call);
         if (exceeds) return close(refused(exceeds));
         return close(kept.outcome, { one_time: kept.one_time });
       }
-      if (ask.idempotency && changes && !core.replays.hasRoom(caller.root)) return close(refused(noRoom));
-      if (ask.idempotency) core.replays.running.set(key, { request: ask.request.id, since: core.now() });
+      if (ask.idempotency && changes && !core.storedResponses.hasRoom(caller.root)) return close(refused(noRoom));
+      if (ask.idempotency) core.storedResponses.running.set(key, { request: ask.request.id, since: core.now() });
     }
     if (finding) return close(refused(finding));
     const exceeds = operation.authorize?.(call);
@@ -180,23 +180,23 @@ export async function answer(shared: Core, operations: Record<string, Operation>
   } catch (error) {
     return close(refused(error instanceof ApiError ? error.refusal : unexpected(error, ask)));
   } finally {
-    if (!awaited && core.replays.running.get(key)?.request === ask.request.id) core.replays.running.delete(key);
+    if (!awaited && core.storedResponses.running.get(key)?.request === ask.request.id) core.storedResponses.running.delete(key);
   }
 }
 
 /** Whether what is in doubt does not concern this request: a read of a secret that is not in doubt need not wait for D1. */
-function isApart({ rows, marks }: Core, { org, named, bearer }: Ask, { change }: Operation): boolean {
+function isApart({ rows, intents }: Core, { org, named, bearer }: Ask, { change }: Operation): boolean {
   if (
     change ||
     named.secret === undefined ||
-    marks.isOpen(named.secret) ||
-    marks.isOpen(org) ||
+    intents.isOpen(named.secret) ||
+    intents.isOpen(org) ||
     bearer === 'bootstrap' ||
     'member' in bearer
   )
     return false;
   let link = rows.find('credential', bearer.kind, bearer.hash);
-  while (link && !marks.isOpen(link.id)) {
+  while (link && !intents.isOpen(link.id)) {
     if (link.dies_with === null) return true;
     link = rows.get('credential', link.dies_with);
   }
@@ -248,7 +248,7 @@ const metBy = ({ request: { id, ip, user_agent } }: Ask) => ({ request_id: id, i
 
 /** Whether the org lives, and no change that ends it is under way: then it has a key. */
 const isWhole = (core: Core, org: string) =>
-  core.locks.hold([org], async () => core.rows.get('org', org)?.deleted_at === null && !core.marks.isOpen(org));
+  core.locks.hold([org], async () => core.rows.get('org', org)?.deleted_at === null && !core.intents.isOpen(org));
 
 const isAboutKeys = (outcome: Outcome) => outcome.ok === false && outcome.refusal.code.startsWith('IDEMPOTENCY');
 

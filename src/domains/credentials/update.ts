@@ -1,15 +1,15 @@
-// Changing and ending credentials. Invariants: what widens one lies within the caller's own holding, and does not outlive a caller who can
+// Updating and revoking credentials. Invariants: what widens one lies within the caller's own permissions, and does not outlive a caller who can
 // end; a revoked credential, and all that descends from it, is refused from the turn in which its row changes.
-import { type Caller, isNarrower, mustBeConfirmed, type Wanted, withinHolding } from '../../auth/authorize';
+import { type Caller, isNarrower, mustBeConfirmed, type Wanted, withinPermissions } from '../../auth/authorize';
 import { type CredentialKind, type CredentialRow, credentials } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
-import { environmentOf } from '../../gate/call';
-import { isAlive, lineageOf } from '../../gate/callers';
-import { insertion, type Plan, revision, rowKey } from '../../gate/commit';
+import { insertion, type Plan, revision, rowKeyOf } from '../../gate/commit';
+import { isAlive, lineageOf } from '../../gate/identity';
+import { environmentOf } from '../../gate/request';
 import { fromD1, macOf } from '../../gate/rows';
 import type { Call, Operation } from '../../gate/types';
-import { belowOwner, fresh, maker, makerLocks, unknownEnvironment, wouldOwn } from './issuing';
-import { endIn, find, raised, shown, type TokenInput, target } from './standing';
+import { belowOwner, fresh, maker, makerLocks, unknownEnvironment, wouldOwn } from './create';
+import { endIn, find, raised, shown, type TokenInput, target } from './credential';
 
 /** What a credential holds, as its row says. */
 const held = ({ scopes, environments, secrets, allowed_addresses, expires_at }: CredentialRow): Wanted => ({
@@ -28,7 +28,7 @@ function mayOutlive({ core, caller }: Call<never>, row: CredentialRow): Refusal 
 
 /** 403 unless the caller may make a credential hold this. What only narrows, anyone may who may change it. */
 const mayGive = (call: Call<never>, row: CredentialRow, after: Wanted): Refusal | null =>
-  isNarrower(held(row), after) ? null : (mayOutlive(call, row) ?? withinHolding(call.caller, after));
+  isNarrower(held(row), after) ? null : (mayOutlive(call, row) ?? withinPermissions(call.caller, after));
 
 /** 403 if a caller would raise a rate limit that it is under itself. */
 function raisesOwn({ core, caller }: Call<never>, row: CredentialRow, rate_limit = 0): Refusal | null {
@@ -101,7 +101,7 @@ export const rotateKey: Operation<RotateInput> = {
       return refuse('CREDENTIAL_KIND_NOT_ALLOWED', { message: 'A session token or an agent rotates no API key: use an API key.' });
     const row = find(call as never, 'api_key');
     if (!row) return null;
-    const exceeds = mayOutlive(call as never, row) ?? withinHolding(caller, held(row));
+    const exceeds = mayOutlive(call as never, row) ?? withinPermissions(caller, held(row));
     return exceeds ?? (wouldOwn(caller, held(row)) ? mustBeConfirmed(caller) : null);
   },
   change: {
@@ -157,7 +157,7 @@ export function revoke(kind: CredentialKind, isOwn: (row: CredentialRow, caller:
           params: [call.ask.org, target(call as never), kind],
         });
         const row = found && fromD1<CredentialRow>(credentials, found);
-        return row !== undefined && row.mac === macOf(rowKey(call as never), 'credential', row);
+        return row !== undefined && row.mac === macOf(rowKeyOf(call as never), 'credential', row);
       },
       plan(call, now, known): Plan | Refusal {
         const row = find(call as never, kind);

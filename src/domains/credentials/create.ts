@@ -1,16 +1,16 @@
-// Making credentials. Invariants: nobody makes one that holds more than they do; what a session token or an agent makes ends with it;
+// Creating credentials. Invariants: nobody makes one that holds more than they do; what a session token or an agent makes ends with it;
 // nobody makes an owner of a key who is none.
-import { type Caller, mustBeConfirmed, type Wanted, withinHolding } from '../../auth/authorize';
+import { type Caller, mustBeConfirmed, type Wanted, withinPermissions } from '../../auth/authorize';
 import { covers, type ProviderScope, providerScopes } from '../../auth/scopes';
 import type { CredentialRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
-import { environmentOf } from '../../gate/call';
-import { countLive, isAlive, lineageOf } from '../../gate/callers';
 import { insertion, type New, type Plan } from '../../gate/commit';
 import type { Core } from '../../gate/core';
+import { countLive, isAlive, lineageOf } from '../../gate/identity';
+import { environmentOf } from '../../gate/request';
 import type { Call, Operation } from '../../gate/types';
 import { isoOrNull } from '../../http/wire';
-import { endIn, raised, shown, type TokenInput } from './standing';
+import { endIn, raised, shown, type TokenInput } from './credential';
 
 const MOST_CREDENTIALS = 10_000;
 const MOST_BREAK_GLASS = 5;
@@ -39,7 +39,7 @@ const earliest = (...times: (number | null)[]): number | null => {
 
 /** What a new credential would hold. An environment that does not exist stands as an empty id. */
 export function wanted({ core, ask, caller }: Call<never>, asked: Asked): Wanted & Pick<CredentialRow, 'environments' | 'secrets'> {
-  const from = caller.holdings.find(({ scopes }) => asked.scopes.every((scope) => covers(scopes, scope))) ?? caller.holdings[0];
+  const from = caller.permissions.find(({ scopes }) => asked.scopes.every((scope) => covers(scopes, scope))) ?? caller.permissions[0];
   const copy = (list: readonly string[] | null | undefined) => (list ? [...list] : null);
   return {
     scopes: [...asked.scopes],
@@ -64,7 +64,7 @@ export const maker = ({ kind, id, credential }: Caller) => ({ created_by: id, cr
 
 type Made = Pick<New<'credential'>, 'kind' | 'name' | 'rate_limit' | 'reason'> & { scopes: readonly string[] };
 
-/** The plan of a new credential, whose holding has been judged. */
+/** The plan of a new credential, whose permissions have been judged. */
 function issue(call: Call<never>, token: TokenInput, made: Made, holding: Wanted, asked: Asked, now: number): Plan | Refusal {
   const { core, ask, caller } = call;
   call.subject.resource = token.id;
@@ -138,7 +138,7 @@ export const createKey: Operation<NewInput> = {
   authorize(call) {
     const { caller, input } = call;
     const holding = wanted(call as never, input);
-    return withinHolding(caller, holding) ?? (wouldOwn(caller, holding) ? mustBeConfirmed(caller) : null);
+    return withinPermissions(caller, holding) ?? (wouldOwn(caller, holding) ? mustBeConfirmed(caller) : null);
   },
   change: {
     locks: makerLocks,
@@ -159,7 +159,7 @@ const agent = (call: Call<AgentInput>, now: number) =>
   wanted(call as never, { ...call.input, expires_at: endIn(call.input.ttlSeconds, now) });
 
 export const createAgent: Operation<AgentInput> = {
-  authorize: (call) => withinHolding(call.caller, agent(call, call.core.now())),
+  authorize: (call) => withinPermissions(call.caller, agent(call, call.core.now())),
   change: {
     locks: makerLocks,
     plan(call, now) {
@@ -177,7 +177,7 @@ const provided = (input: NewInput): Asked => ({ ...input, scopes: input.scopes.m
 export const createProvider: Operation<NewInput> = {
   authorize(call) {
     const holding = wanted(call as never, provided(call.input));
-    return withinHolding(call.caller, { ...holding, expires_at: null });
+    return withinPermissions(call.caller, { ...holding, expires_at: null });
   },
   change: {
     locks: makerLocks,
@@ -198,7 +198,7 @@ interface BreakGlassInput {
 export const createBreakGlass: Operation<BreakGlassInput> = {
   authorize(call) {
     call.subject.reason = call.input.reason;
-    return withinHolding(call.caller, emergency(call, call.core.now()));
+    return withinPermissions(call.caller, emergency(call, call.core.now()));
   },
   change: {
     locks: (call) => [...makerLocks(call), 'break-glass'],
@@ -236,7 +236,7 @@ interface MintInput {
 const session = (call: Call<MintInput>, now: number) => {
   const { scopes, environments, secrets, ttlSeconds, allowed_addresses } = call.input;
   return wanted(call as never, {
-    scopes: scopes ?? call.caller.holdings[0].scopes,
+    scopes: scopes ?? call.caller.permissions[0].scopes,
     environments,
     secrets,
     allowed_addresses,
@@ -245,7 +245,7 @@ const session = (call: Call<MintInput>, now: number) => {
 };
 
 export const mint: Operation<MintInput> = {
-  authorize: (call) => withinHolding(call.caller, session(call, call.core.now())),
+  authorize: (call) => withinPermissions(call.caller, session(call, call.core.now())),
   change: {
     // The parent is locked too: a mint and the parent's revocation come one after the other.
     locks: makerLocks,

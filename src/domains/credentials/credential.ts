@@ -1,8 +1,8 @@
 // What a credential is, as the gate shows and finds it. Tokens are made by the Worker; here are their hashes.
 import type { CredentialKind, CredentialRow } from '../../db/schema';
-import { slugOf } from '../../gate/call';
 import type { Core } from '../../gate/core';
 import type { Raised } from '../../gate/outbox';
+import { slugOf } from '../../gate/request';
 import type { Call } from '../../gate/types';
 import { accessTokenOut, agentOut, apiKeyOut, breakGlassOut, providerTokenOut, type Shown } from './wire';
 
@@ -26,7 +26,7 @@ export const shown = (core: Core, row: CredentialRow): object =>
   outs[row.kind as keyof typeof outs]({
     row,
     environments: row.environments?.map((id) => slugOf(core, id)) ?? null,
-    used: core.uses.of(row.id),
+    used: core.lastUsed.of(row.id),
   });
 
 export const target = (call: Call<never>) => call.ask.named.credential as string;
