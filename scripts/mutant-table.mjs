@@ -105,8 +105,8 @@ export const mutants = [
   {
     name: 'a credential whose end is in doubt is admitted',
     file: call,
-    from: "  if (who.links.some((id) => core.intents.isOpen(id))) return close(refused(refuse('UNAVAILABLE', { retry_after: 1 })));\n",
-    to: '',
+    from: 'const refusal = notAdmitted(ask, who) ?? inDoubt;',
+    to: 'const refusal = notAdmitted(ask, who) ?? (inDoubt && null);',
     notice: 'faults: whose end is in doubt',
   },
 
@@ -276,7 +276,7 @@ export const mutants = [
   {
     name: 'a twin runs while the first under its Idempotency-Key does',
     file: call,
-    from: '      if (ask.idempotency) core.storedResponses.running.set(key, { request: ask.request.id, since: core.now() });\n',
+    from: "    if (ask.idempotency) core.storedResponses.running.set(key, { request: ask.request.id, since: core.now() });\n",
     to: '',
     notice: 'faults: twenty twins',
   },
@@ -307,8 +307,8 @@ export const mutants = [
   {
     name: 'a credential reaches what another organisation holds',
     file: call,
-    from: "ask.path_org !== null && ask.path_org !== ask.org ? refuse('NOT_FOUND') : null",
-    to: 'null',
+    from: "(path_org !== null && path_org !== org ? refuse('NOT_FOUND') : null)",
+    to: '(path_org === null ? null : null)',
     notice: 'denials: hides another org behind 404',
   },
   {
@@ -342,7 +342,7 @@ export const mutants = [
   {
     name: 'an agent raises its own rate limit',
     file: changing,
-    from: ' ?? raisesOwn(call as never, row, call.input.rate_limit)',
+    from: ' ?? raisesOwn(call, row, call.input.rate_limit)',
     to: '',
     notice: 'agents: not by itself to hold more',
   },
@@ -486,8 +486,8 @@ export const mutants = [
   {
     name: 'an answer leaves before its audit entry is written',
     file: call,
-    from: '      core.auditLog.append(draft(), status, core.now());\n      const isKept',
-    to: '      void scheduler.wait(1000).then(() => core.auditLog.append(draft(), status, core.now()));\n      const isKept',
+    from: '    core.auditLog.append(draft(), status, core.now());\n    const isStored',
+    to: '    void scheduler.wait(1000).then(() => core.auditLog.append(draft(), status, core.now()));\n    const isStored',
     notice: 'faults: has its audit entry',
   },
   {
@@ -537,7 +537,7 @@ export const mutants = [
   {
     name: 'a session token that only D1 knows is revoked without its MAC',
     file: changing,
-    from: " && row.mac === macOf(rowKeyOf(call as never), 'credential', row)",
+    from: " && row.mac === macOf(rowKeyOf(call), 'credential', row)",
     to: '',
     notice: 'attacker: a credential in D1 that the gate does not know',
   },
@@ -835,8 +835,8 @@ export const mutants = [
   {
     name: 'who was revoked after a change is told that it was refused',
     file: 'src/gate/request.ts',
-    from: "if (done && 'same' in done && done.same) {",
-    to: 'if (false) {',
+    from: "if (!done || !('same' in done) || !done.same) return null;",
+    to: 'if (done !== undefined) return null;',
     notice: 'model: a change whose reply was lost',
   },
 
@@ -996,8 +996,8 @@ export const mutants = [
   {
     name: 'callers are admitted while a panic is in doubt',
     file: call,
-    from: 'if (who.links.some((id) => core.intents.isOpen(id)))',
-    to: 'if (false)',
+    from: 'who.links.some((id) => core.intents.isOpen(id)) ? refuse',
+    to: 'who.links.some((id) => id !== ask.org && core.intents.isOpen(id)) ? refuse',
     notice: 'panic: nobody is admitted',
   },
   {
@@ -1024,7 +1024,7 @@ export const mutants = [
   {
     name: 'a containment ends its own caller',
     file: 'src/domains/incidents/contain.ts',
-    from: 'if (ownOf(call as never).has(id))',
+    from: 'if (ownOf(call).has(id))',
     to: 'if (false)',
     notice: 'contain: spares the caller',
   },

@@ -24,7 +24,7 @@ import { isNewer } from './gate/storage-version';
 import { runTasks } from './gate/tasks';
 import type { Ask, Operation, Reply } from './gate/types';
 
-const operations = {
+const operations: Record<string, Operation> = {
   ...orgOperations,
   ...memberOperations,
   ...teamOperations,
@@ -37,7 +37,7 @@ const operations = {
   ...deploymentOperations,
   ...signinOperations,
   ...passkeyOperations,
-} as unknown as Record<string, Operation>;
+};
 
 const newerStorage = () =>
   refuse('UNAVAILABLE', {

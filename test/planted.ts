@@ -112,7 +112,7 @@ export async function newLongSecret(o: Caller, { counted = null as number | null
   return { id, name };
 }
 
-const browserOf = (call: Call<never>, o: Caller, member: string, session: string, now: number) => [
+const browserOf = (call: Call<unknown>, o: Caller, member: string, session: string, now: number) => [
   insertion(call, 'credential', {
     ...{ org_id: o.id, id: session, token_hash: session, hint: '', kind: 'browser', scopes: [], rate_limit: 600 },
     ...{ created_by: member, member_id: member, created_at: now, expires_at: now + 3_600_000 },

@@ -72,15 +72,15 @@ const blanks = Object.fromEntries(
 );
 
 /** A new row. */
-export const insertion = <K extends RowKind>(call: Call<never>, kind: K, fields: New<K>): Put =>
+export const insertion = <K extends RowKind>(call: Call<unknown>, kind: K, fields: New<K>): Put =>
   authenticated(call, kind, { ...blanks[kind], ...fields, revision: 1 } as unknown as Omit<RowTypes[K], 'mac'>, 0);
 
 /** A changed row: the one that stands here, with other fields. */
-export function revision<K extends RowKind>(call: Call<never>, kind: K, before: RowTypes[K], fields: Partial<Fields<K>>): Put {
+export function revision<K extends RowKind>(call: Call<unknown>, kind: K, before: RowTypes[K], fields: Partial<Fields<K>>): Put {
   return authenticated(call, kind, { ...before, ...fields, revision: before.revision + 1 }, before.revision);
 }
 
-function authenticated<K extends RowKind>(call: Call<never>, kind: K, row: Omit<RowTypes[K], 'mac'>, from: number): Put {
+function authenticated<K extends RowKind>(call: Call<unknown>, kind: K, row: Omit<RowTypes[K], 'mac'>, from: number): Put {
   return { kind, row: { ...row, mac: macOf(rowKeyOf(call), kind, row) }, from } as unknown as Put;
 }
 
@@ -94,14 +94,14 @@ export function removal(org: string, gone: { kind: RowKind; id: string }[]): Req
 }
 
 /** The key of row MACs, which every change needs. */
-export function rowKeyOf(call: Call<never>): Uint8Array {
+export function rowKeyOf(call: Call<unknown>): Uint8Array {
   if (!call.ask.keys) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
   return call.ask.keys.row;
 }
 
 /** Makes a plan under locks and carries it out. The audit entry of a success is written here, that of a refusal by the caller. */
 export async function commit(
-  call: Call<never>,
+  call: Call<unknown>,
   draft: () => Draft,
   locks: () => string[],
   plan: (now: number, fetched: unknown) => Plan | Refusal | { more: unknown },

@@ -104,6 +104,8 @@ export interface Call<I = unknown> {
   caller: Caller;
   /** What the audit entry will say of the target. */
   subject: Subject;
+  /** Whether the action concerns the caller alone, and so needs no scope. While the audit log is full it needs one: what anybody may do could fill the rest. */
+  isExempt(): boolean;
   /** Refuses if the caller or the rules have changed since it was admitted. */
   recheck(): Refusal | null;
 }
@@ -126,7 +128,7 @@ export type Subject = Pick<
 };
 
 /** Something that a caller can do: a read answers an outcome, a change a plan, made while its rows are locked. */
-export interface Operation<I = never> {
+export interface Operation<I = unknown> {
   /** True where the action concerns the caller alone, and so needs no scope. */
   exempt?(call: Call<I>): boolean;
   /** 403 for what the path names, besides secrets and environments. Judged before the body. */

@@ -2,7 +2,7 @@
 import { refuse } from '../../errors';
 import type { Entry, Filter } from '../../gate/audit-log';
 import { type Missing, missingEntries } from '../../gate/missing-entries';
-import { slugOf } from '../../gate/request';
+import { slugOf } from '../../gate/named';
 import { archive } from '../../gate/segments';
 import type { ClosedOutcome, Operation, Outcome } from '../../gate/types';
 import { shows, type View, viewOf } from './view';

@@ -1,8 +1,8 @@
 // What a credential is, as the gate shows and finds it. Tokens are made by the Worker; here are their hashes.
 import type { CredentialKind, CredentialRow } from '../../db/schema';
 import type { Core } from '../../gate/core';
+import { slugOf } from '../../gate/named';
 import type { Raised } from '../../gate/outbox';
-import { slugOf } from '../../gate/request';
 import type { Call } from '../../gate/types';
 import { accessTokenOut, agentOut, apiKeyOut, breakGlassOut, providerTokenOut, type Shown } from './wire';
 
@@ -29,9 +29,9 @@ export const shown = (core: Core, row: CredentialRow): object =>
     used: core.lastUsed.of(row.id),
   });
 
-export const target = (call: Call<never>) => call.ask.named.credential as string;
+export const target = (call: Call<unknown>) => call.ask.named.credential as string;
 
-export function find(call: Call<never>, kind: CredentialKind): CredentialRow | null {
+export function find(call: Call<unknown>, kind: CredentialKind): CredentialRow | null {
   const row = call.core.rows.get('credential', target(call));
   call.subject.resource = target(call);
   return row?.kind === kind ? row : null;

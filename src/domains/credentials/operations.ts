@@ -4,7 +4,7 @@ import type { CredentialKind, CredentialRow } from '../../db/schema';
 import { refuse } from '../../errors';
 import { isAlive } from '../../gate/identity';
 import { type ListInput, listed } from '../../gate/listing';
-import { slugOf } from '../../gate/request';
+import { slugOf } from '../../gate/named';
 import type { Operation, Outcome } from '../../gate/types';
 import { createAgent, createBreakGlass, createKey, createProvider, mint } from './create';
 import { find, shown } from './credential';
@@ -19,7 +19,7 @@ const list = (kind: CredentialKind, prefix: string): Operation<ListInput> => ({
 function read(kind: CredentialKind): Operation<Record<string, never>> {
   return {
     read(call): Outcome {
-      const row = find(call as never, kind);
+      const row = find(call, kind);
       return row ? { ok: true, status: 200, data: shown(call.core, row) } : { ok: false, refusal: refuse('NOT_FOUND') };
     },
   };

@@ -11,23 +11,23 @@ import type { Entry } from '../../gate/audit-log';
 import { portion, revision, rowKeyOf } from '../../gate/commit';
 import { callerOf, isAlive, lineageOf } from '../../gate/identity';
 import { type Missing, missingEntries } from '../../gate/missing-entries';
-import { slugOf } from '../../gate/request';
+import { slugOf } from '../../gate/named';
 import { fromD1, macOf } from '../../gate/rows';
 import type { Call, ClosedOutcome, Operation } from '../../gate/types';
 import { raised } from '../credentials/credential';
 import { etagOf, statusOf } from '../secrets/wire';
 import { independentOf } from './descendants';
 
-const target = (call: Call<never>) => call.ask.named.credential as string;
+const target = (call: Call<unknown>) => call.ask.named.credential as string;
 
 /** The caller's own credential and those that it ends with. */
-const ownOf = ({ core, caller }: Call<never>): Set<string> => {
+const ownOf = ({ core, caller }: Call<unknown>): Set<string> => {
   const own = core.rows.get('credential', caller.credential);
   return new Set(own ? lineageOf(core, own).map(({ id }) => id) : []);
 };
 
 /** The contained credential and its descendants, as far as they are alive and end only by a revocation of their own. */
-function independent(call: Call<never>): CredentialRow[] {
+function independent(call: Call<unknown>): CredentialRow[] {
   const { core, ask } = call;
   return independentOf(core.descendants, target(call), ownOf(call), core.now()).flatMap((id) => {
     const row = core.rows.get('credential', id);
@@ -36,7 +36,7 @@ function independent(call: Call<never>): CredentialRow[] {
 }
 
 /** The row of a credential, here or, once a session is over, in D1; null where nobody knows it. */
-async function rowOf(call: Call<never>): Promise<CredentialRow | null> {
+async function rowOf(call: Call<unknown>): Promise<CredentialRow | null> {
   const here = call.core.rows.get('credential', target(call));
   if (here) return here;
   const [found] = await call.core.database.all<Record<string, unknown>>({
@@ -48,7 +48,7 @@ async function rowOf(call: Call<never>): Promise<CredentialRow | null> {
 }
 
 /** 403 unless the caller may rotate wherever the credential could go. */
-function mayRotate(call: Call<never>): Refusal | null {
+function mayRotate(call: Call<unknown>): Refusal | null {
   const { core, ask, caller } = call;
   const row = core.rows.get('credential', target(call));
   const everywhere = { environments: null, secrets: null };
@@ -73,25 +73,25 @@ export interface Contained {
 }
 
 export const contain: Operation<{ rotate: boolean }> = {
-  authorize: (call) => (call.input.rotate ? mayRotate(call as never) : null),
+  authorize: (call) => (call.input.rotate ? mayRotate(call) : null),
   change: {
-    locks: (call) => [target(call as never), ...independent(call as never).map(({ id }) => id)],
-    before: (call) => rowOf(call as never),
+    locks: (call) => [target(call), ...independent(call).map(({ id }) => id)],
+    before: (call) => rowOf(call),
     plan(call, now, fetched) {
       const { core } = call;
-      const id = target(call as never);
+      const id = target(call);
       call.subject.resource = id;
       if (!(core.rows.get('credential', id) ?? fetched)) return refuse('NOT_FOUND');
-      if (ownOf(call as never).has(id))
+      if (ownOf(call).has(id))
         return refuse('CONFLICT', {
           message: 'The calling credential would end by this: contain it with one that does not descend from it.',
         });
-      const living = independent(call as never);
+      const living = independent(call);
       const rows = portion(living);
       return {
         status: 200,
         data: { remaining: living.length - rows.length } satisfies Contained,
-        puts: rows.map((row) => revision(call as never, 'credential', row, { revoked_at: now })),
+        puts: rows.map((row) => revision(call, 'credential', row, { revoked_at: now })),
         events: rows.map((row) => raised('CREDENTIAL_REVOKED', row)),
       };
     },
@@ -176,7 +176,7 @@ const summaryOf = ({ id, kind, name, created_at, expires_at, revoked_at, dies_wi
   ...{ id, kind, name, created_at, expires_at, revoked_at, dies_with, generation },
 });
 
-async function root(call: Call<never>): Promise<RootPart | null> {
+async function root(call: Call<unknown>): Promise<RootPart | null> {
   const { core, ask } = call;
   const row = await rowOf(call);
   const org = core.rows.get('org', ask.org);
@@ -190,7 +190,7 @@ async function root(call: Call<never>): Promise<RootPart | null> {
   };
 }
 
-function children({ core }: Call<never>, of: string[], after: string): ChildrenPart {
+function children({ core }: Call<unknown>, of: string[], after: string): ChildrenPart {
   const ids = core.descendants.children(of, after, PAGE);
   const kin = new Map<string, CredentialSummary>();
   for (const id of ids) {
@@ -203,7 +203,7 @@ function children({ core }: Call<never>, of: string[], after: string): ChildrenP
   return { children: ids, kin: [...kin.values()], next: ids.length < PAGE ? null : (ids.at(-1) ?? null) };
 }
 
-function secrets({ core }: Call<never>, environments: string[], after: string): SecretsPart {
+function secrets({ core }: Call<unknown>, environments: string[], after: string): SecretsPart {
   const page = core.rows.after('secret', after, 2 * PAGE);
   const rows = page
     .filter(({ environment_id }) => environments.includes(environment_id))
@@ -215,7 +215,7 @@ function secrets({ core }: Call<never>, environments: string[], after: string): 
   return { rows, head: core.auditLog.head().sequence, next: page.length < 2 * PAGE ? null : (page.at(-1) as SecretRow).id };
 }
 
-function named({ core, caller }: Call<never>, ids: string[]): NamedSecret[] {
+function named({ core, caller }: Call<unknown>, ids: string[]): NamedSecret[] {
   const now = core.now();
   return ids.flatMap((id) => {
     const row = core.rows.get('secret', id);
@@ -227,7 +227,7 @@ function named({ core, caller }: Call<never>, ids: string[]): NamedSecret[] {
 }
 
 /** Raises that secrets are due, each once for this containment; answers whether any was. */
-function due(call: Call<never>, ids: string[]): boolean {
+function due(call: Call<unknown>, ids: string[]): boolean {
   const { core } = call;
   const id = target(call);
   return core.storage.transactionSync(() => {
@@ -259,14 +259,14 @@ export const part: Operation<Part> = {
       const head = core.auditLog.head().sequence;
       return given({ entries, oldest, held: core.auditLog.held(), head, missing: missingEntries(core) } satisfies LogPart);
     }
-    if (input.part === 'secrets') return given(secrets(call as never, input.environments, input.after));
-    if (input.part === 'named') return given(named(call as never, input.ids));
+    if (input.part === 'secrets') return given(secrets(call, input.environments, input.after));
+    if (input.part === 'named') return given(named(call, input.ids));
     if (input.part === 'due') {
-      call.subject.resource = target(call as never);
+      call.subject.resource = target(call);
       // What is told has an entry of its own, so that neither is without the other.
-      return { ok: true, status: 200, data: null, ...(!due(call as never, input.ids) && { closed: true }) };
+      return { ok: true, status: 200, data: null, ...(!due(call, input.ids) && { closed: true }) };
     }
-    if (input.part === 'children') return given(children(call as never, input.of, input.after));
-    return given(await root(call as never));
+    if (input.part === 'children') return given(children(call, input.of, input.after));
+    return given(await root(call));
   },
 };

@@ -6,7 +6,7 @@ import type { CredentialKind, CredentialRow } from '../../db/schema';
 import { refuse } from '../../errors';
 import type { Core } from '../../gate/core';
 import { callerOf, endOf, isAlive, lineageOf } from '../../gate/identity';
-import { slugOf } from '../../gate/request';
+import { slugOf } from '../../gate/named';
 import type { Call, Operation, Outcome } from '../../gate/types';
 import { isoOrNull } from '../../http/wire';
 

@@ -20,7 +20,7 @@ function bounded<T extends object>(items: T[]): T[] {
   return items.slice(0, past < 0 ? MOST : past);
 }
 
-export function recentOf({ core }: Call<never>, now: number) {
+export function recentOf({ core }: Call<unknown>, now: number) {
   const isRecent = ({ created_at }: { created_at: number }) => created_at > now - RECENT;
   const { rows, lastUsed } = core;
   const passkeys = rows.newest('passkey', 'psk', MOST).filter(isRecent);

@@ -10,7 +10,7 @@ import { insertion, type Plan, portion, removal, revision } from '../../gate/com
 import type { Core } from '../../gate/core';
 import { isAlive, memberOf } from '../../gate/identity';
 import { type ListInput, listed } from '../../gate/listing';
-import { environmentOf } from '../../gate/request';
+import { environmentOf } from '../../gate/named';
 import { DAY, type RowKind } from '../../gate/rows';
 import type { Call, Operation, Outcome } from '../../gate/types';
 import { raised } from '../credentials/credential';
@@ -44,13 +44,13 @@ const isTaken = (core: Core, email: string, by: string) => {
   return other !== null && other.id !== by;
 };
 
-function find({ core, ask, subject }: Call<never>): MemberRow | null {
+function find({ core, ask, subject }: Call<unknown>): MemberRow | null {
   subject.resource = ask.named.member as string;
   return core.rows.get('member', ask.named.member as string);
 }
 
 /** Who asks stays as they are meanwhile: two who demote each other come one after the other. */
-const askers = ({ caller }: Call<never>) => [caller.credential, caller.id];
+const askers = ({ caller }: Call<unknown>) => [caller.credential, caller.id];
 
 const listRoles: Operation = {
   read: (): Outcome => ({ ok: true, status: 200, data: { data: roles.map((role) => ({ role, scopes: roleScopes[role] })) } }),
@@ -65,7 +65,7 @@ const list: Operation<ListInput & { status: Status | null }> = {
 
 const read: Operation<Record<string, never>> = {
   read(call): Outcome {
-    const row = find(call as never);
+    const row = find(call);
     return row ? { ok: true, status: 200, data: shown(call.core, row) } : { ok: false, refusal: refuse('NOT_FOUND') };
   },
 };
@@ -81,7 +81,7 @@ interface NewInput {
 const create: Operation<NewInput> = {
   authorize: ({ caller, input }) => mayGiveRole(caller, input.role) ?? (input.role === 'owner' ? mustBeConfirmed(caller) : null),
   change: {
-    locks: (call) => ['members', emailLock(call.input.email), call.input.id, ...askers(call as never)],
+    locks: (call) => ['members', emailLock(call.input.email), call.input.id, ...askers(call)],
     plan(call, now) {
       const { core, ask, caller, input } = call;
       call.subject.resource = input.id;
@@ -89,7 +89,7 @@ const create: Operation<NewInput> = {
       if (isTaken(core, input.email, input.id)) return refuse('EMAIL_TAKEN');
       if (core.rows.count('member') >= MOST_MEMBERS)
         return refuse('LIMIT_REACHED', { message: 'An organisation holds up to 2,000 members.' });
-      const put = insertion(call as never, 'member', {
+      const put = insertion(call, 'member', {
         org_id: ask.org,
         ...fields,
         created_at: now,
@@ -109,12 +109,12 @@ interface UpdateInput {
 
 const update: Operation<UpdateInput> = {
   reach(call) {
-    const row = find(call as never);
+    const row = find(call);
     return row && row.id !== call.caller.id ? mayChangeMember(call.caller, row.role) : null;
   },
   authorize(call) {
     const { caller, input } = call;
-    const role = find(call as never)?.role;
+    const role = find(call)?.role;
     if (input.role === null || input.role === role) return null;
     return mayGiveRole(caller, input.role) ?? ([input.role, role].includes('owner') ? mustBeConfirmed(caller) : null);
   },
@@ -123,16 +123,16 @@ const update: Operation<UpdateInput> = {
       call.ask.named.member as string,
       ...(call.input.email === null ? [] : [emailLock(call.input.email)]),
       ...(call.input.role === null ? [] : ['owners']),
-      ...askers(call as never),
+      ...askers(call),
     ],
     plan(call) {
       const { core, caller } = call;
       const { email, name, role } = call.input;
-      const row = find(call as never);
+      const row = find(call);
       if (!row) return refuse('NOT_FOUND');
       if (email !== null && isTaken(core, email, row.id)) return refuse('EMAIL_TAKEN');
       if (role !== null && role !== 'owner' && isLastOwner(core, row)) return refuse('LAST_OWNER');
-      const put = revision(call as never, 'member', row, {
+      const put = revision(call, 'member', row, {
         ...(email !== null && { email }),
         ...(name !== null && { name }),
         ...(role !== null && { role }),
@@ -148,11 +148,11 @@ const isLastOwner = (core: Core, row: MemberRow) => row.role === 'owner' && owne
 
 const enrol: Operation<{ enrolment: string }> = {
   change: {
-    locks: (call) => [call.ask.named.member as string, ...askers(call as never)],
+    locks: (call) => [call.ask.named.member as string, ...askers(call)],
     plan(call, now) {
-      const row = find(call as never);
+      const row = find(call);
       if (!row) return refuse('NOT_FOUND');
-      const put = revision(call as never, 'member', row, enrolment(call.input.enrolment, now));
+      const put = revision(call, 'member', row, enrolment(call.input.enrolment, now));
       return { status: 201, data: shown(call.core, put.row as MemberRow), puts: [put], resource: row.id };
     },
   },
@@ -174,7 +174,7 @@ const isLeft = ({ core, ask, input }: Call<{ revoke: boolean }>, made: readonly 
 
 const remove: Operation<{ revoke: boolean }> = {
   reach(call) {
-    const row = find(call as never);
+    const row = find(call);
     return row && (mayChangeMember(call.caller, row.role) ?? (row.role === 'owner' ? mustBeConfirmed(call.caller) : null));
   },
   authorize({ caller, input }): Refusal | null {
@@ -186,11 +186,11 @@ const remove: Operation<{ revoke: boolean }> = {
       call.ask.named.member as string,
       'owners',
       ...(call.input.revoke ? madeBy(call.core, call.ask.org, call.ask.named.member as string).map(({ id }) => id) : []),
-      ...askers(call as never),
+      ...askers(call),
     ],
     plan(call, now) {
       const { core, ask, input } = call;
-      const row = find(call as never);
+      const row = find(call);
       // All of them are locked: what was made while this waited for its turn has had it wait for that too.
       const made = madeBy(core, ask.org, ask.named.member as string);
       if (!row && !isLeft(call, made)) return refuse('NOT_FOUND');
@@ -204,7 +204,7 @@ const remove: Operation<{ revoke: boolean }> = {
           credentials: named.map(({ kind, id, name }) => ({ kind, id, name })),
           ...(remaining && { remaining }),
         },
-        puts: ended.map((credential) => revision(call as never, 'credential', credential, { revoked_at: now })),
+        puts: ended.map((credential) => revision(call, 'credential', credential, { revoked_at: now })),
         events: ended.map((credential) => raised('CREDENTIAL_REVOKED', credential)),
       };
       return row ? { ...plan, ...removal(ask.org, belongings(core, row)), resource: row.id, destroyed: [row.id] } : plan;
@@ -229,7 +229,7 @@ interface AccessInput {
 const access: Operation<AccessInput> = {
   read(call): Outcome {
     const { core, ask, input } = call;
-    const row = find(call as never);
+    const row = find(call);
     if (!row) return { ok: false, refusal: refuse('NOT_FOUND') };
     const isAimed = input.environment !== null || input.secret !== null;
     const environment = isAimed ? environmentOf(core, ask.org, input.environment) : null;

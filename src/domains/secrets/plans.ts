@@ -19,7 +19,7 @@ export const lifetime = (seconds: number | null, now: number) => ({
   lifetime_seconds: seconds,
 });
 
-function newVersion(call: Call<never>, secret: string, version: number, value: EncryptedValue, now: number): VersionRow {
+function newVersion(call: Call<unknown>, secret: string, version: number, value: EncryptedValue, now: number): VersionRow {
   const row = {
     org_id: call.ask.org,
     secret_id: secret,
@@ -36,7 +36,7 @@ type Fields = Pick<SecretRow, 'id' | 'name' | 'type' | 'description' | 'tags' | 
 
 /** The plan of a new secret, of a name that is free in its environment. `ttl` is its lifetime in seconds, null for none. */
 export function begin(
-  call: Call<never>,
+  call: Call<unknown>,
   environment: EnvironmentRow,
   fields: Fields,
   { value_sealed, ...value }: EncryptedValue,
@@ -87,7 +87,7 @@ export interface Kept {
  * Asks D1 what one version more leaves of a secret's ciphertext, if that destroys older ones: the row tells the sum alone, not what each
  * version takes. For a change that has the secret locked, so that the answer holds until its plan is carried out.
  */
-export async function keptOf({ core, ask }: Call<never>, row: SecretRow | null): Promise<Kept | null> {
+export async function keptOf({ core, ask }: Call<unknown>, row: SecretRow | null): Promise<Kept | null> {
   if (!row || oldestAfter(row) === row.oldest_version) return null;
   const [found] = await core.database.all<{ bytes: number }>({
     sql: 'select coalesce(sum(octet_length(value_sealed)), 0) bytes from secret_versions where org_id = ? and secret_id = ? and version >= ?',
@@ -98,7 +98,7 @@ export async function keptOf({ core, ask }: Call<never>, row: SecretRow | null):
 
 /** The plan of a secret's next version: the row moves on, the oldest version beyond the thousandth goes. */
 export function advance(
-  call: Call<never>,
+  call: Call<unknown>,
   row: SecretRow,
   value: EncryptedValue,
   fields: Partial<SecretRow>,
@@ -132,7 +132,7 @@ export function advance(
 }
 
 /** The plan of a row that stands otherwise; what is no new version is one amendment more. */
-export function changed(call: Call<never>, before: SecretRow, fields: Partial<SecretRow>, now: number): Plan {
+export function changed(call: Call<unknown>, before: SecretRow, fields: Partial<SecretRow>, now: number): Plan {
   const put = revision(call, 'secret', before, { amended: before.amended + 1, ...fields, updated_at: now });
   const row = put.row as SecretRow;
   const environment = describe(call, row);

@@ -3,7 +3,7 @@
 import type { SecretRow, VersionRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
 import type { Core } from '../../gate/core';
-import { slugOf } from '../../gate/request';
+import { slugOf } from '../../gate/named';
 import type { Call } from '../../gate/types';
 import { etagOf, namesTag, statusOf } from './wire';
 
@@ -46,14 +46,14 @@ export const stale = (row: SecretRow, ifMatch: string | null): Refusal | null =>
   ifMatch === null || namesTag(ifMatch, etagOf(row)) ? null : refuse('VERSION_CONFLICT');
 
 /** 503 while a change of one of these is in doubt. */
-export const inDoubt = (call: Call<never>, ...ids: string[]): Refusal | null =>
+export const inDoubt = (call: Call<unknown>, ...ids: string[]): Refusal | null =>
   ids.some((id) => call.core.intents.isOpen(id)) ? refuse('UNAVAILABLE', { retry_after: 1 }) : null;
 
 export const hasVersion = ({ version, oldest_version, lost_versions }: SecretRow, number: number): boolean =>
   number <= version && number >= oldest_version && !lost_versions?.some(([first, last]) => number >= first && number <= last);
 
 /** Names a secret in the audit entry; answers how its environment is called. */
-export function describe(call: Call<never>, row: SecretRow): string {
+export function describe(call: Call<unknown>, row: SecretRow): string {
   const environment = slugOf(call.core, row.environment_id);
   Object.assign(call.subject, { resource: row.id, resource_name: row.name, environment, version: row.version });
   return environment;
