@@ -9,10 +9,10 @@ import type { Entry } from '../../gate/audit-log';
 import { isPast } from '../../gate/identity';
 import { DAY, REMEMBERED } from '../../gate/rows';
 import type { Context } from '../../http/context';
-import type { ChildrenPart, CredentialSummary, NamedSecret, RootPart, SecretState, SecretsPart } from './contain';
 import { descendantsOf } from './descendants';
 import { type Before, type Bulk, type Change, exposed, unresolved } from './exposure';
 import { type Gap, type Parts, walk } from './log';
+import type { ChildrenPart, CredentialSummary, NamedSecret, RootPart, SecretState, SecretsPart } from './parts';
 
 /** Actions that make a credential, the audit entry's resource. */
 const MAKING = ['api_key.create', 'access_token.create', 'agent.create', 'provider_token.create', 'break_glass.create'];
