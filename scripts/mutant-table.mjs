@@ -253,8 +253,8 @@ export const mutants = [
   {
     name: 'markers are cleared away while a commit is in doubt',
     file: 'src/gate/tasks.ts',
-    from: '...(intents.unsettled().length ? []',
-    to: '...(intents.held ? []',
+    from: 'const isSettled = intents.unsettled().length === 0;',
+    to: 'const isSettled = !intents.held;',
     notice: 'lifecycle: in doubt for more than a day',
   },
 

@@ -514,7 +514,7 @@ describe('the explanation of what a member may do', () => {
         fc.constantFrom(...Object.entries(asked)),
         target,
         (list, [scope, action], at) => {
-          const caller = { ...nobody, kind: 'member' as const, holdings: list as unknown as [PermissionSet] };
+          const caller = { ...nobody, kind: 'member' as const, permissions: list as unknown as [PermissionSet] };
           const may = mayAct(caller, action, '203.0.113.7') === null;
           expect(reasons(list, [scope], null).length > 0).toBe(may);
           const reach = reasons(list, [scope], at);

@@ -104,8 +104,9 @@ async function retain(core: Core, org: string, now: number): Promise<number> {
 /** What is past its time in D1, by table. Times are numbers of our own. */
 const overdue = ({ intents, rows }: Core, now: number) => {
   const session = now - SESSIONS_REMEMBERED;
-  // What is still in the gate may be changed there, and then has to be in D1.
-  const isSwept = (rows.sweepable(now, 0).next ?? now) > session;
+  // What is in the gate, or comes back into it by a commit in doubt, may be changed there, and then has to be in D1.
+  const isSettled = intents.unsettled().length === 0;
+  const isSwept = isSettled && (rows.sweepable(now, 0).next ?? now) > session;
   const sessions = {
     table: 'credentials',
     where: `kind in ('session', 'browser') and (expires_at < ${session} or revoked_at < ${session})`,
@@ -114,7 +115,7 @@ const overdue = ({ intents, rows }: Core, now: number) => {
     ...(isSwept ? [sessions] : []),
     { table: 'audit_segments', where: `last_at < ${now - RETENTION}` },
     // A commit in doubt is settled by its marker.
-    ...(intents.unsettled().length ? [] : [{ table: 'commits', where: `created_at < ${now - DAY}` }]),
+    ...(isSettled ? [{ table: 'commits', where: `created_at < ${now - DAY}` }] : []),
   ];
 };
 
@@ -125,7 +126,15 @@ const deletion = (org: string, table: string, where: string) => ({
 
 /** Clears away rows whose time is over: secrets deleted for good, credentials long ended, grants that are over, sessions that D1 remembers, tombstones. */
 async function sweepRows(core: Core, org: string, now: number): Promise<number | null> {
-  const { rows } = core.rows.sweepable(now, BATCH);
+  const ids = core.rows.sweepable(now, BATCH).rows.map(({ id }) => id);
+  // Locked, for one of them may just be changed.
+  return core.locks.hold(ids, () => sweepLocked(core, org, now, new Set(ids)));
+}
+
+async function sweepLocked(core: Core, org: string, now: number, locked: ReadonlySet<string>): Promise<number | null> {
+  // A row of a commit in doubt stays until that is settled.
+  if (core.intents.unsettled().length) return now + 5000;
+  const rows = core.rows.sweepable(now, BATCH).rows.filter(({ id }) => locked.has(id));
   const isSession = ({ kind, id }: Sweepable) => kind === 'credential' && isBrief(core.rows.get('credential', id)?.kind ?? 'api_key');
   const brief = rows.filter((row) => row.buried || isSession(row));
   const rest = rows.filter((row) => !brief.includes(row));
