@@ -16,17 +16,17 @@
 
 const commit = 'src/gate/commit.ts';
 const batch = 'src/gate/batch.ts';
-const call = 'src/gate/call.ts';
-const standing = 'src/domains/secrets/standing.ts';
+const call = 'src/gate/request.ts';
+const standing = 'src/domains/secrets/state.ts';
 const versions = 'src/domains/secrets/versions.ts';
 const reads = 'src/domains/secrets/reads.ts';
 const plans = 'src/domains/secrets/plans.ts';
 const changes = 'src/domains/secrets/changes.ts';
 const provider = 'src/domains/provider/operations.ts';
-const callers = 'src/gate/callers.ts';
+const callers = 'src/gate/identity.ts';
 const authorize = 'src/auth/authorize.ts';
-const issuing = 'src/domains/credentials/issuing.ts';
-const changing = 'src/domains/credentials/changing.ts';
+const issuing = 'src/domains/credentials/create.ts';
+const changing = 'src/domains/credentials/update.ts';
 const orgs = 'src/domains/orgs/operations.ts';
 const members = 'src/domains/members/operations.ts';
 const signin = 'src/domains/signin/operations.ts';
@@ -61,21 +61,21 @@ export const mutants = [
   {
     name: 'a secret is created in an environment that is being deleted',
     file: plans,
-    from: '  if (core.marks.concerns(environment.id).leaving) return',
+    from: '  if (core.intents.concerns(environment.id).leaving) return',
     to: '  if (false) return',
     notice: 'faults: an environment and a secret in it',
   },
   {
     name: 'an environment is deleted into which a secret is being created',
     file: orgs,
-    from: ' || core.marks.concerns(row.id).filling) return',
+    from: ' || core.intents.concerns(row.id).filling) return',
     to: ') return',
     notice: 'faults: an environment and a secret in it',
   },
   {
     name: 'other things change while something is in doubt',
     file: commit,
-    from: 'if (core.marks.held || core.marks.unsettled().length) return { ok: false, refusal: refuse',
+    from: 'if (core.intents.held || core.intents.unsettled().length) return { ok: false, refusal: refuse',
     to: 'if (false) return { ok: false, refusal: refuse',
     notice: 'model: a keyed create in doubt',
   },
@@ -84,29 +84,29 @@ export const mutants = [
   {
     name: 'no mark is written before the batch',
     file: commit,
-    from: '    core.marks.put(mark);\n',
+    from: '    core.intents.put(intent);\n',
     to: '',
     notice: 'faults: is settled by the next call',
   },
   {
     name: 'the mark is in memory alone',
-    file: 'src/gate/marks.ts',
-    from: "      sql.exec('insert into marks values (?, ?)', mark.id, JSON.stringify(mark));\n",
+    file: 'src/gate/intents.ts',
+    from: "      sql.exec('insert into marks values (?, ?)', intent.id, JSON.stringify(intent));\n",
     to: '',
     notice: 'faults: is settled by the gate that comes after it',
   },
   {
     name: 'a secret in doubt is read',
     file: standing,
-    from: "ids.some((id) => call.core.marks.isOpen(id)) ? refuse('UNAVAILABLE', { retry_after: 1 }) : null;",
+    from: "ids.some((id) => call.core.intents.isOpen(id)) ? refuse('UNAVAILABLE', { retry_after: 1 }) : null;",
     to: 'null;',
     notice: 'faults: is settled by the next call',
   },
   {
     name: 'a credential whose end is in doubt is admitted',
     file: call,
-    from: "  if (who.links.some((id) => core.marks.isOpen(id))) return close(refused(refuse('UNAVAILABLE', { retry_after: 1 })));\n",
-    to: '',
+    from: 'const refusal = notAdmitted(ask, who) ?? inDoubt;',
+    to: 'const refusal = notAdmitted(ask, who) ?? (inDoubt && null);',
     notice: 'faults: whose end is in doubt',
   },
 
@@ -207,7 +207,7 @@ export const mutants = [
   },
   {
     name: 'a gate that lost its storage goes on under the old epoch',
-    file: 'src/gate/load.ts',
+    file: 'src/gate/recover.ts',
     from: 'const epoch = fence.epoch + 1;',
     to: 'const epoch = fence.epoch;',
     notice: 'lifecycle: takes up nothing of its earlier life',
@@ -224,37 +224,37 @@ export const mutants = [
   {
     name: 'what a call left open is settled as done, whatever D1 says',
     file: commit,
-    from: 'apply(core, mark, present.has(mark.id));',
-    to: 'apply(core, mark, true);',
+    from: 'apply(core, intent, present.has(intent.id));',
+    to: 'apply(core, intent, true);',
     notice: 'faults: is settled by the next call',
   },
   {
     name: 'what a call left open is settled as never, whatever D1 says',
     file: commit,
-    from: 'apply(core, mark, present.has(mark.id));',
-    to: 'apply(core, mark, false);',
+    from: 'apply(core, intent, present.has(intent.id));',
+    to: 'apply(core, intent, false);',
     notice: 'faults: is settled by the next call',
   },
   {
     name: 'a batch without a reply is taken for done, whatever D1 says',
     file: commit,
-    from: "return present.has(mark.id) ? 'done' : 'never';",
+    from: "return present.has(intent.id) ? 'done' : 'never';",
     to: "return 'done';",
     notice: 'faults: before it takes effect is answered 503',
   },
   {
     name: 'a batch without a reply is taken for undone, whatever D1 says',
     file: commit,
-    from: "return present.has(mark.id) ? 'done' : 'never';",
+    from: "return present.has(intent.id) ? 'done' : 'never';",
     to: "return 'never';",
     notice: 'faults: after it took effect is found to be done',
   },
 
   {
     name: 'markers are cleared away while a commit is in doubt',
-    file: 'src/gate/work.ts',
-    from: '...(marks.unsettled().length ? []',
-    to: '...(marks.held ? []',
+    file: 'src/gate/tasks.ts',
+    from: '...(intents.unsettled().length ? []',
+    to: '...(intents.held ? []',
     notice: 'lifecycle: in doubt for more than a day',
   },
 
@@ -262,13 +262,13 @@ export const mutants = [
   {
     name: 'the answer of a change is not kept in the turn of its effect',
     file: commit,
-    from: '    if (mark.keep) core.replays.save(mark.keep);\n',
+    from: '    if (intent.keep) core.storedResponses.save(intent.keep);\n',
     to: '',
     notice: 'faults: is found under its Idempotency-Key',
   },
   {
     name: 'another request under a used Idempotency-Key gets its answer',
-    file: 'src/gate/replay.ts',
+    file: 'src/gate/idempotency.ts',
     from: 'kept.digest !== ask.idempotency.digest',
     to: 'false',
     notice: 'lifecycle: is replayed whole',
@@ -276,13 +276,13 @@ export const mutants = [
   {
     name: 'a twin runs while the first under its Idempotency-Key does',
     file: call,
-    from: '      if (ask.idempotency) core.replays.running.set(key, { request: ask.request.id, since: core.now() });\n',
+    from: "    if (ask.idempotency) core.storedResponses.running.set(key, { request: ask.request.id, since: core.now() });\n",
     to: '',
     notice: 'faults: twenty twins',
   },
   {
     name: 'a request that the Worker repeats is not known by its id',
-    file: 'src/gate/replay.ts',
+    file: 'src/gate/idempotency.ts',
     from: '`request:${ask.request.id}`',
     to: '`request:${Math.random()}`',
     notice: 'faults: is known by its id',
@@ -297,7 +297,7 @@ export const mutants = [
 
   {
     name: 'a kept answer is found by whoever knows its Idempotency-Key',
-    file: 'src/gate/replay.ts',
+    file: 'src/gate/idempotency.ts',
     from: '`key:${root}:${ask.idempotency.key}`',
     to: '`key:${ask.idempotency.key}`',
     notice: 'lifecycle: is replayed whole',
@@ -307,8 +307,8 @@ export const mutants = [
   {
     name: 'a credential reaches what another organisation holds',
     file: call,
-    from: "ask.path_org !== null && ask.path_org !== ask.org ? refuse('NOT_FOUND') : null",
-    to: 'null',
+    from: "(path_org !== null && path_org !== org ? refuse('NOT_FOUND') : null)",
+    to: '(path_org === null ? null : null)',
     notice: 'denials: hides another org behind 404',
   },
   {
@@ -335,28 +335,28 @@ export const mutants = [
   {
     name: 'what an agent made keeps what the agent has lost',
     file: callers,
-    from: 'agents.reduce((narrower, agent) => overlap(narrower, held(agent)), held(row))',
-    to: 'held(row)',
+    from: 'agents.reduce((narrower, agent) => overlap(narrower, permissionsOf(agent)), permissionsOf(row))',
+    to: 'permissionsOf(row)',
     notice: 'agents: is narrowed with it',
   },
   {
     name: 'an agent raises its own rate limit',
     file: changing,
-    from: ' ?? raisesOwn(call as never, row, call.input.rate_limit)',
+    from: ' ?? raisesOwn(call, row, call.input.rate_limit)',
     to: '',
     notice: 'agents: not by itself to hold more',
   },
   {
     name: 'who ends with another widens what does not',
     file: changing,
-    from: 'isNarrower(held(row), after) ? null : (mayOutlive(call, row) ?? withinHolding(call.caller, after));',
-    to: 'isNarrower(held(row), after) ? null : withinHolding(call.caller, after);',
+    from: 'isNarrower(held(row), after) ? null : (mayOutlive(call, row) ?? withinPermissions(call.caller, after));',
+    to: 'isNarrower(held(row), after) ? null : withinPermissions(call.caller, after);',
     notice: 'agents: not by itself to hold more',
   },
   {
     name: 'a credential is widened by whoever may change it',
     file: changing,
-    from: 'isNarrower(held(row), after) ? null : (mayOutlive(call, row) ?? withinHolding(call.caller, after));',
+    from: 'isNarrower(held(row), after) ? null : (mayOutlive(call, row) ?? withinPermissions(call.caller, after));',
     to: 'null;',
     notice: 'agents: and by nobody beyond',
   },
@@ -377,8 +377,8 @@ export const mutants = [
   {
     name: 'two holdings together give what neither does',
     file: authorize,
-    from: 'holdings.filter((holding) => holds(holding, scopes, place));',
-    to: 'holdings.filter((holding) => holdings.some((one) => gives(one, scopes)) && holds({ ...holding, scopes }, scopes, place));',
+    from: 'holdings.filter((permissionSet) => holds(permissionSet, scopes, place));',
+    to: 'holdings.filter((permissionSet) => holdings.some((one) => gives(one, scopes)) && holds({ ...permissionSet, scopes }, scopes, place));',
     notice: 'auth/authorize: by putting together',
   },
   {
@@ -469,8 +469,8 @@ export const mutants = [
   // ---------------------------------------------------------------- budgets
   {
     name: 'a gate that starts knows of no budget that is spent',
-    file: 'src/gate/budget.ts',
-    from: '  for (const { actor, parent, at } of chain.since(now - WINDOW)) for (const id of linksOf(actor, parent)) timesOf(id).unshift(at);\n',
+    file: 'src/gate/rate-limit.ts',
+    from: '  for (const { actor, parent, at } of auditLog.since(now - WINDOW)) for (const id of linksOf(actor, parent)) timesOf(id).unshift(at);\n',
     to: '',
     notice: 'lifecycle: is counted exactly',
   },
@@ -486,13 +486,13 @@ export const mutants = [
   {
     name: 'an answer leaves before its audit entry is written',
     file: call,
-    from: '      core.chain.append(draft(), status, core.now());\n      const isKept',
-    to: '      void scheduler.wait(1000).then(() => core.chain.append(draft(), status, core.now()));\n      const isKept',
+    from: '    core.auditLog.append(draft(), status, core.now());\n    const isStored',
+    to: '    void scheduler.wait(1000).then(() => core.auditLog.append(draft(), status, core.now()));\n    const isStored',
     notice: 'faults: has its audit entry',
   },
   {
     name: 'an entry does not hold the hash before it',
-    file: 'src/gate/chain.ts',
+    file: 'src/gate/audit-log.ts',
     from: 'prev_hash: hash,',
     to: "prev_hash: '',",
     notice: 'lifecycle: moves closed segments to D1',
@@ -522,14 +522,14 @@ export const mutants = [
   // ---------------------------------------------------------------- what D1 was made to say
   {
     name: 'the Worker opens a value without checking the MAC of its row',
-    file: 'src/domains/secrets/seal.ts',
+    file: 'src/domains/secrets/encryption.ts',
     from: "    isRight(keys, 'secret', row) &&\n",
     to: '',
     notice: 'attacker: altered in the storage of its gate',
   },
   {
     name: 'the Worker opens a value without checking the MAC of its version',
-    file: 'src/domains/secrets/seal.ts',
+    file: 'src/domains/secrets/encryption.ts',
     from: " &&\n    isRight(keys, 'version', { ...version, value_sealed: '' });",
     to: ';',
     notice: 'attacker: altered in the storage of its gate',
@@ -537,7 +537,7 @@ export const mutants = [
   {
     name: 'a session token that only D1 knows is revoked without its MAC',
     file: changing,
-    from: " && row.mac === macOf(rowKey(call as never), 'credential', row)",
+    from: " && row.mac === macOf(rowKeyOf(call), 'credential', row)",
     to: '',
     notice: 'attacker: a credential in D1 that the gate does not know',
   },
@@ -550,7 +550,7 @@ export const mutants = [
   },
   {
     name: 'a gate that lost its storage believes rows without their MAC',
-    file: 'src/gate/load.ts',
+    file: 'src/gate/recover.ts',
     from: 'if (row && row.mac === macOf(key, kind, row))',
     to: 'if (row)',
     notice: 'attacker: believes no row whose MAC is wrong',
@@ -601,7 +601,7 @@ export const mutants = [
   },
   {
     name: 'a secret is purged in the gate though D1 still holds its ciphertexts',
-    file: 'src/gate/work.ts',
+    file: 'src/gate/tasks.ts',
     from: "  if (done.end !== 'done') return false;\n",
     to: '',
     notice: 'lifecycle: is purged from D1, though',
@@ -630,22 +630,22 @@ export const mutants = [
   {
     name: 'destroying a secret leaves its ciphertexts in the gate',
     file: commit,
-    from: '      core.seals.drop(id);\n      core.replays.forget(id);',
-    to: '      core.replays.forget(id);',
+    from: '      core.ciphertexts.drop(id);\n      core.storedResponses.forget(id);',
+    to: '      core.storedResponses.forget(id);',
     notice: 'sweep: to destroy a secret',
   },
   {
     name: 'destroying a secret leaves its generated values among the kept answers',
     file: commit,
-    from: '      core.seals.drop(id);\n      core.replays.forget(id);',
-    to: '      core.seals.drop(id);',
+    from: '      core.ciphertexts.drop(id);\n      core.storedResponses.forget(id);',
+    to: '      core.ciphertexts.drop(id);',
     notice: 'lifecycle: loses its generated value',
   },
   {
     name: 'a ciphertext that was fetched while its secret was destroyed is kept',
     file: versions,
-    from: 'if (row && version.version >= row.oldest_version && !core.seals',
-    to: 'if (!core.seals',
+    from: 'if (row && version.version >= row.oldest_version && !core.ciphertexts',
+    to: 'if (!core.ciphertexts',
     notice: 'faults: is not kept',
   },
   {
@@ -657,21 +657,21 @@ export const mutants = [
   },
   {
     name: 'a backup revives what was deleted since',
-    file: 'src/gate/adopt.ts',
+    file: 'src/gate/restore.ts',
     from: 'deleted_at: here.deleted_at ?? stored.deleted_at,',
     to: 'deleted_at: stored.deleted_at,',
     notice: 'adopt: is what counts for secrets',
   },
   {
     name: 'a backup gives numbers of versions again',
-    file: 'src/gate/adopt.ts',
+    file: 'src/gate/restore.ts',
     from: 'const version = later ? here.version + 1 : stored.version;',
     to: 'const version = later ? stored.version + 1 : stored.version;',
     notice: 'adopt: gives no number of a version twice',
   },
   {
     name: 'a backup is adopted whoever wrote its rows',
-    file: 'src/gate/adopt.ts',
+    file: 'src/gate/restore.ts',
     from: "if (!stored || stored.mac !== macOf(key, 'secret', stored)) {",
     to: 'if (!stored) {',
     notice: 'adopt: takes no row that the organisation never wrote',
@@ -679,8 +679,8 @@ export const mutants = [
   {
     name: 'changes go on while a backup is adopted',
     file: 'src/gate/commit.ts',
-    from: 'if (core.marks.held || core.marks.unsettled()',
-    to: 'if (core.marks.unsettled()',
+    from: 'if (core.intents.held || core.intents.unsettled()',
+    to: 'if (core.intents.unsettled()',
     notice: 'adopt: lets no change in between',
   },
   // ---------------------------------------------------------------- people
@@ -701,7 +701,7 @@ export const mutants = [
   {
     name: 'a role is given by who does not hold it',
     file: roles,
-    from: 'return withinHolding(caller, holdingOf(role));\n}',
+    from: 'return withinPermissions(caller, holdingOf(role));\n}',
     to: 'return null;\n}',
     notice: 'members: are given by who holds all',
   },
@@ -715,7 +715,7 @@ export const mutants = [
   {
     name: 'whoever may write members changes those above them',
     file: roles,
-    from: 'withinHolding(caller, holdingOf(role)) !== null\n  );',
+    from: 'withinPermissions(caller, holdingOf(role)) !== null\n  );',
     to: 'false\n  );',
     notice: 'members: keeps a key with members:write',
   },
@@ -807,7 +807,7 @@ export const mutants = [
   {
     name: 'a grant gives more than its maker holds',
     file: grants,
-    from: 'authorize: (call) => withinHolding(call.caller, given(call)),',
+    from: 'authorize: (call) => withinPermissions(call.caller, given(call)),',
     to: '',
     notice: 'grants: in scopes, environments, names',
   },
@@ -834,9 +834,9 @@ export const mutants = [
   },
   {
     name: 'who was revoked after a change is told that it was refused',
-    file: 'src/gate/call.ts',
-    from: "if (done && 'same' in done && done.same) {",
-    to: 'if (false) {',
+    file: 'src/gate/request.ts',
+    from: "if (!done || !('same' in done) || !done.same) return null;",
+    to: 'if (done !== undefined) return null;',
     notice: 'model: a change whose reply was lost',
   },
 
@@ -864,7 +864,7 @@ export const mutants = [
   },
   {
     name: 'a backup brings back what was revoked after it',
-    file: 'src/gate/adopt.ts',
+    file: 'src/gate/restore.ts',
     from: 'const isRevoked = stored.version <= through;',
     to: 'const isRevoked = false;',
     notice: 'provider: after a backup from before',
@@ -996,20 +996,20 @@ export const mutants = [
   {
     name: 'callers are admitted while a panic is in doubt',
     file: call,
-    from: 'if (who.links.some((id) => core.marks.isOpen(id)))',
-    to: 'if (false)',
+    from: 'who.links.some((id) => core.intents.isOpen(id)) ? refuse',
+    to: 'who.links.some((id) => id !== ask.org && core.intents.isOpen(id)) ? refuse',
     notice: 'panic: nobody is admitted',
   },
   {
     name: 'a session that has left the gate forgets the panic',
-    file: 'src/gate/callers.ts',
+    file: 'src/gate/identity.ts',
     from: "(isPast(core.rows.get('org', ask.org), stored) ? 0 : null)",
     to: 'null',
     notice: 'panic: when a session token has left the gate',
   },
   {
     name: 'a credential that ends with one outside is not contained',
-    file: 'src/domains/incidents/family.ts',
+    file: 'src/domains/incidents/descendants.ts',
     from: '[{ id: root, dies_with: null }];',
     to: '[];',
     notice: 'contain: contains a session token alone',
@@ -1024,13 +1024,13 @@ export const mutants = [
   {
     name: 'a containment ends its own caller',
     file: 'src/domains/incidents/contain.ts',
-    from: 'if (ownOf(call as never).has(id))',
+    from: 'if (ownOf(call).has(id))',
     to: 'if (false)',
     notice: 'contain: spares the caller',
   },
   {
     name: 'the account forgets that a secret was renamed',
-    file: 'src/domains/incidents/given.ts',
+    file: 'src/domains/incidents/exposure.ts',
     from: 'if (change.former_name !== undefined) return { name: change.former_name };',
     to: '',
     notice: 'contain: holds exactly',

@@ -9,7 +9,7 @@ import { ApiError, type Refusal, refuse } from './errors';
 import { health } from './health';
 import type { Trace } from './http/context';
 import { errorResponse, handle, isRead, readOnly, reasonOf } from './http/handle';
-import { handleOpen } from './http/open';
+import { handlePublic } from './http/public';
 import { API, type Route } from './http/route';
 import { printable } from './http/text';
 import { pageRoutes } from './pages/routes';
@@ -98,7 +98,7 @@ for (const [path, allowed] of methods) {
     if (!route) return errorResponse(refuse('METHOD_NOT_ALLOWED'), c.get('base'), trace, null, { Allow: allowed.join(', ') });
     const settings = settingsOf(c.env);
     if ('problem' in settings) throw new ApiError(refuse('MISCONFIGURED', { message: settings.problem }));
-    return (route.open ? handleOpen : handle)(route, {
+    return (route.public ? handlePublic : handle)(route, {
       request: c.req.raw,
       env: c.env,
       settings,

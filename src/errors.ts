@@ -1,7 +1,7 @@
 // The catalogue of refusals: every code that leaves the service, with its status, what it means and what to do about it.
 // Invariant: no other error shape exists. A refusal is plain data, so that it crosses the gate's RPC unchanged; messages are
 // written here or by the domain that refuses, and never contain a value, a token or a key.
-import type { Alarm } from './gate/alarm';
+import type { IntegrityViolation } from './gate/integrity';
 
 interface Entry {
   status: number;
@@ -279,7 +279,7 @@ export class ApiError extends Error {
   /** `alarm`: what the Worker found altered, for the gate to write down. */
   constructor(
     readonly refusal: Refusal,
-    readonly alarm?: Alarm,
+    readonly alarm?: IntegrityViolation,
   ) {
     super(refusal.code);
   }

@@ -16,15 +16,15 @@ import { signinOperations } from './domains/signin/operations';
 import { teamOperations } from './domains/teams/operations';
 import type { Env } from './env';
 import { ApiError, refuse } from './errors';
-import { answer } from './gate/call';
-import { type Core, openCore } from './gate/core';
-import { load } from './gate/load';
+import { type Core, createCore } from './gate/core';
+import { recover } from './gate/recover';
+import { answer } from './gate/request';
 import { DAY } from './gate/rows';
-import { isNewer } from './gate/schema';
+import { isNewer } from './gate/storage-version';
+import { runTasks } from './gate/tasks';
 import type { Ask, Operation, Reply } from './gate/types';
-import { work } from './gate/work';
 
-const operations = {
+const operations: Record<string, Operation> = {
   ...orgOperations,
   ...memberOperations,
   ...teamOperations,
@@ -37,7 +37,7 @@ const operations = {
   ...deploymentOperations,
   ...signinOperations,
   ...passkeyOperations,
-} as unknown as Record<string, Operation>;
+};
 
 const newerStorage = () =>
   refuse('UNAVAILABLE', {
@@ -75,8 +75,8 @@ export class Gate extends DurableObject<Env> {
     super(ctx, env);
     this.isNewer = isNewer(ctx.storage.sql);
     if (this.isNewer) return;
-    this.core = openCore(resetting(ctx), env.DB);
-    if (this.org && this.core.marks.unsettled().length) this.core.due.at('settle', Date.now());
+    this.core = createCore(resetting(ctx), env.DB);
+    if (this.org && this.core.intents.unsettled().length) this.core.schedule.at('settle', Date.now());
   }
 
   private get org(): string | null {
@@ -97,18 +97,18 @@ export class Gate extends DurableObject<Env> {
   private async begin(ask: Ask): Promise<void> {
     await this.core.locks.hold(['begin'], async () => {
       if (this.org !== null) return;
-      const isThere = ask.action === 'org.create' || (ask.keys && (await load(this.core, ask.org, ask.keys.row, ask.request)));
+      const isThere = ask.action === 'org.create' || (ask.keys && (await recover(this.core, ask.org, ask.keys.row, ask.request)));
       // A token of an org that D1 does not know was made for one that it has lost: nothing is begun that would hide it once it is back.
       if (!isThere) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 60 }));
       this.core.meta.set('org', ask.org);
-      this.core.due.at('retention', Date.now() + 3_600_000);
+      this.core.schedule.at('retention', Date.now() + 3_600_000);
     });
   }
 
   override async alarm(): Promise<void> {
     // Tried again by the platform: the newer release may be back by then.
     if (this.isNewer) throw new Error('storage of a newer release');
-    if (this.org) await work(this.core, this.org);
+    if (this.org) await runTasks(this.core, this.org);
   }
 
   /** For health: a write and a read of the gate's own storage. `sent`: a probe went out on the queue; `came`: one arrived. */

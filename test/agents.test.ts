@@ -2,7 +2,7 @@
 import { evictDurableObject } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import type { CredentialRow } from '../src/db/schema';
-import { work } from '../src/gate/work';
+import { runTasks } from '../src/gate/tasks';
 import { faults } from './faults';
 import { type Answer, type Caller, gateOf, inCore, newAgent, newKey, newOrg, newSecret, newSession, send, useWorld } from './world';
 
@@ -421,8 +421,8 @@ describe('what an agent makes', () => {
         const before = core.now;
         core.now = () => Date.now() + days * DAY;
         for (let n = 0; n < 60; n++) {
-          core.due.at('rows', Date.now());
-          await work(core, o.id, core.now());
+          core.schedule.at('rows', Date.now());
+          await runTasks(core, o.id, core.now());
         }
         core.now = before;
         return core.rows.count('credential');
@@ -501,9 +501,9 @@ describe('the last use of a credential', () => {
     for (let n = 0; n < 4; n++) await agent.o.get('/secrets');
     expect((await useOf(o, agent.id)).count).toBe(5);
     await inCore(o, async (core) => {
-      core.due.at('minutes', Date.now());
+      core.schedule.at('minutes', Date.now());
       core.now = () => Date.now() + 120_000;
-      await work(core, o.id);
+      await runTasks(core, o.id);
     });
     faults.clock = Date.now() + 120_000;
     expect((await useOf(o, agent.id)).count).toBe(8);
@@ -528,11 +528,11 @@ describe('the last use of a credential', () => {
     const then = await uses();
     expect(then.child.count).toBe(1050);
     const moved = await inCore(o, async (core) => {
-      core.due.at('segments', Date.now());
+      core.schedule.at('segments', Date.now());
       core.now = () => Date.now() + 600_000;
-      await work(core, o.id);
+      await runTasks(core, o.id);
       core.now = () => faults.clock ?? Date.now();
-      return core.chain.oldest();
+      return core.auditLog.oldest();
     });
     expect(moved).toBeGreaterThan(1000);
     expect(await uses()).toEqual(then);
@@ -546,7 +546,7 @@ describe('the last use of a credential', () => {
     const o = await newOrg();
     const session = await newSession(o, { ttlSeconds: 60 });
     await session.o.get('/secrets');
-    await inCore(o, (core) => core.storage.transactionSync(() => core.uses.flush(core.chain.head().sequence)));
+    await inCore(o, (core) => core.storage.transactionSync(() => core.lastUsed.flush(core.auditLog.head().sequence)));
     const kept = () =>
       inCore(o, ({ storage }) =>
         storage.sql
@@ -557,7 +557,7 @@ describe('the last use of a credential', () => {
     expect(await kept()).toEqual([o.keyId, session.id].sort());
     await inCore(o, async (core) => {
       core.now = () => Date.now() + DAY;
-      await work(core, o.id);
+      await runTasks(core, o.id);
     });
     expect(await kept()).toEqual([o.keyId]);
   });

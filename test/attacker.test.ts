@@ -10,8 +10,8 @@ import { fromBase64, fromUtf8, toBase64, utf8 } from '../src/crypto/bytes';
 import { gunzip, gzip } from '../src/crypto/gzip';
 import type { SecretRow, VersionRow } from '../src/db/schema';
 import type { Gate } from '../src/gate';
-import { type Entry, hashOf } from '../src/gate/chain';
-import { work } from '../src/gate/work';
+import { type Entry, hashOf } from '../src/gate/audit-log';
+import { runTasks } from '../src/gate/tasks';
 import { faults } from './faults';
 import { lose } from './planted';
 import { type Answer, type Caller, db, newKey, newOrg, newSecret, newSession, useWorld } from './world';
@@ -37,7 +37,7 @@ const run = (sql: string, ...params: unknown[]) =>
 const put = (table: string, row: Row) =>
   run(`insert or replace into ${table} (${Object.keys(row)}) values (${Object.keys(row).map(() => '?')})`, ...Object.values(row));
 
-const drop = (o: Caller) => inGate(o, (gate) => gate.core.seals.clear());
+const drop = (o: Caller) => inGate(o, (gate) => gate.core.ciphertexts.clear());
 
 /** In which state the service meets the attempt. */
 const states: Record<string, (o: Caller) => unknown> = {
@@ -61,7 +61,7 @@ afterEach(() => void vi.restoreAllMocks());
 const events = () => logged.map((line) => JSON.parse(line).event as string);
 
 /** The alarms in an org's audit log, newest first, read past whatever the attack did to its callers. */
-const alarms = (o: Caller) => inGate(o, (gate) => gate.core.chain.newest({ action: 'integrity.alarm' }, 1e9, 100).entries);
+const alarms = (o: Caller) => inGate(o, (gate) => gate.core.auditLog.newest({ action: 'integrity.alarm' }, 1e9, 100).entries);
 
 /** An org with every kind of row, callers of several ranks, and another org that shares the database. */
 async function world() {
@@ -409,11 +409,11 @@ describe('a value whose row or version was altered in the storage of its gate', 
     const w = await world();
     await inGate(w.o, ({ core }) => {
       const row = core.rows.get('secret', w.a.id) as SecretRow;
-      const version = core.seals.get(w.a.id, row.version, 0) as VersionRow;
+      const version = core.ciphertexts.get(w.a.id, row.version, 0) as VersionRow;
       if (which === 'row') core.rows.put('secret', { ...row, name: 'ELSE' });
       else {
-        core.seals.drop(w.a.id);
-        core.seals.keep({ ...version, created_by: 'key_else' }, 0);
+        core.ciphertexts.drop(w.a.id);
+        core.ciphertexts.keep({ ...version, created_by: 'key_else' }, 0);
       }
     });
     expect((await w.o.get(`/secrets/${w.a.id}`)).json.error.code).toBe('INTERNAL');
@@ -658,14 +658,14 @@ describe('audit segments', () => {
     const w = await world();
     await inGate(w.o, async (gate) => {
       const { core } = gate;
-      const [{ id: _, sequence, time, outcome, status, count, emergency, prev_hash, hash, ...draft }] = core.chain.newest({}, 1e9, 1)
+      const [{ id: _, sequence, time, outcome, status, count, emergency, prev_hash, hash, ...draft }] = core.auditLog.newest({}, 1e9, 1)
         .entries as [Entry];
       core.storage.transactionSync(() => {
-        for (let i = 0; i < 2500; i++) core.chain.append(draft, 200, Date.now());
+        for (let i = 0; i < 2500; i++) core.auditLog.append(draft, 200, Date.now());
       });
       core.now = () => Date.now() + 600_000;
-      core.due.at('segments', Date.now());
-      for (let i = 0; i < 4; i++) await work(core, w.o.id);
+      core.schedule.at('segments', Date.now());
+      for (let i = 0; i < 4; i++) await runTasks(core, w.o.id);
       core.now = () => Date.now();
     });
     const segments = await all('select * from audit_segments where org_id = ? order by first_sequence', w.o.id);
@@ -686,7 +686,7 @@ describe('audit segments', () => {
     ) as string;
     await put('audit_segments', { ...last, entries: toBase64(await gzip(utf8(retold))) });
     expect(await check()).toMatchObject({ ok: false, broken: { sequence: 1001 } });
-    const rewritten = await inGate(w.o, (gate) => gate.core.chain.from(1, 1).entries);
+    const rewritten = await inGate(w.o, (gate) => gate.core.auditLog.from(1, 1).entries);
     const entries: Entry[] = [];
     let prev = last.prev_hash as string;
     for (let i = 0; i < 1000; i++) {

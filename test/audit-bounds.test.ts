@@ -1,9 +1,9 @@
 // The audit log under a caller who tries to fill it: entries hold only what is bounded, every entry can move to D1, one that cannot holds up
 // no other, and what ends credentials works while the log is full.
 import { describe, expect, it } from 'vitest';
-import type { Draft } from '../src/gate/chain';
+import type { Draft } from '../src/gate/audit-log';
 import type { Core } from '../src/gate/core';
-import { work } from '../src/gate/work';
+import { runTasks } from '../src/gate/tasks';
 import { faults } from './faults';
 import { lose } from './planted';
 import { type Answer, BOOTSTRAP, type Caller, db, inCore, newAgent, newKey, newOrg, newSecret, send, useWorld } from './world';
@@ -25,9 +25,9 @@ const draft = (fields: Partial<Draft> = {}): Draft => ({
 
 /** Appends many entries at once. */
 const append = (o: Caller, many: number, fields: (n: number) => Partial<Draft> = () => ({})) =>
-  inCore(o, ({ storage, chain }) =>
+  inCore(o, ({ storage, auditLog }) =>
     storage.transactionSync(() => {
-      for (let n = 0; n < many; n++) chain.append(draft(fields(n)), 200, Date.now());
+      for (let n = 0; n < many; n++) auditLog.append(draft(fields(n)), 200, Date.now());
     }),
   );
 
@@ -35,9 +35,9 @@ const append = (o: Caller, many: number, fields: (n: number) => Partial<Draft> =
 const moveAll = (o: Caller) =>
   inCore(o, async (core) => {
     const now = Date.now() + 600_000;
-    core.due.at('segments', now);
+    core.schedule.at('segments', now);
     faults.clock = now;
-    for (let runs = 0; runs < 200 && core.due.now(now).includes('segments'); runs++) await work(core, o.id, now);
+    for (let runs = 0; runs < 200 && core.schedule.now(now).includes('segments'); runs++) await runTasks(core, o.id, now);
     faults.clock = null;
   });
 
@@ -127,7 +127,7 @@ describe('audit log: moving to the database', () => {
     );
     await moveAll(o);
     await inCore(o, restoreDatabase);
-    expect(await inCore(o, ({ chain }) => chain.held().map(({ sequence }) => sequence))).toEqual([777]);
+    expect(await inCore(o, ({ auditLog }) => auditLog.held().map(({ sequence }) => sequence))).toEqual([777]);
     const segments = await segmentsOf(o);
     expect(segments.some(({ first_sequence: a, last_sequence: b }) => a <= 777 && b >= 777)).toBe(false);
     expect(segments.some(({ first_sequence }) => first_sequence === 778)).toBe(true);
@@ -142,12 +142,12 @@ describe('audit log: moving to the database', () => {
   it('goes on after a move that was cut off between the database and the gate: nothing is lost, nothing stands twice', async () => {
     const o = await newOrg();
     await append(o, 300);
-    const before = await inCore(o, ({ chain }) => chain.oldest());
+    const before = await inCore(o, ({ auditLog }) => auditLog.oldest());
     // The reply of the first move is lost: the gate does not know that the database has the row.
     Object.assign(faults, { d1: 0, fail: (_: string, n: number) => (n === 1 ? 'after' : null) });
     const { status } = await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP });
     faults.fail = null;
-    expect([status, await inCore(o, ({ chain }) => chain.oldest())]).toEqual([503, before]);
+    expect([status, await inCore(o, ({ auditLog }) => auditLog.oldest())]).toEqual([503, before]);
     await append(o, 900);
     await moveAll(o);
     expect((await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP })).status).toBe(200);
@@ -165,7 +165,7 @@ describe('audit log: moving to the database', () => {
       actor: { kind: 'api_key', id: `key_${n}`, parent_id: null, name: text },
     }));
     expect(await verify(o)).toMatchObject({ ok: true, missing: [] });
-    const part = await inCore(o, ({ chain }) => JSON.stringify(chain.from(1, 2500).entries).length);
+    const part = await inCore(o, ({ auditLog }) => JSON.stringify(auditLog.from(1, 2500).entries).length);
     expect(part).toBeLessThan(5_000_000);
     await moveAll(o);
     expect(await verify(o)).toMatchObject({ ok: true, missing: [] });
@@ -193,9 +193,9 @@ const restoreDatabase = (core: Core) => {
 describe('audit log: while it is full', () => {
   /** Says that the log holds so many entries. */
   const fill = (o: Caller, size: number) =>
-    inCore(o, ({ chain }) => {
-      const real = chain.head().sequence;
-      chain.size = () => size + chain.head().sequence - real;
+    inCore(o, ({ auditLog }) => {
+      const real = auditLog.head().sequence;
+      auditLog.size = () => size + auditLog.head().sequence - real;
     });
 
   it('refuses requests with 503, and what ends credentials works: revoke, contain, remove a member, panic, recover, adopt', async () => {
@@ -224,7 +224,7 @@ describe('audit log: while it is full', () => {
     const low = await newKey(o, { scopes: ['secrets:list'] });
     const session = (await low.o.post('/access-tokens', { ttlSeconds: 600 })).json;
     await fill(o, 100_000);
-    const head = await inCore(o, ({ chain }) => chain.head().sequence);
+    const head = await inCore(o, ({ auditLog }) => auditLog.head().sequence);
     const tries: (() => Promise<Answer>)[] = [
       () => low.o.del(`/api-keys/${low.id}`),
       () => low.o.del(`/access-tokens/${session.id}`),
@@ -232,7 +232,7 @@ describe('audit log: while it is full', () => {
       () => low.o.post('/panic', { reason: 'x' }),
     ];
     for (const attempt of tries) expect((await attempt()).status).toBe(503);
-    expect(await inCore(o, ({ chain }) => chain.head().sequence)).toBe(head);
+    expect(await inCore(o, ({ auditLog }) => auditLog.head().sequence)).toBe(head);
   });
 });
 
@@ -244,13 +244,16 @@ describe('audit log: a backup and a lost gate', () => {
     const { status, json } = await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP });
     expect([status, json.archived]).toEqual([200, json.head]);
     // What is left is the entry of that very call.
-    expect(await inCore(o, ({ chain }) => chain.size())).toBe(1);
-    const times = await inCore(o, ({ chain }) => [...chain.since(Date.now() - 60_000)].filter(({ actor }) => actor === key.id).length);
+    expect(await inCore(o, ({ auditLog }) => auditLog.size())).toBe(1);
+    const times = await inCore(
+      o,
+      ({ auditLog }) => [...auditLog.since(Date.now() - 60_000)].filter(({ actor }) => actor === key.id).length,
+    );
     expect(times).toBe(5);
     expect(await verify(o)).toMatchObject({ ok: true, missing: [] });
     // Again, it moves what came since: its own entry and those of the check.
     expect((await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP })).json.archived).toBeGreaterThan(0);
-    expect(await inCore(o, ({ chain }) => chain.size())).toBe(1);
+    expect(await inCore(o, ({ auditLog }) => auditLog.size())).toBe(1);
   });
 
   it('after the gate has lost its storage the log is there up to the backup, and what may be lost is named', async () => {

@@ -1,7 +1,7 @@
 // Emergencies: who may issue a break-glass token, what it may do and for how long, and that every use of it is told.
 import { evictDurableObject } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { work } from '../src/gate/work';
+import { runTasks } from '../src/gate/tasks';
 import { routes } from '../src/routes';
 import { faults } from './faults';
 import {
@@ -36,7 +36,7 @@ beforeEach(() => {
 const later = (ms: number) => {
   faults.clock = (faults.clock ?? 0) + ms;
 };
-const worked = (o: Caller) => inCore(o, (core) => work(core, o.id));
+const worked = (o: Caller) => inCore(o, (core) => runTasks(core, o.id));
 const told = (o: Caller) =>
   inCore(o, ({ outbox }) =>
     outbox
@@ -223,7 +223,7 @@ describe('what one may do', () => {
   it('is nothing else: every other route refuses it, whatever there is behind', async () => {
     const o = await newOrg();
     const tokens = [await newBreakGlass(o), await newBreakGlass(o)];
-    const rest = routes.filter(({ action, open }) => !open && !isAllowed(action));
+    const rest = routes.filter(({ action, public: isPublic }) => !isPublic && !isAllowed(action));
     expect(rest.length).toBeGreaterThan(25);
     const ids: Record<string, string> = { 'api-keys': o.keyId, 'break-glass-tokens': tokens[1]?.id ?? '' };
     for (const [n, route] of rest.entries()) {
@@ -349,7 +349,7 @@ describe('every use of one', () => {
     await evictDurableObject(gateOf(o));
     await token.o.get('/secrets');
     await evictDurableObject(gateOf(o));
-    const due = await inCore(o, ({ due }) => due.now((faults.clock ?? 0) + MINUTE + 1000));
+    const due = await inCore(o, ({ schedule }) => schedule.now((faults.clock ?? 0) + MINUTE + 1000));
     expect(due).toContain('minutes');
     later(MINUTE + 1000);
     await worked(o);

@@ -117,14 +117,14 @@ export const inGate = <T>(org: string, look: (core: Core) => T | Promise<T>): Pr
   runInDurableObject(GATE.getByName(org), (gate) => look((gate as unknown as Gate).core)) as Promise<T>;
 
 /** Changes rows by a commit, as an operation would. */
-export async function change(org: string, plan: (call: Call<never>, now: number) => Plan): Promise<void> {
+export async function change(org: string, plan: (call: Call<unknown>, now: number) => Plan): Promise<void> {
   const settings = settingsOf(env as unknown as Env);
   if ('problem' in settings) throw new Error(settings.problem);
   const keys = (await keyringOf(DB, settings.masterKeys).org(org)) as OrgKeys;
   await inGate(org, async (core) => {
     const request = { id: newId('req'), ip: '203.0.113.7', user_agent: null, reason: null, place: null };
     const ask = { org, action: 'member.update', keys: { row: keys.row, answer: keys.answer }, idempotency: null, one_time: null, request };
-    const call = { core, ask, caller: nobody, recheck: () => null } as unknown as Call<never>;
+    const call = { core, ask, caller: nobody, recheck: () => null } as unknown as Call<unknown>;
     const draft = { actor: { kind: 'system', id: null, parent_id: null, name: null }, action: 'member.update' };
     const outcome = await commit(
       call,

@@ -245,7 +245,7 @@ describe('the account', () => {
         user_agent: null,
       };
       core.storage.transactionSync(() => {
-        for (let i = 0; i < 2500; i++) core.chain.append({ ...draft, resource: `sec_${i}`, version: 1 }, 200, Date.now());
+        for (let i = 0; i < 2500; i++) core.auditLog.append({ ...draft, resource: `sec_${i}`, version: 1 }, 200, Date.now());
       });
     });
     expect((await contain(o, key.id)).json.read).toHaveLength(2500);

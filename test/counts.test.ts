@@ -28,7 +28,9 @@ describe('a request takes', () => {
     const { runInDurableObject } = await import('cloudflare:test');
     const { env } = await import('cloudflare:workers');
     const stub = (env as unknown as { GATE: DurableObjectNamespace }).GATE.getByName(o.id);
-    await runInDurableObject(stub, (gate) => (gate as unknown as { core: { seals: { drop(id: string): void } } }).core.seals.drop(id));
+    await runInDurableObject(stub, (gate) =>
+      (gate as unknown as { core: { ciphertexts: { drop(id: string): void } } }).core.ciphertexts.drop(id),
+    );
     expect(await costOf(() => o.get(`/secrets/${id}`))).toEqual({ status: 200, gate: 1, d1: 1 });
     expect(await costOf(() => o.get(`/secrets/${id}`))).toEqual({ status: 200, gate: 1, d1: 0 });
   });

@@ -150,7 +150,7 @@ const make: Record<
 };
 const makeable = Object.keys(make) as Able[];
 
-for (const route of routes.filter(({ open }) => !open)) {
+for (const route of routes.filter(({ public: isPublic }) => !isPublic)) {
   const name = `${route.method.toUpperCase()} ${route.path}`;
   const need = needOf(route.action);
   const byBootstrap = need.kinds.includes('system');
@@ -331,7 +331,7 @@ for (const route of routes.filter(({ open }) => !open)) {
   });
 }
 
-describe.each(routes.filter(({ open }) => open))('$method $path, which needs no credential,', (route) => {
+describe.each(routes.filter(({ public: isPublic }) => isPublic))('$method $path, which needs no credential,', (route) => {
   const body = bodies[`${route.method.toUpperCase()} ${route.path}`];
   const call = (sent: unknown, headers: Record<string, string> = {}, query = '') =>
     send('POST', `/api/v1${route.path}${query}`, { body: sent, headers: { 'CF-Connecting-IP': address, ...headers } });
@@ -391,7 +391,7 @@ describe('over its budget', () => {
     const world = await furnish();
     const key = await newKey(world.o, { scopes: ['*'] });
     for (let i = 0; i < 1200; i += 100) await Promise.all(Array.from({ length: 100 }, () => key.o.get('/environments')));
-    for (const route of routes.filter(({ action, open }) => !open && !needOf(action).kinds.includes('system'))) {
+    for (const route of routes.filter(({ action, public: isPublic }) => !isPublic && !needOf(action).kinds.includes('system'))) {
       const path = route.path
         .replace('{org_id}', world.o.id)
         .replace('{id}', 'x')

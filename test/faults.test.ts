@@ -144,7 +144,7 @@ describe('a request', () => {
       [reader.o, 403],
     ] as const) {
       const answer = await caller.get(`/secrets/${id}`);
-      const [entry] = await inCore(o, ({ chain }) => chain.newest({}, Number.MAX_SAFE_INTEGER, 1).entries);
+      const [entry] = await inCore(o, ({ auditLog }) => auditLog.newest({}, Number.MAX_SAFE_INTEGER, 1).entries);
       expect(entry).toMatchObject({ status, request_id: answer.headers.get('request-id') });
     }
   });
@@ -159,13 +159,13 @@ describe('a request', () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     const key = await newKey(o);
-    await inCore(o, ({ seals }) => seals.clear());
+    await inCore(o, ({ ciphertexts }) => ciphertexts.clear());
     const { held, release } = holdNext();
     const first = what.endsWith('lock') ? o.patch(`/secrets/${id}`, { value: 'one' }) : null;
     if (first) await held();
     const answer = ask(key.o, id);
     await held();
-    await until(() => inCore(o, ({ uses }) => uses.of(key.id) !== null));
+    await until(() => inCore(o, ({ lastUsed }) => lastUsed.of(key.id) !== null));
     expect((await o.del(`/api-keys/${key.id}`)).status).toBe(204);
     release();
     expect((await answer).json.error?.code).toBe('TOKEN_REVOKED');
@@ -175,7 +175,7 @@ describe('a request', () => {
   it('that fetches the ciphertext of a secret which is destroyed meanwhile does not give it out, and it is not kept', async () => {
     const o = await newOrg();
     const [gone, stays] = [await newSecret(o), await newSecret(o)];
-    await inCore(o, ({ seals }) => seals.clear());
+    await inCore(o, ({ ciphertexts }) => ciphertexts.clear());
     const { held, release } = holdNext();
     const all = o.get('/environments/production/values');
     await held();

@@ -2,7 +2,7 @@
 import { createLocalJWKSet, decodeJwt, exportJWK, exportSPKI, generateKeyPair, importJWK, jwtVerify, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { readSession, signSession } from '../src/auth/jwt';
-import { openSigningKeys } from '../src/auth/signing';
+import { createSigningKeys } from '../src/auth/signing';
 import { fromBase64Url, randomBytes, toBase64Url, utf8 } from '../src/crypto/bytes';
 import { newSignedIn, ORIGIN } from './browser';
 import { faults } from './faults';
@@ -92,19 +92,19 @@ describe('reading a JWT', () => {
   const ref = { kind: 'browser', org: 'org_x', hash: 'ses_x', jwt: 7 };
 
   it('tells an expired one from a wrong one, and only where all else is right', async () => {
-    const keys = openSigningKeys(db, root);
+    const keys = createSigningKeys(db, root);
     const now = Date.now();
     const key = await keys.current();
     const { token, expires_at } = await signSession(key, ORIGIN, claims, now + 600_000, now);
     expect(await readSession(keys, ORIGIN, token, now)).toEqual({ ref, isExpired: false });
     expect(await readSession(keys, ORIGIN, token, expires_at - 1)).toEqual({ ref, isExpired: false });
     expect(await readSession(keys, ORIGIN, token, expires_at)).toEqual({ ref, isExpired: true });
-    const cold = openSigningKeys(db, root);
+    const cold = createSigningKeys(db, root);
     expect(await readSession(cold, ORIGIN, token, expires_at)).toEqual({ ref, isExpired: true });
     expect(await readSession(cold, ORIGIN, `${token.slice(0, -4)}AAAA`, expires_at)).toBe(null);
     for (const issuer of ['https://other.example.com', `${ORIGIN}:8787`]) expect(await readSession(cold, issuer, token, now)).toBe(null);
     // Of another deployment: the same database would say nothing to it.
-    expect(await readSession(openSigningKeys(db, randomBytes(32)), ORIGIN, token, now)).toBe(null);
+    expect(await readSession(createSigningKeys(db, randomBytes(32)), ORIGIN, token, now)).toBe(null);
     const { aud: _, ...rest } = decodeJwt(token);
     for (const aud of [undefined, ORIGIN, 'https://other.example.com/api/v1']) {
       const forAnother = new SignJWT({ ...rest, aud }).setProtectedHeader({ alg: 'ES256', typ: 'JWT', kid: key.id });
@@ -115,7 +115,7 @@ describe('reading a JWT', () => {
   });
 
   it('checks a signature once, and asks D1 no more for junk', async () => {
-    const keys = openSigningKeys(watched(), root);
+    const keys = createSigningKeys(watched(), root);
     const { token } = await signSession(await keys.current(), ORIGIN, claims, Date.now() + 600_000);
     await readSession(keys, ORIGIN, token);
     asked = 0;
@@ -154,7 +154,7 @@ describe('signing keys', () => {
   it('are made once, however many isolates begin at once', async () => {
     await clear();
     const root = randomBytes(32);
-    const ids = await Promise.all(Array.from({ length: 5 }, async () => (await openSigningKeys(db, root).current()).id));
+    const ids = await Promise.all(Array.from({ length: 5 }, async () => (await createSigningKeys(db, root).current()).id));
     expect(new Set(ids).size).toBe(1);
     expect(await db.prepare('select count(*) n from signing_keys').first('n')).toBe(1);
   });
@@ -163,7 +163,7 @@ describe('signing keys', () => {
     await clear();
     const root = randomBytes(32);
     const start = Date.now();
-    const [a, b] = [openSigningKeys(db, root), openSigningKeys(db, root)];
+    const [a, b] = [createSigningKeys(db, root), createSigningKeys(db, root)];
     const first = await a.current(start);
     expect((await a.current(start + 30 * DAY - 1)).id).toBe(first.id);
     const turn = start + 30 * DAY;
@@ -185,7 +185,7 @@ describe('signing keys', () => {
   it('that somebody wrote into the database sign nothing, and do not keep others from it', async () => {
     await clear();
     const root = randomBytes(32);
-    const keys = openSigningKeys(db, root);
+    const keys = createSigningKeys(db, root);
     const { id, created_at } = await keys.current();
     const planted = await generateKeyPair('ES256', { extractable: true });
     const jwk = JSON.stringify(await exportJWK(planted.publicKey));
@@ -197,10 +197,10 @@ describe('signing keys', () => {
         { org: 'o', member: 'm', session: 's', n: 1 },
         Date.now() + 600_000,
       );
-    expect(await readSession(openSigningKeys(db, root), ORIGIN, (await forged(id)).token)).toBe(null);
+    expect(await readSession(createSigningKeys(db, root), ORIGIN, (await forged(id)).token)).toBe(null);
     // Its row under a newer time, or another deployment's: neither opens, and a new key is made.
     await db.prepare('update signing_keys set created_at = created_at + 1').run();
-    const other = openSigningKeys(db, root);
+    const other = createSigningKeys(db, root);
     const made = await other.current();
     expect(made.id).not.toBe(id);
     expect((await other.published()).map(({ kid }) => kid)).toEqual([made.id]);
@@ -209,9 +209,9 @@ describe('signing keys', () => {
   it('are asked for once in ten seconds at most, where a genuine id leads to none', async () => {
     await clear();
     const root = randomBytes(32);
-    const { id } = await openSigningKeys(db, root).current();
+    const { id } = await createSigningKeys(db, root).current();
     await clear();
-    const keys = openSigningKeys(watched(), root);
+    const keys = createSigningKeys(watched(), root);
     const now = Date.now();
     const looks = async (at: number) => {
       asked = 0;
@@ -225,8 +225,8 @@ describe('signing keys', () => {
     await clear();
     const root = randomBytes(32);
     const now = Date.now();
-    const { id } = await openSigningKeys(db, root).current(now);
-    const keys = openSigningKeys(watched(), root);
+    const { id } = await createSigningKeys(db, root).current(now);
+    const keys = createSigningKeys(watched(), root);
     const looks = async (at: number) => {
       asked = 0;
       expect((await keys.published(at)).map(({ kid }) => kid)).toEqual([id]);

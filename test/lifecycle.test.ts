@@ -3,7 +3,7 @@ import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
 import type { Gate } from '../src/gate';
-import { work } from '../src/gate/work';
+import { runTasks } from '../src/gate/tasks';
 import { faults } from './faults';
 import { problemOf } from './model/whole';
 import { BOOTSTRAP, type Caller, db, newKey, newOrg, newSecret, newSession, send, useWorld } from './world';
@@ -18,7 +18,7 @@ const inGate = <T>(o: Caller, run: (gate: Gate, state: DurableObjectState) => T 
 const later = (o: Caller, ms: number) =>
   inGate(o, async (gate) => {
     gate.core.now = () => Date.now() + ms;
-    for (let i = 0; i < 10; i++) await work(gate.core, o.id);
+    for (let i = 0; i < 10; i++) await runTasks(gate.core, o.id);
     gate.core.now = () => Date.now();
   });
 
@@ -50,7 +50,7 @@ describe('the audit log', () => {
     const { id } = await newSecret(o);
     for (let i = 0; i < 11; i++) await Promise.all(Array.from({ length: 100 }, () => o.get('/environments')));
     await o.get(`/secrets/${id}`);
-    await inGate(o, (gate) => gate.core.due.at('segments', Date.now()));
+    await inGate(o, (gate) => gate.core.schedule.at('segments', Date.now()));
     await later(o, 600_000);
     expect(
       (await db.prepare('select first_sequence, last_sequence from audit_segments where org_id = ?').bind(o.id).first()) as object,
@@ -91,9 +91,9 @@ describe('the audit log', () => {
       const draft = { action: 'org.read', resource: o.id, environment: null, version: null, reason: null, ip: '', user_agent: null };
       const actor = { kind: 'api_key', id: o.keyId, parent_id: null, name: null };
       core.storage.transactionSync(() => {
-        for (let i = 0; i < 1100; i++) core.chain.append({ ...draft, actor, request_id: `req_${i}` }, 200, Date.now());
+        for (let i = 0; i < 1100; i++) core.auditLog.append({ ...draft, actor, request_id: `req_${i}` }, 200, Date.now());
       });
-      core.due.at('segments', Date.now());
+      core.schedule.at('segments', Date.now());
     });
     faults.fail = (kind) => (kind === 'batch' ? 'before' : null);
     await later(o, 600_000);
@@ -286,7 +286,7 @@ describe('an org that is deleted', () => {
     expect(await db.prepare('select count(*) n from secret_versions where org_id = ?').bind(o.id).first('n')).toBe(1);
     const last = await inGate(
       o,
-      ({ core }) => core.chain.newest({ action: 'org.delete', outcome: 'success' }, Number.MAX_SAFE_INTEGER, 1).entries[0],
+      ({ core }) => core.auditLog.newest({ action: 'org.delete', outcome: 'success' }, Number.MAX_SAFE_INTEGER, 1).entries[0],
     );
     expect(last).toMatchObject({ status: 204, actor: { id: o.keyId } });
     for (let i = 0; i < 3; i++) await later(o, 60_000 * (i + 1));

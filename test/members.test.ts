@@ -4,7 +4,7 @@ import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Action } from '../src/auth/actions';
-import { type Holding, mayAct, mayReach, nobody, reaches, reasons } from '../src/auth/authorize';
+import { mayAct, mayReach, nobody, type PermissionSet, reaches, reasons } from '../src/auth/authorize';
 import { allScopes } from '../src/auth/scopes';
 import { sha256 } from '../src/crypto/digest';
 import { newId } from '../src/db/ids';
@@ -514,7 +514,7 @@ describe('the explanation of what a member may do', () => {
         fc.constantFrom(...Object.entries(asked)),
         target,
         (list, [scope, action], at) => {
-          const caller = { ...nobody, kind: 'member' as const, holdings: list as unknown as [Holding] };
+          const caller = { ...nobody, kind: 'member' as const, holdings: list as unknown as [PermissionSet] };
           const may = mayAct(caller, action, '203.0.113.7') === null;
           expect(reasons(list, [scope], null).length > 0).toBe(may);
           const reach = reasons(list, [scope], at);
@@ -523,8 +523,8 @@ describe('the explanation of what a member may do', () => {
           // Each reason gives it by itself, and what is none does not.
           for (const one of list)
             expect(reach.includes(one)).toBe(
-              mayAct({ ...caller, holdings: [one] }, action, '') === null &&
-                reaches({ ...caller, holdings: [one] }, [scope], at.environment, at.name),
+              mayAct({ ...caller, permissions: [one] }, action, '') === null &&
+                reaches({ ...caller, permissions: [one] }, [scope], at.environment, at.name),
             );
         },
       ),

@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { newToken } from '../src/auth/token';
 import { newId } from '../src/db/ids';
 import type { CredentialRow, OrgRow } from '../src/db/schema';
-import { countLive } from '../src/gate/callers';
-import { work } from '../src/gate/work';
+import { countLive } from '../src/gate/identity';
+import { runTasks } from '../src/gate/tasks';
 import { type Fate, faults, reset, until } from './faults';
 import { problemOf } from './model/whole';
 import { byMember, inGate, newMember } from './planted';
@@ -240,8 +240,8 @@ describe('what a panic has ended stays so', () => {
     const later = (days: number) =>
       inGate(o, async ({ core }) => {
         faults.clock = Date.now() + days * DAY;
-        core.due.at('retention', 1);
-        for (let i = 0; i < 4; i++) await work(core, o.id);
+        core.schedule.at('retention', 1);
+        for (let i = 0; i < 4; i++) await runTasks(core, o.id);
         faults.clock = null;
       });
     const idsIn = async () =>

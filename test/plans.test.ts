@@ -4,7 +4,7 @@ import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { expect, it } from 'vitest';
 import type { Gate } from '../src/gate';
-import { work } from '../src/gate/work';
+import { runTasks } from '../src/gate/tasks';
 import { invite, newBrowser, ORIGIN } from './browser';
 import { faults } from './faults';
 import { newPasskey } from './passkey';
@@ -23,7 +23,7 @@ const inGate = (o: Caller, run: (gate: Gate) => unknown) =>
 const later = (o: Caller, ms: number) =>
   inGate(o, async ({ core }) => {
     core.now = () => Date.now() + ms;
-    for (let i = 0; i < 12; i++) await work(core, o.id, Number.MAX_SAFE_INTEGER);
+    for (let i = 0; i < 12; i++) await runTasks(core, o.id, Number.MAX_SAFE_INTEGER);
     core.now = () => Date.now();
   });
 
@@ -50,9 +50,9 @@ async function tour(): Promise<void> {
   await o.get('');
   await o.patch(`/secrets/${id}`, { value: 'second', name: 'renamed' });
   await o.post(`/secrets/${id}/rotate`);
-  await inGate(o, ({ core }) => core.seals.clear());
+  await inGate(o, ({ core }) => core.ciphertexts.clear());
   await o.get(`/secrets/${id}`);
-  await inGate(o, ({ core }) => core.seals.clear());
+  await inGate(o, ({ core }) => core.ciphertexts.clear());
   await o.get('/environments/production/values');
   await o.post(`/secrets/${id}/rollback`, { version: 1 });
   await o.get(`/secrets/${id}/versions`);

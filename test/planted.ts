@@ -6,13 +6,13 @@ import { toBase64, utf8 } from '../src/crypto/bytes';
 import { gzip } from '../src/crypto/gzip';
 import { keyringOf, type OrgKeys } from '../src/crypto/keyring';
 import { newId } from '../src/db/ids';
-import { sealValue } from '../src/domains/secrets/seal';
-import type { SealedValue } from '../src/domains/secrets/standing';
+import { encryptValue } from '../src/domains/secrets/encryption';
+import type { EncryptedValue } from '../src/domains/secrets/state';
 import { type Env, settingsOf } from '../src/env';
 import type { Gate } from '../src/gate';
-import { answer } from '../src/gate/call';
-import type { Entry } from '../src/gate/chain';
-import { insertion, rowKey } from '../src/gate/commit';
+import type { Entry } from '../src/gate/audit-log';
+import { insertion, rowKeyOf } from '../src/gate/commit';
+import { answer } from '../src/gate/request';
 import { macOf } from '../src/gate/rows';
 import type { Ask, Call, Operation, Reply } from '../src/gate/types';
 import { type Caller, db } from './world';
@@ -80,7 +80,7 @@ export async function newLongSecret(o: Caller, { counted = null as number | null
   const keys = (await keyringOf((env as unknown as Env).DB, settings.masterKeys).org(o.id)) as OrgKeys;
   const id = newId('sec');
   const name = `long-${id}`;
-  const [first, last] = ['first', 'the thousandth'].map((value) => sealValue(keys, o.id, id, value)) as [SealedValue, SealedValue];
+  const [first, last] = ['first', 'the thousandth'].map((value) => encryptValue(keys, o.id, id, value)) as [EncryptedValue, EncryptedValue];
   const now = Date.now();
   const { value_sealed, ...current } = last;
   const plant: Operation = {
@@ -94,7 +94,7 @@ export async function newLongSecret(o: Caller, { counted = null as number | null
           ] as const
         ).map(([version, value]) => {
           const row = { org_id: o.id, secret_id: id, version, ...value, created_by: 'bootstrap', created_at: now, mac: '' };
-          return { ...row, mac: macOf(rowKey(call), 'version', row) };
+          return { ...row, mac: macOf(rowKeyOf(call), 'version', row) };
         });
         const environment_id = call.core.rows.find('environment', '', 'production')?.id as string;
         const secret = {
@@ -112,7 +112,7 @@ export async function newLongSecret(o: Caller, { counted = null as number | null
   return { id, name };
 }
 
-const browserOf = (call: Call<never>, o: Caller, member: string, session: string, now: number) => [
+const browserOf = (call: Call<unknown>, o: Caller, member: string, session: string, now: number) => [
   insertion(call, 'credential', {
     ...{ org_id: o.id, id: session, token_hash: session, hint: '', kind: 'browser', scopes: [], rate_limit: 600 },
     ...{ created_by: member, member_id: member, created_at: now, expires_at: now + 3_600_000 },
@@ -130,8 +130,8 @@ export async function byMember(o: Caller, session: string, action: Action, field
 /** Moves what lies of the audit log in the gate to D1, in segments of that many entries; the rest of less than one stays. */
 export const moveLog = (o: Caller, size: number) =>
   inGate(o, async ({ core }) => {
-    while (core.chain.size() >= size) {
-      const entries = core.chain.from(core.chain.oldest(), size).entries as [Entry, ...Entry[]];
+    while (core.auditLog.size() >= size) {
+      const entries = core.auditLog.from(core.auditLog.oldest(), size).entries as [Entry, ...Entry[]];
       const last = entries.at(-1) as Entry;
       const distinct = (of: (entry: Entry) => string | null) => JSON.stringify([...new Set(entries.flatMap((entry) => of(entry) ?? []))]);
       await db
@@ -150,6 +150,6 @@ export const moveLog = (o: Caller, size: number) =>
           toBase64(await gzip(utf8(JSON.stringify(entries)))),
         )
         .run();
-      core.chain.moved(last.sequence, Number.MAX_SAFE_INTEGER);
+      core.auditLog.moved(last.sequence, Number.MAX_SAFE_INTEGER);
     }
   });

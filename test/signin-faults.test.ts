@@ -5,7 +5,7 @@ import { env } from 'cloudflare:workers';
 import { decodeJwt } from 'jose';
 import { expect, it } from 'vitest';
 import type { Gate } from '../src/gate';
-import { work } from '../src/gate/work';
+import { runTasks } from '../src/gate/tasks';
 import { type Browser, inGate, invite, newBrowser, newSignedIn, ORIGIN } from './browser';
 import { type Fault, faults, faultsOf, reset } from './faults';
 import { newPasskey } from './passkey';
@@ -144,7 +144,7 @@ async function run(o: Caller, step: Step, fault?: Fault): Promise<void> {
   for (let i = 0; i < 3 && !done(answer); i++) answer = await (answer.status === 503 ? step.send() : step.anew());
   expect(done(answer), `${fault.what}: ${answer.text}`).toBe(true);
   const stub = (env as unknown as { GATE: DurableObjectNamespace }).GATE.getByName(o.id);
-  await runInDurableObject(stub, (gate) => work((gate as unknown as Gate).core, o.id, Date.now() + 10_000));
+  await runInDurableObject(stub, (gate) => runTasks((gate as unknown as Gate).core, o.id, Date.now() + 10_000));
   await step.check();
 }
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { newId } from '../src/db/ids';
 import { credentials } from '../src/db/schema';
 import { upsertOf } from '../src/db/statements';
-import { work } from '../src/gate/work';
+import { runTasks } from '../src/gate/tasks';
 import { faults } from './faults';
 import { addSessions } from './people';
 import { type Caller, db, inCore, newAgent, newKey, newOrg, newSecret, newSession, useWorld } from './world';
@@ -24,7 +24,7 @@ const runAt = (o: Caller, now: number) =>
   inCore(o, async (core) => {
     faults.clock = now;
     let runs = 0;
-    for (; core.due.now(now).length && runs < 100; runs++) await work(core, o.id, now);
+    for (; core.schedule.now(now).length && runs < 100; runs++) await runTasks(core, o.id, now);
     faults.clock = null;
     return runs;
   });
@@ -73,10 +73,10 @@ describe('idempotency: stored refusals', () => {
 
 describe('idempotency: the bytes that a root stores', () => {
   const fill = (o: Caller, root: string, megabytes: number, keep_until = Date.now() + DAY) =>
-    inCore(o, ({ replays }) => {
+    inCore(o, ({ storedResponses }) => {
       const answer = 'x'.repeat(1024 * 1024);
       const fields = { request: 'req_0', digest: 'd', answer, one_time: null, resource: null, keep_until, root };
-      for (let n = 0; n < megabytes; n++) replays.save({ ...fields, key: `key:${root}:filler-${n}` });
+      for (let n = 0; n < megabytes; n++) storedResponses.save({ ...fields, key: `key:${root}:filler-${n}` });
     });
 
   it('past 64 MiB its requests with a key are refused, those without go on, and so do all of others', async () => {
@@ -90,14 +90,14 @@ describe('idempotency: the bytes that a root stores', () => {
     expect((await create(greedy.o, 1)).status).toBe(201);
     expect((await create(other.o, 2, { 'Idempotency-Key': 'one-more' })).status).toBe(201);
     // Nothing was done and nothing stored: once there is room, the same request under the same key is done.
-    await inCore(o, ({ replays }) => void replays.sweep(Date.now() + 2 * DAY, 1000));
+    await inCore(o, ({ storedResponses }) => void storedResponses.sweep(Date.now() + 2 * DAY, 1000));
     expect((await create(greedy.o, 3, { 'Idempotency-Key': 'one-more' })).status).toBe(201);
   });
 
   it('are counted again when the gate starts', async () => {
     const o = await newOrg();
     await fill(o, 'key_x', 3);
-    const rooms = await inCore(o, ({ replays }) => [replays.hasRoom('key_x'), replays.hasRoom('key_y')]);
+    const rooms = await inCore(o, ({ storedResponses }) => [storedResponses.hasRoom('key_x'), storedResponses.hasRoom('key_y')]);
     expect(rooms).toEqual([true, true]);
     const bytes = await inCore(
       o,
@@ -112,13 +112,13 @@ describe('purge: what is past its time goes at once', () => {
     const o = await newOrg();
     await newSecret(o);
     const now = Date.now();
-    await inCore(o, ({ storage, replays }) =>
+    await inCore(o, ({ storage, storedResponses }) =>
       storage.transactionSync(() => {
         const fields = { request: 'r', digest: 'd', answer: 'a', one_time: null, resource: null, keep_until: now + 1000, root: 'key_x' };
-        for (let n = 0; n < 10_000; n++) replays.save({ ...fields, key: `k-${n}` });
+        for (let n = 0; n < 10_000; n++) storedResponses.save({ ...fields, key: `k-${n}` });
       }),
     );
-    await inCore(o, ({ due }) => due.at('replays', now + 1000));
+    await inCore(o, ({ schedule }) => schedule.at('replays', now + 1000));
     const runs = await runAt(o, now + 301_000);
     expect(runs).toBeLessThan(15);
     expect(await inCore(o, ({ storage }) => storage.sql.exec<{ n: number }>('select count(*) n from replays').one().n)).toBe(0);
@@ -126,11 +126,13 @@ describe('purge: what is past its time goes at once', () => {
 
   it('a request asks for the sweep at the time at which its response expires', async () => {
     const o = await newOrg();
-    await inCore(o, ({ due }) => due.done('replays', null));
+    await inCore(o, ({ schedule }) => schedule.done('replays', null));
     const now = Date.now();
     await newSecret(o);
     expect(
-      await inCore(o, ({ due }) => [due.now(now + 290_000), due.now(now + 400_000)].map((tasks) => tasks.includes('replays'))),
+      await inCore(o, ({ schedule }) =>
+        [schedule.now(now + 290_000), schedule.now(now + 400_000)].map((tasks) => tasks.includes('replays')),
+      ),
     ).toEqual([false, true]);
   });
 
@@ -159,12 +161,14 @@ describe('purge: what is past its time goes at once', () => {
       .run();
     const count = (table: string, where: string) =>
       db.prepare(`select count(*) n from ${table} where org_id = ? and ${where}`).bind(o.id).first<number>('n');
-    await inCore(o, ({ due }) => due.at('retention', now));
+    await inCore(o, ({ schedule }) => schedule.at('retention', now));
     expect(await runAt(o, now)).toBeLessThan(15);
     expect([await count('commits', `created_at < ${now - DAY}`), await count('credentials', "kind = 'session'")]).toEqual([0, 1]);
     // It runs again an hour later.
     expect(
-      await inCore(o, ({ due }) => [due.now(now + 3_500_000), due.now(now + 3_700_000)].map((tasks) => tasks.includes('retention'))),
+      await inCore(o, ({ schedule }) =>
+        [schedule.now(now + 3_500_000), schedule.now(now + 3_700_000)].map((tasks) => tasks.includes('retention')),
+      ),
     ).toEqual([false, true]);
   });
 
@@ -196,7 +200,7 @@ describe('purge: what is past its time goes at once', () => {
     expect(await isBuried()).toBe(true);
     const later = Date.now() + 401 * DAY;
     faults.clock = later;
-    await inCore(o, ({ due }) => due.at('rows', later));
+    await inCore(o, ({ schedule }) => schedule.at('rows', later));
     await runAt(o, later);
     faults.clock = null;
     expect(await isBuried()).toBe(false);
@@ -259,7 +263,7 @@ describe('limits: session tokens', () => {
     const session = await newSession(o, { ttlSeconds: 86_400 });
     await o.del(`/access-tokens/${session.id}`);
     const later = Date.now() + 700_000;
-    await inCore(o, ({ due }) => due.at('rows', later));
+    await inCore(o, ({ schedule }) => schedule.at('rows', later));
     await runAt(o, later);
     expect(await inCore(o, ({ rows }) => rows.get('credential', session.id))).toBe(null);
     expect((await session.o.get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');

@@ -1,7 +1,7 @@
 // Every storage statement, D1 call and gate call of every change fails once before and once after taking effect, and the gate is reset
 // there. Afterwards the change, repeated, has taken effect exactly once, and nothing is left half done.
 import { expect, it } from 'vitest';
-import { work } from '../src/gate/work';
+import { runTasks } from '../src/gate/tasks';
 import { type Fault, faults, faultsOf, reset } from './faults';
 import { problemOf } from './model/whole';
 import { addKeys, newGrant, newMember, newTeam } from './people';
@@ -221,7 +221,7 @@ async function make(o: Caller, { send: attempt, done }: Change, fault?: Fault): 
   }
   expect(done, `${fault?.what}: ${answer.text}`).toContain(answer.status);
   if (fault) {
-    await inCore(o, (core) => work(core, o.id, Date.now() + 10_000));
+    await inCore(o, (core) => runTasks(core, o.id, Date.now() + 10_000));
   }
   const after = await extentOf(o);
   return after.map((value, i) => value - (before[i] as number));

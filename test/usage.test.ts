@@ -1,7 +1,7 @@
 // How much an organisation holds of what it may hold: counted as it is, shown as it is counted, and held to its bounds.
 import { describe, expect, it } from 'vitest';
 import type { SecretRow } from '../src/db/schema';
-import { isAlive } from '../src/gate/callers';
+import { isAlive } from '../src/gate/identity';
 import { isBrief } from '../src/gate/rows';
 import { faults, holdNext } from './faults';
 import { problemOf } from './model/whole';

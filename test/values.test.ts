@@ -66,7 +66,7 @@ describe('all values of an environment', () => {
 
     // The second page waits for D1 while the first one's moment passes.
     const stub = (env as unknown as { GATE: DurableObjectNamespace }).GATE.getByName(o.id);
-    await runInDurableObject(stub, (gate) => (gate as unknown as Gate).core.seals.drop(last));
+    await runInDurableObject(stub, (gate) => (gate as unknown as Gate).core.ciphertexts.drop(last));
     const { held, release } = holdNext();
     const all = o.get(VALUES);
     await held();

@@ -8,7 +8,7 @@ import { covers, type ProviderScope, providerScopes } from './scopes';
 import type { Kind } from './token';
 
 /** Scopes, and where and until when they hold. Null means unbounded; times are milliseconds. */
-export interface Holding {
+export interface PermissionSet {
   scopes: readonly string[];
   environments: readonly string[] | null;
   secrets: readonly string[] | null;
@@ -28,7 +28,7 @@ export interface Caller {
   /** Whose idempotency keys it shares: the API key at the top, for a session token; the member, for a browser session. */
   root: string;
   /** What it holds, all together: one for a credential; for a member the role first, and one for each grant. */
-  holdings: readonly [Holding, ...Holding[]];
+  permissions: readonly [PermissionSet, ...PermissionSet[]];
   /** Every link of the lineage that is limited by address. */
   addresses: readonly (readonly string[])[];
   /** Where the org lets its members act from; null: anywhere. It does not bind what they make. */
@@ -77,7 +77,7 @@ export function mayAct(caller: Caller, action: Action, ip: string, exempt = fals
 function lacks(caller: Caller, need: ReturnType<typeof needOf>): Refusal | null {
   if (need.owner && !caller.isOwner)
     return refuse('INSUFFICIENT_SCOPE', { message: 'This needs an owner, or an API key that holds the scope * without limits.' });
-  if (need.scopes.length === 0 || reasons(caller.holdings, need.scopes, null).length) return null;
+  if (need.scopes.length === 0 || reasons(caller.permissions, need.scopes, null).length) return null;
   if (caller.kind === 'agent' && need.reveals) return denied('It does not hold the scope secrets:read');
   return refuse('INSUFFICIENT_SCOPE', {
     message: `This needs the scope ${need.scopes.join(' or ')}, which this credential does not hold.`,
@@ -104,9 +104,9 @@ const denied = (why: string) =>
     message: `${why}: whoever holds tokens:write can grant it with PATCH /orgs/:org_id/agent-credentials/:id.`,
   });
 
-const gives = ({ scopes }: Holding, wanted: readonly string[]) => wanted.some((scope) => covers(scopes, scope));
-const enters = ({ environments }: Holding, environment: string) => environments === null || environments.includes(environment);
-const names = ({ secrets }: Holding, name: string) => secrets === null || secrets.some((pattern) => matches(pattern, name));
+const gives = ({ scopes }: PermissionSet, wanted: readonly string[]) => wanted.some((scope) => covers(scopes, scope));
+const enters = ({ environments }: PermissionSet, environment: string) => environments === null || environments.includes(environment);
+const names = ({ secrets }: PermissionSet, name: string) => secrets === null || secrets.some((pattern) => matches(pattern, name));
 
 /** What a request is aimed at: an environment and, where it is about a secret, its name. `shown` is how a refusal names the environment; null where it names neither, for the request gave an id. */
 export interface Target {
@@ -119,9 +119,9 @@ export interface Target {
 export function mayReach(caller: Caller, action: Action, target: Target): Refusal | null {
   const { scopes, reveals } = needOf(action);
   // What needs no scope is bounded by environments and names all the same.
-  const needed = scopes.length ? scopes : caller.holdings.flatMap((holding) => holding.scopes);
-  if (reasons(caller.holdings, needed, target).length) return null;
-  const isEnvironment = reasons(caller.holdings, needed, { environment: target.environment }).length === 0;
+  const needed = scopes.length ? scopes : caller.permissions.flatMap((permissionSet) => permissionSet.scopes);
+  if (reasons(caller.permissions, needed, target).length) return null;
+  const isEnvironment = reasons(caller.permissions, needed, { environment: target.environment }).length === 0;
   const place = target.shown === null ? 'this secret' : isEnvironment ? `the environment ${target.shown}` : `the name ${target.name}`;
   if (caller.kind === 'agent' && reveals) return denied(`It does not reach ${place}`);
   return refuse('INSUFFICIENT_SCOPE', { message: `This credential does not reach ${place}.` });
@@ -130,34 +130,36 @@ export function mayReach(caller: Caller, action: Action, target: Target): Refusa
 /** Where a scope would be used; null: anywhere. */
 type Place = Omit<Target, 'shown'> | null;
 
-const holds = (holding: Holding, scopes: readonly string[], place: Place): boolean =>
-  gives(holding, scopes) &&
-  (place === null || (enters(holding, place.environment) && (place.name === undefined || names(holding, place.name))));
+const holds = (permissionSet: PermissionSet, scopes: readonly string[], place: Place): boolean =>
+  gives(permissionSet, scopes) &&
+  (place === null || (enters(permissionSet, place.environment) && (place.name === undefined || names(permissionSet, place.name))));
 
-/** Why any of these scopes may be used there: the holdings that give one. */
-export const reasons = (holdings: readonly Holding[], scopes: readonly string[], place: Place): readonly Holding[] =>
-  holdings.filter((holding) => holds(holding, scopes, place));
+/** Why any of these scopes may be used there: the permission sets that give one. */
+export const reasons = (holdings: readonly PermissionSet[], scopes: readonly string[], place: Place): readonly PermissionSet[] =>
+  holdings.filter((permissionSet) => holds(permissionSet, scopes, place));
 
 /** Whether the caller holds any of these scopes for a name in an environment. */
 export const reaches = (caller: Caller, scopes: readonly string[], environment: string, name: string): boolean =>
-  caller.holdings.some((holding) => holds(holding, scopes, { environment, name }));
+  caller.permissions.some((permissionSet) => holds(permissionSet, scopes, { environment, name }));
 
 /** Whether the caller holds any of these scopes in an environment, for whatever names. */
 export const reachesEnvironment = (caller: Caller, scopes: readonly string[], environment: string): boolean =>
-  caller.holdings.some((holding) => holds(holding, scopes, { environment }));
+  caller.permissions.some((permissionSet) => holds(permissionSet, scopes, { environment }));
 
 /** Whether the caller holds any of these scopes for the org as a whole: in all environments, for all names. */
 export const reachesAll = (caller: Caller, scopes: readonly string[]): boolean =>
-  caller.holdings.some((holding) => gives(holding, scopes) && holding.environments === null && holding.secrets === null);
+  caller.permissions.some(
+    (permissionSet) => gives(permissionSet, scopes) && permissionSet.environments === null && permissionSet.secrets === null,
+  );
 
-/** The patterns of names to which a caller is limited in an environment, or null if some holding reaches all of them. */
+/** The patterns of names to which a caller is limited in an environment, or null if some permission set reaches all of them. */
 export function namesHeld(caller: Caller, scopes: readonly string[], environment: string): readonly string[] | null {
-  const here = caller.holdings.filter((holding) => gives(holding, scopes) && enters(holding, environment));
+  const here = caller.permissions.filter((permissionSet) => gives(permissionSet, scopes) && enters(permissionSet, environment));
   return here.some(({ secrets }) => secrets === null) ? null : [...new Set(here.flatMap(({ secrets }) => secrets ?? []))];
 }
 
-/** What two holdings give both. Of names, the patterns of either that lie within one of the other: less, where two merely cross. */
-export function overlap(one: Holding, other: Holding): Holding {
+/** What two permission sets have in common. Of names, the patterns of either that lie within one of the other: less, where two merely cross. */
+export function overlap(one: PermissionSet, other: PermissionSet): PermissionSet {
   const both = (a: readonly string[], b: readonly string[], isWithin: (inner: string, outer: readonly string[]) => boolean) => [
     ...new Set([...a.filter((each) => isWithin(each, b)), ...b.filter((each) => isWithin(each, a))]),
   ];
@@ -172,16 +174,16 @@ export function overlap(one: Holding, other: Holding): Holding {
 }
 
 /** What a credential would hold. */
-export interface Wanted extends Holding {
+export interface Wanted extends PermissionSet {
   allowed_addresses: readonly string[] | null;
 }
 
 /** 403 if a credential would hold more than the caller does, in any respect; the message names the first. */
-export function withinHolding(caller: Caller, wanted: Wanted): Refusal | null {
+export function withinPermissions(caller: Caller, wanted: Wanted): Refusal | null {
   const exceeds = (what: string) => refuse('SCOPE_EXCEEDS_PARENT', { message: `The calling credential does not hold ${what} itself.` });
   for (const scope of wanted.scopes) {
-    // Each scope has to come from one holding, with all that the new one would reach.
-    let held = caller.holdings.filter(({ scopes }) => covers(scopes, scope));
+    // Each scope has to come from one permission set, with all that the new one would reach.
+    let held = caller.permissions.filter(({ scopes }) => covers(scopes, scope));
     if (held.length === 0) return exceeds(`the scope ${scope}`);
     held = held.filter(({ environments }) => environments === null || wanted.environments?.every((id) => environments.includes(id)));
     if (held.length === 0) return exceeds('all of these environments');
@@ -200,16 +202,16 @@ const lasts = (outer: number | null, inner: number | null) => outer === null || 
 
 /** Whether nothing that a credential would hold goes beyond what it holds already, so that anyone who may change it may do this. */
 export const isNarrower = (before: Wanted, after: Wanted): boolean =>
-  withinHolding({ ...nobody, holdings: [before], addresses: before.allowed_addresses ? [before.allowed_addresses] : [] }, after) === null &&
-  lasts(before.expires_at, after.expires_at);
+  withinPermissions({ ...nobody, permissions: [before], addresses: before.allowed_addresses ? [before.allowed_addresses] : [] }, after) ===
+    null && lasts(before.expires_at, after.expires_at);
 
 /** Nothing bounds the caller in environments, names, time or address, and nothing that it makes ends with it. */
 export const standsAlone = (caller: Caller): boolean =>
   !caller.isDependent &&
   caller.expires_at === null &&
   caller.addresses.length === 0 &&
-  caller.holdings[0].environments === null &&
-  caller.holdings[0].secrets === null;
+  caller.permissions[0].environments === null &&
+  caller.permissions[0].secrets === null;
 
 /** A caller that may do nothing. */
 export const nobody: Caller = {
@@ -219,7 +221,7 @@ export const nobody: Caller = {
   parent_id: null,
   credential: '',
   root: '',
-  holdings: [{ scopes: [], environments: null, secrets: null, expires_at: null }],
+  permissions: [{ scopes: [], environments: null, secrets: null, expires_at: null }],
   addresses: [],
   member_addresses: null,
   expires_at: null,

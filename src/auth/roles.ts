@@ -2,7 +2,7 @@
 // owners make owners; nobody changes a member whose role holds more than they do, and an owner ranks above all who are none.
 import type { Role } from '../db/schema';
 import { type Refusal, refuse } from '../errors';
-import { type Caller, nobody, standsAlone, type Wanted, withinHolding } from './authorize';
+import { type Caller, nobody, standsAlone, type Wanted, withinPermissions } from './authorize';
 import { roleScopes } from './scopes';
 
 /** What a role gives: everywhere, and without an end. */
@@ -22,16 +22,16 @@ export function mayGiveRole(caller: Caller, role: Role): Refusal | null {
         'A credential that is limited in environments, names, addresses or time, or that ends with another, invites nobody and changes no role.',
     });
   if (role === 'owner' && !caller.isOwner) return refuse('SCOPE_EXCEEDS_PARENT', { message: 'Only an owner makes owners.' });
-  return withinHolding(caller, holdingOf(role));
+  return withinPermissions(caller, holdingOf(role));
 }
 
 /** Whether a role covers all that the caller holds, and something more. */
 function outranks(role: Role, caller: Caller): boolean {
   if (role === 'owner') return !caller.isOwner;
-  const member: Caller = { ...nobody, holdings: [holdingOf(role)] };
+  const member: Caller = { ...nobody, permissions: [holdingOf(role)] };
   return (
-    caller.holdings.every((holding) => withinHolding(member, { ...holding, allowed_addresses: null }) === null) &&
-    withinHolding(caller, holdingOf(role)) !== null
+    caller.permissions.every((permissionSet) => withinPermissions(member, { ...permissionSet, allowed_addresses: null }) === null) &&
+    withinPermissions(caller, holdingOf(role)) !== null
   );
 }
 

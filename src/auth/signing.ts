@@ -1,9 +1,9 @@
-// The deployment's own keys for JWTs: ES256 pairs in D1, the whole pair sealed, a new one every thirty days. Invariants: a key counts only
-// as far as its seal opens, so what somebody wrote into the database signs nothing; an id has a tag, so made-up ones cost no look.
+// The deployment's own keys for JWTs: ES256 pairs in D1, the whole pair encrypted, a new one every thirty days. Invariants: a key counts only
+// as far as its ciphertext decrypts, so what somebody wrote into the database signs nothing; an id has a tag, so made-up ones cost no look.
 import { exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
 import { fromUtf8, toBase62, utf8 } from '../crypto/bytes';
 import { equal, hmac } from '../crypto/digest';
-import { open, seal } from '../crypto/envelope';
+import { decrypt, encrypt } from '../crypto/envelope';
 import type { DeploymentKeys } from '../crypto/keyring';
 import { createRecent, type Recent } from '../crypto/recent';
 import { newId } from '../db/ids';
@@ -42,7 +42,7 @@ const isolate = new WeakMap<D1Database, SigningKeys>();
 
 /** The signing keys as this isolate knows them. */
 export function signingKeysOf(db: D1Database, deployment: DeploymentKeys): SigningKeys {
-  const known = isolate.get(db) ?? openSigningKeys(db, deployment.signing);
+  const known = isolate.get(db) ?? createSigningKeys(db, deployment.signing);
   isolate.set(db, known);
   return known;
 }
@@ -53,7 +53,7 @@ interface Stored {
   created_at: number;
 }
 
-export function openSigningKeys(db: D1Database, root: Uint8Array): SigningKeys {
+export function createSigningKeys(db: D1Database, root: Uint8Array): SigningKeys {
   let held: SigningKey[] = [];
   let looked = Number.NEGATIVE_INFINITY;
   const asked = createRecent<number>(100);
@@ -63,7 +63,7 @@ export function openSigningKeys(db: D1Database, root: Uint8Array): SigningKeys {
   async function opened({ id, key_sealed, created_at }: Stored): Promise<SigningKey | null> {
     const known = held.find((key) => key.id === id);
     if (known) return known;
-    const text = open(root, 'signing key', [id, String(created_at)], key_sealed);
+    const text = decrypt(root, 'signing key', [id, String(created_at)], key_sealed);
     if (!text) {
       console.error(JSON.stringify({ level: 'error', event: 'signing_key_does_not_open', id: id.slice(0, 64) }));
       return null;
@@ -105,7 +105,7 @@ export function openSigningKeys(db: D1Database, root: Uint8Array): SigningKeys {
           .bind(
             id,
             JSON.stringify(jwk),
-            seal(root, 'signing key', [id, String(now)], utf8(JSON.stringify(pair))),
+            encrypt(root, 'signing key', [id, String(now)], utf8(JSON.stringify(pair))),
             now,
             now - SIGNS,
             JSON.stringify(unreadable),

@@ -1,7 +1,7 @@
-// Sealing: AES-256-GCM (NIST SP 800-38D) under a key that serves for one message alone.
+// Encryption: AES-256-GCM (NIST SP 800-38D) under a key that serves for one message alone.
 // Each message draws 24 random bytes of salt; HKDF turns root key, salt and purpose into a fresh data key and nonce, so that no
 // nonce is ever used twice under one key, whatever the number of messages. The context (who and what the plaintext belongs to) is
-// authenticated, length-prefixed: a sealed text moved elsewhere does not open.
+// authenticated, length-prefixed: a ciphertext moved elsewhere does not decrypt.
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import { concat, fromBase64, randomBytes, toBase64, tuple } from './bytes';
 import { hkdf } from './digest';
@@ -40,8 +40,8 @@ function deriveOnce(root: Uint8Array, salt: Uint8Array, purpose: Purpose): DataK
 
 const authenticated = (purpose: Purpose, context: string[]) => tuple(Uint8Array.of(FORMAT), purpose, ...context);
 
-/** Seals `plaintext` to base64 of format byte, salt, ciphertext and tag. `salt` is given by known-answer tests alone. */
-export function seal(root: Uint8Array, purpose: Purpose, context: string[], plaintext: Uint8Array, salt = randomBytes(SALT)): string {
+/** Encrypts `plaintext` to base64 of format byte, salt, ciphertext and tag. `salt` is given by known-answer tests alone. */
+export function encrypt(root: Uint8Array, purpose: Purpose, context: string[], plaintext: Uint8Array, salt = randomBytes(SALT)): string {
   const { key, iv } = derive(root, salt, purpose);
   const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: TAG });
   cipher.setAAD(authenticated(purpose, context));
@@ -49,8 +49,8 @@ export function seal(root: Uint8Array, purpose: Purpose, context: string[], plai
   return toBase64(concat(Uint8Array.of(FORMAT), salt, body, cipher.getAuthTag()));
 }
 
-/** Opens what `seal` gave; null if a single bit of it, the key, the purpose or the context is another. */
-export function open(root: Uint8Array, purpose: Purpose, context: string[], sealed: string): Uint8Array | null {
+/** Decrypts what `encrypt` gave; null if a single bit of it, the key, the purpose or the context is another. */
+export function decrypt(root: Uint8Array, purpose: Purpose, context: string[], sealed: string): Uint8Array | null {
   const bytes = fromBase64(sealed);
   if (!bytes || bytes.length < 1 + SALT + TAG || bytes[0] !== FORMAT) return null;
   const { key, iv } = deriveOnce(root, bytes.subarray(1, 1 + SALT), purpose);

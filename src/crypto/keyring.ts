@@ -8,7 +8,7 @@ import type { MasterKey } from '../env';
 import { ApiError, refuse } from '../errors';
 import { randomBytes } from './bytes';
 import { hkdf } from './digest';
-import { open, type Purpose, seal } from './envelope';
+import { decrypt, encrypt, type Purpose } from './envelope';
 
 const NO_SALT = new Uint8Array();
 
@@ -16,7 +16,7 @@ export interface DeploymentKeys {
   tokenTag: Uint8Array;
   cursor: Uint8Array;
   digest: Uint8Array;
-  /** Seals the keys that sign browser sessions. */
+  /** Encrypts the keys that sign browser sessions. */
   signing: Uint8Array;
   /** MACs of challenges, user handles and refresh cookies. */
   proof: Uint8Array;
@@ -49,13 +49,13 @@ export const deriveOrg = (root: Uint8Array): OrgKeys => derive(root, ['value', '
 /** Wraps a key under the current master key. */
 export function wrap(masters: MasterKey[], purpose: Purpose, owner: string, key: Uint8Array): WrappedKey {
   const { id, key: master } = masters[0] as MasterKey;
-  return { master_id: id, key_sealed: seal(master, purpose, [owner, id], key) };
+  return { master_id: id, key_sealed: encrypt(master, purpose, [owner, id], key) };
 }
 
-/** Unwraps a key; refuses as MISCONFIGURED if no master key at hand opens it. */
+/** Unwraps a key; refuses as MISCONFIGURED if no configured master key decrypts it. */
 export function unwrap(masters: MasterKey[], purpose: Purpose, owner: string, { master_id, key_sealed }: WrappedKey): Uint8Array {
   const master = masters.find(({ id }) => id === master_id);
-  const key = master && open(master.key, purpose, [owner, master_id], key_sealed);
+  const key = master && decrypt(master.key, purpose, [owner, master_id], key_sealed);
   if (!key) {
     console.error(JSON.stringify({ level: 'error', event: 'wrapped_key_does_not_open', owner, master_id }));
     throw new ApiError(
@@ -91,12 +91,12 @@ export interface Keyring {
 export function keyringOf(db: D1Database, masters: MasterKey[]): Keyring {
   const known = keyrings.get(db);
   if (known?.masters === masters) return known.keyring;
-  const keyring = openKeyring(db, masters);
+  const keyring = createKeyring(db, masters);
   keyrings.set(db, { masters, keyring });
   return keyring;
 }
 
-function openKeyring(db: D1Database, masters: MasterKey[]): Keyring {
+function createKeyring(db: D1Database, masters: MasterKey[]): Keyring {
   const held = isolate.get(db) ?? { deployment: null, orgs: new Map() };
   isolate.set(db, held);
   const orm = drizzle(db);

@@ -16,7 +16,7 @@ export const deploymentKeys = sqliteTable('deployment_keys', {
   created_at: integer().notNull(),
 });
 
-/** Keys that sign browser sessions (ES256). The private half is sealed under a key of the deployment's. */
+/** Keys that sign browser sessions (ES256). The private half is encrypted under a key of the deployment's. */
 export const signingKeys = sqliteTable('signing_keys', {
   id: text().primaryKey(),
   public_jwk: text().notNull(),
@@ -256,7 +256,7 @@ export const secretTypes = [
 ] as const;
 export type SecretType = (typeof secretTypes)[number];
 
-/** The ciphertexts. A rollback is a new version with the seal of the old one, so no value is opened for it. */
+/** The ciphertexts. A rollback is a new version with the seal of the old one, so no value is decrypted for it. */
 export const secretVersions = sqliteTable(
   'secret_versions',
   {

@@ -228,12 +228,12 @@ const sending: Code[] = ['MALFORMED_JSON', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MED
 const creating: Code[] = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'];
 
 /** Whether an answer is kept for a repeat under its Idempotency-Key. */
-const isKept = ({ method, open, unkept }: Route) => method === 'post' && !open && !unkept;
+const isKept = ({ method, public: isPublic, unkept }: Route) => method === 'post' && !isPublic && !unkept;
 
 /** Every refusal that a route can give, in the order of the catalogue. */
 export function refusalsOf(route: Route): Code[] {
   const codes = new Set<Code>([...everywhere, ...(route.refusals ?? [])]);
-  if (route.open) codes.delete('CREDENTIAL_KIND_NOT_ALLOWED');
+  if (route.public) codes.delete('CREDENTIAL_KIND_NOT_ALLOWED');
   const { scopes, kinds, owner, fresh, reveals } = needOf(route.action);
   if (scopes.length > 0 || owner) codes.add('INSUFFICIENT_SCOPE');
   if (fresh) codes.add('REAUTHENTICATION_REQUIRED');
@@ -252,7 +252,7 @@ export function errorExample(code: Code, base: string) {
 
 /** Who may make a call, in words. */
 export function accessOf(route: Route): string {
-  if (route.open) return 'By anyone: it needs no credential.';
+  if (route.public) return 'By anyone: it needs no credential.';
   const confirmation = needOf(route.action).fresh
     ? ' A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).'
     : '';
@@ -355,14 +355,14 @@ function operationOf(route: Route, generated: Operation, document: Document, bas
   const { components } = document;
   const { schemas } = components;
   const byBootstrap = needOf(route.action).kinds.includes('system');
-  const isUnbudgeted = byBootstrap || route.open !== undefined;
+  const isUnbudgeted = byBootstrap || route.public !== undefined;
   const requestBody = generated.requestBody && route.body && bodyOf(generated.requestBody.content, !route.body.optional, schemas);
   return {
     operationId: idOf(route.operation ?? route.action),
     tags: [route.tag],
     summary: route.summary,
     description: [route.description, accessOf(route)].filter(Boolean).join('\n\n'),
-    security: route.open ? [] : [{ [byBootstrap ? 'bootstrap' : 'bearer']: [] }],
+    security: route.public ? [] : [{ [byBootstrap ? 'bootstrap' : 'bearer']: [] }],
     parameters: parametersOf(route, generated, components),
     ...(requestBody && { requestBody }),
     responses: { ...answersOf(route, generated, components, isUnbudgeted), ...refusedOf(route, components, base, isUnbudgeted) },

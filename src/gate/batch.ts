@@ -2,13 +2,13 @@
 import { secretVersions } from '../db/schema';
 import { insertOf, reviseOf, type Statement, updateOf } from '../db/statements';
 import type { Plan, Put } from './commit';
-import type { Mark } from './marks';
+import type { Intent } from './intents';
 import { places, tableName } from './rows';
 
 /** Puts of a kind that go one by one, in the SQL that is spelled once; more of them go together, for D1 takes 100 parameters a statement. */
 const FEW = 8;
 
-export function batchOf(org: string, mark: Mark, plan: Plan, epoch: number): Statement[] {
+export function batchOf(org: string, intent: Intent, plan: Plan, epoch: number): Statement[] {
   const puts = plan.puts ?? [];
   const groups = [...new Set(puts.map(({ kind }) => kind))].map((kind) => puts.filter((put) => put.kind === kind));
   const guards = groups.flatMap((group) => (group.length > FEW ? [guardOf(org, group)] : group.map((put) => guardOf(org, [put]))));
@@ -22,7 +22,7 @@ export function batchOf(org: string, mark: Mark, plan: Plan, epoch: number): Sta
     })),
     {
       sql: `insert into commits (id, org_id, holds, created_at) values (?, ?, ${['(select epoch from fences where org_id = ?) = ?', ...guards.map((guard) => guard.sql)].join(' and ')}, ?)`,
-      params: [mark.id, org, org, epoch, ...guards.flatMap((guard) => guard.params), mark.at],
+      params: [intent.id, org, org, epoch, ...guards.flatMap((guard) => guard.params), intent.at],
     },
   ];
 }

@@ -1,5 +1,5 @@
 // Commits: the one way in which anything of an org changes. A plan is made while its rows are locked, marked durably, written to D1 in
-// one batch, and only then applied here, with its audit entry and its kept answer, in one turn.
+// one batch, and only then applied here, with its audit entry and its stored response, in one turn.
 // Invariants: D1 holds a commit's marker if and only if it holds its rows; a batch carries the gate's epoch and fails once another
 // epoch has begun; each row is changed from exactly the revision that the plan saw.
 import { getTableColumns } from 'drizzle-orm';
@@ -9,21 +9,21 @@ import { utf8 } from '../crypto/bytes';
 import type { VersionRow } from '../db/schema';
 import type { Statement } from '../db/statements';
 import { ApiError, type Refusal, refuse } from '../errors';
-import { raise } from './alarm';
+import type { Draft } from './audit-log';
 import { batchOf } from './batch';
-import type { Draft } from './chain';
 import type { Core } from './core';
 import { isTooLarge } from './database';
-import type { Mark } from './marks';
+import { responseToStore } from './idempotency';
+import { reportViolation } from './integrity';
+import type { Intent } from './intents';
 import type { Raised } from './outbox';
-import { keepOf } from './replay';
 import { macOf, places, type RowKind, type RowTypes, sweepAt, tableName } from './rows';
 import { type Call, isRefusal, type Outcome } from './types';
 
 /** Builds statements; never connected to anything. */
 export const sqlite = drizzle({} as D1Database);
 
-export type Put = Mark['puts'][number] & { from: number };
+export type Put = Intent['puts'][number] & { from: number };
 
 /** What a change will do. Rows come from `insertion` and `revision`, so that they bear a MAC. */
 export interface Plan {
@@ -33,7 +33,7 @@ export interface Plan {
   etag?: string;
   puts?: Put[];
   gone?: { kind: RowKind; id: string }[];
-  /** New versions; their ciphertexts are kept at hand. */
+  /** New versions; their ciphertexts go into the cache. */
   versions?: VersionRow[];
   /** Further statements of the batch, before its marker. */
   also?: Statement[];
@@ -45,7 +45,7 @@ export interface Plan {
   events?: Raised[];
 }
 
-/** Rows that one plan may change, and how much they may hold in all: a mark is one row of at most 2 MB, answer and events included. */
+/** Rows that one plan may change, and how much they may hold in all: an intent is one row of at most 2 MB, response and events included. */
 const MOST_PUTS = 1000;
 const MOST_BYTES = 750_000;
 
@@ -72,16 +72,16 @@ const blanks = Object.fromEntries(
 );
 
 /** A new row. */
-export const insertion = <K extends RowKind>(call: Call<never>, kind: K, fields: New<K>): Put =>
-  seal(call, kind, { ...blanks[kind], ...fields, revision: 1 } as unknown as Omit<RowTypes[K], 'mac'>, 0);
+export const insertion = <K extends RowKind>(call: Call<unknown>, kind: K, fields: New<K>): Put =>
+  authenticated(call, kind, { ...blanks[kind], ...fields, revision: 1 } as unknown as Omit<RowTypes[K], 'mac'>, 0);
 
 /** A changed row: the one that stands here, with other fields. */
-export function revision<K extends RowKind>(call: Call<never>, kind: K, before: RowTypes[K], fields: Partial<Fields<K>>): Put {
-  return seal(call, kind, { ...before, ...fields, revision: before.revision + 1 }, before.revision);
+export function revision<K extends RowKind>(call: Call<unknown>, kind: K, before: RowTypes[K], fields: Partial<Fields<K>>): Put {
+  return authenticated(call, kind, { ...before, ...fields, revision: before.revision + 1 }, before.revision);
 }
 
-function seal<K extends RowKind>(call: Call<never>, kind: K, row: Omit<RowTypes[K], 'mac'>, from: number): Put {
-  return { kind, row: { ...row, mac: macOf(rowKey(call), kind, row) }, from } as unknown as Put;
+function authenticated<K extends RowKind>(call: Call<unknown>, kind: K, row: Omit<RowTypes[K], 'mac'>, from: number): Put {
+  return { kind, row: { ...row, mac: macOf(rowKeyOf(call), kind, row) }, from } as unknown as Put;
 }
 
 /** Rows that go, for a plan. */
@@ -94,14 +94,14 @@ export function removal(org: string, gone: { kind: RowKind; id: string }[]): Req
 }
 
 /** The key of row MACs, which every change needs. */
-export function rowKey(call: Call<never>): Uint8Array {
+export function rowKeyOf(call: Call<unknown>): Uint8Array {
   if (!call.ask.keys) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
   return call.ask.keys.row;
 }
 
 /** Makes a plan under locks and carries it out. The audit entry of a success is written here, that of a refusal by the caller. */
 export async function commit(
-  call: Call<never>,
+  call: Call<unknown>,
   draft: () => Draft,
   locks: () => string[],
   plan: (now: number, fetched: unknown) => Plan | Refusal | { more: unknown },
@@ -116,7 +116,7 @@ export async function commit(
     const refusal = call.recheck();
     if (refusal) return { ok: false, refusal };
     // While anything is in doubt nothing else changes: a repeat of it under its Idempotency-Key would not know itself yet.
-    if (core.marks.held || core.marks.unsettled().length) return { ok: false, refusal: refuse('UNAVAILABLE', { retry_after: 1 }) };
+    if (core.intents.held || core.intents.unsettled().length) return { ok: false, refusal: refuse('UNAVAILABLE', { retry_after: 1 }) };
     const now = core.now();
     const made = plan(now, fetched);
     if ('more' in made) return { ok: 'more', data: made.more };
@@ -127,66 +127,66 @@ export async function commit(
     const nothing = !made.puts?.length && !made.gone?.length && !made.also?.length;
     const outcome: Outcome = { ok: true, status: made.status, data: made.data, ...(made.etag && { etag: made.etag }) };
     if (nothing) return outcome;
-    const mark: Mark = {
+    const intent: Intent = {
       id: ask.request.id,
       at: now,
-      puts: (made.puts ?? []).map(({ kind, row }) => ({ kind, row }) as Mark['puts'][number]),
+      puts: (made.puts ?? []).map(({ kind, row }) => ({ kind, row }) as Intent['puts'][number]),
       gone: made.gone ?? [],
       environments: made.environments ?? [],
       draft: draft(),
       status: made.status,
       ...(made.events?.length && { events: made.events }),
-      keep: keepOf(ask, call.caller.root, outcome, made.resource ?? null, now),
+      keep: responseToStore(ask, call.caller.root, outcome, made.resource ?? null, now),
       destroyed: made.destroyed ?? [],
       trimmed: made.trimmed ?? [],
     };
-    core.marks.put(mark);
-    core.marks.running.add(mark.id);
+    core.intents.put(intent);
+    core.intents.running.add(intent.id);
     try {
-      const end = await write(core, ask.org, mark, made);
+      const end = await write(core, ask.org, intent, made);
       if (end === 'done') {
         core.storage.transactionSync(() => {
-          apply(core, mark, true);
-          for (const version of made.versions ?? []) core.seals.keep(version, now);
+          apply(core, intent, true);
+          for (const version of made.versions ?? []) core.ciphertexts.keep(version, now);
         });
         return { ...outcome, closed: true };
       }
       if (end === 'unknown') {
-        // The mark stays; the next call or the alarm settles it.
-        core.due.at('settle', core.now() + 1000);
+        // The intent stays; the next call or the scheduled task settles it.
+        core.schedule.at('settle', core.now() + 1000);
         return { ok: false, refusal: refuse('UNAVAILABLE', { retry_after: 2 }), closed: true };
       }
-      core.marks.drop(mark.id);
+      core.intents.drop(intent.id);
       return { ok: false, refusal: end === 'never' ? refuse('UNAVAILABLE', { retry_after: 1 }) : end };
     } finally {
-      core.marks.running.delete(mark.id);
+      core.intents.running.delete(intent.id);
     }
   });
   return outcome ?? commit(call, draft, locks, plan, fetch);
 }
 
 /** Runs the batch until its end is known, if D1 lets us know it. */
-async function write(core: Core, org: string, mark: Mark, plan: Plan): Promise<'done' | 'never' | 'unknown' | Refusal> {
+async function write(core: Core, org: string, intent: Intent, plan: Plan): Promise<'done' | 'never' | 'unknown' | Refusal> {
   for (let attempt = 0; attempt < 3; attempt++) {
     const epoch = epochOf(core);
-    const end = await core.database.write(batchOf(org, mark, plan, epoch));
+    const end = await core.database.write(batchOf(org, intent, plan, epoch));
     if (end.end === 'done') return 'done';
     if (end.end === 'unknown') {
-      const present = await settled(core, org, [mark.id]);
+      const present = await settled(core, org, [intent.id]);
       if (present === null) return 'unknown';
-      return present.has(mark.id) ? 'done' : 'never';
+      return present.has(intent.id) ? 'done' : 'never';
     }
     if (isTooLarge(end.why)) return refuse('INTERNAL', { message: 'This change is larger than the database takes. Nothing was changed.' });
     if (end.why.includes('commits.id')) return 'done';
     // A name that is free here is taken there only by a commit in doubt, or by a row that this org never wrote.
     const taken = end.why.includes('secrets.name') || end.why.includes('secrets_live_name');
-    if (taken && core.marks.unsettled().length) return refuse('SECRET_NAME_TAKEN');
+    if (taken && core.intents.unsettled().length) return refuse('SECRET_NAME_TAKEN');
     // The marker's guard failed. A commit in doubt may have raised the epoch meanwhile: then this one goes again.
     const raised = epochOf(core) !== epoch || (await caughtUp(core, org, epoch));
     // D1 that does not answer is no D1 that was altered.
     if (raised === null) return 'never';
     if (!raised && epochOf(core) === epoch) {
-      raise(core, org, { event: 'database_diverged', resource: mark.draft.resource ?? org }, mark.draft, { why: end.why });
+      reportViolation(core, org, { event: 'database_diverged', resource: intent.draft.resource ?? org }, intent.draft, { why: end.why });
       return refuse('UNAVAILABLE', {
         message: 'The database does not stand as this organisation left it. Whoever runs the deployment finds more in its log.',
         retry_after: 60,
@@ -196,31 +196,31 @@ async function write(core: Core, org: string, mark: Mark, plan: Plan): Promise<'
   return 'never';
 }
 
-/** Makes a mark's commit part of what the gate holds, or writes down that it never was. Runs inside one transaction. */
-function apply(core: Core, mark: Mark, done: boolean) {
+/** Applies the commit of an intent to the gate's rows, or records that it never happened. Runs inside one transaction. */
+function apply(core: Core, intent: Intent, done: boolean) {
   const now = core.now();
   if (done) {
-    for (const { kind, row } of mark.puts) {
+    for (const { kind, row } of intent.puts) {
       core.rows.put(kind, row as never);
-      if (kind === 'org' && row.deleted_at !== null) core.due.at('end', now);
+      if (kind === 'org' && row.deleted_at !== null) core.schedule.at('end', now);
       const sweep = sweepAt(kind, row as never);
-      if (sweep !== null) core.due.at('rows', sweep);
+      if (sweep !== null) core.schedule.at('rows', sweep);
     }
-    for (const { kind, id } of mark.gone) {
+    for (const { kind, id } of intent.gone) {
       core.rows.bury(kind, id, now);
       if (kind === 'environment') core.meta.forget(`revision:${id}`);
     }
-    for (const id of mark.destroyed) {
-      core.seals.drop(id);
-      core.replays.forget(id);
+    for (const id of intent.destroyed) {
+      core.ciphertexts.drop(id);
+      core.storedResponses.forget(id);
     }
-    for (const { secret, version } of mark.trimmed) core.seals.drop(secret, version);
-    if (mark.keep) core.replays.save(mark.keep);
-    const entry = core.chain.append(mark.draft, mark.status, now);
-    for (const id of mark.environments) core.meta.set(`revision:${id}`, String(entry.sequence));
-    for (const event of mark.events ?? []) core.outbox.put(event, now);
-  } else core.chain.append(mark.draft, 503, now);
-  core.marks.drop(mark.id);
+    for (const { secret, version } of intent.trimmed) core.ciphertexts.drop(secret, version);
+    if (intent.keep) core.storedResponses.save(intent.keep);
+    const entry = core.auditLog.append(intent.draft, intent.status, now);
+    for (const id of intent.environments) core.meta.set(`revision:${id}`, String(entry.sequence));
+    for (const event of intent.events ?? []) core.outbox.put(event, now);
+  } else core.auditLog.append(intent.draft, 503, now);
+  core.intents.drop(intent.id);
 }
 
 export const epochOf = (core: Core): number => Number(core.meta.get('epoch') ?? 1);
@@ -265,19 +265,19 @@ async function caughtUp(core: Core, org: string, epoch: number): Promise<boolean
 
 /** Settles what earlier calls or an earlier life of this gate left open. Answers whether nothing is open any more. */
 export async function settle(core: Core, org: string): Promise<boolean> {
-  const open = core.marks.unsettled();
+  const open = core.intents.unsettled();
   if (open.length === 0) return true;
   return core.locks.hold(['settle'], async () => {
-    const ids = core.marks.unsettled().map(({ id }) => id);
+    const ids = core.intents.unsettled().map(({ id }) => id);
     if (ids.length === 0) return true;
     const present = await settled(core, org, ids);
     if (present === null) {
-      core.due.at('settle', core.now() + 5000);
+      core.schedule.at('settle', core.now() + 5000);
       return false;
     }
     core.storage.transactionSync(() => {
-      for (const mark of core.marks.unsettled()) if (ids.includes(mark.id)) apply(core, mark, present.has(mark.id));
+      for (const intent of core.intents.unsettled()) if (ids.includes(intent.id)) apply(core, intent, present.has(intent.id));
     });
-    return core.marks.unsettled().length === 0;
+    return core.intents.unsettled().length === 0;
   });
 }

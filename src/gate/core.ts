@@ -2,22 +2,22 @@
 // Invariant: the SQLite holds every deciding row of the org, always; D1 is the relational record of the same rows, written first.
 
 import { createRecent } from '../crypto/recent';
-import { type Budget, openBudget } from './budget';
-import { lineageOf, type Overlaps, type Strangers } from './callers';
-import { type Chain, openChain } from './chain';
-import { type Database, openDatabase } from './database';
+import { type AuditLog, createAuditLog } from './audit-log';
+import { type CiphertextCache, createCiphertextCache } from './ciphertext-cache';
+import { createDatabase, type Database } from './database';
 import { createDescendants, type Descendants } from './descendants';
-import { type Due, openDue } from './due';
-import { type Locks, openLocks } from './locks';
-import { type Marks, openMarks } from './marks';
-import { type Outbox, openOutbox } from './outbox';
-import { createNotedPatterns } from './patterns';
+import { createStoredResponses, type StoredResponses } from './idempotency';
+import { lineageOf, type Overlaps, type Strangers } from './identity';
+import { createIntents, type Intents } from './intents';
+import { createLastUsed, type LastUsed } from './last-used';
+import { createLocks, type Locks } from './locks';
+import { createNotedPatterns } from './noted-patterns';
+import { createOutbox, type Outbox } from './outbox';
+import { createRateLimit, type RateLimit } from './rate-limit';
 import { recording } from './recording';
-import { openReplays, type Replays } from './replay';
-import { openRows, type Rows } from './rows';
-import { upgrade } from './schema';
-import { openSeals, type Seals } from './seals';
-import { openUses, type Uses } from './uses';
+import { createRows, type Rows } from './rows';
+import { createSchedule, type Schedule } from './schedule';
+import { upgrade } from './storage-version';
 
 export interface Core {
   storage: DurableObjectStorage;
@@ -25,14 +25,14 @@ export interface Core {
   database: Database;
   rows: Rows;
   descendants: Descendants;
-  seals: Seals;
-  chain: Chain;
-  budget: Budget;
-  uses: Uses;
+  ciphertexts: CiphertextCache;
+  auditLog: AuditLog;
+  rateLimit: RateLimit;
+  lastUsed: LastUsed;
   outbox: Outbox;
-  replays: Replays;
-  marks: Marks;
-  due: Due;
+  storedResponses: StoredResponses;
+  intents: Intents;
+  schedule: Schedule;
   locks: Locks;
   strangers: Strangers;
   overlaps: Overlaps;
@@ -48,7 +48,7 @@ export interface Meta {
   drop(prefix: string): void;
 }
 
-function openMeta(sql: SqlStorage): Meta {
+function createMeta(sql: SqlStorage): Meta {
   sql.exec('create table if not exists meta (key text primary key, value text not null) without rowid');
   const recent = createRecent<{ value: string | null }>(1000);
   return {
@@ -76,40 +76,40 @@ function openMeta(sql: SqlStorage): Meta {
 }
 
 /** Opens the parts of a gate over its storage; makes its tables on first use. */
-export function openCore(storage: DurableObjectStorage, db: D1Database): Core {
+export function createCore(storage: DurableObjectStorage, db: D1Database): Core {
   const { sql } = storage;
-  const meta = openMeta(sql);
+  const meta = createMeta(sql);
   upgrade(storage, meta);
-  const entries = openChain(sql, meta);
-  const rows = openRows(sql);
+  const entries = createAuditLog(sql, meta);
+  const rows = createRows(sql);
   const linksOf = (actor: string, parent: string | null) => {
     const row = rows.get('credential', actor);
     if (row) return lineageOf({ rows }, row).map(({ id }) => id);
     return parent === null ? [actor] : [actor, parent];
   };
-  const uses = openUses(sql, meta, {
+  const lastUsed = createLastUsed(sql, meta, {
     head: () => entries.head().sequence,
     linksOf,
     isKnown: (credential) => rows.get('credential', credential) !== null,
   });
-  const outbox = openOutbox(sql);
-  const due = openDue(storage);
-  const chain = recording(entries, uses, outbox, due, createNotedPatterns());
+  const outbox = createOutbox(sql);
+  const schedule = createSchedule(storage);
+  const auditLog = recording(entries, lastUsed, outbox, schedule, createNotedPatterns());
   return {
     storage,
     meta,
-    database: openDatabase(db),
+    database: createDatabase(db),
     rows,
     descendants: createDescendants(sql),
-    seals: openSeals(sql),
-    chain,
-    budget: openBudget(sql, chain, linksOf),
-    uses,
+    ciphertexts: createCiphertextCache(sql),
+    auditLog,
+    rateLimit: createRateLimit(sql, auditLog, linksOf),
+    lastUsed,
     outbox,
-    replays: openReplays(sql),
-    marks: openMarks(sql),
-    due,
-    locks: openLocks(),
+    storedResponses: createStoredResponses(sql),
+    intents: createIntents(sql),
+    schedule,
+    locks: createLocks(),
     strangers: createRecent(5000),
     overlaps: createRecent(2000),
     now: () => Date.now(),

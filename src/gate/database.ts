@@ -14,7 +14,7 @@ export interface Database {
 
 const PATIENCE = 10_000;
 
-export function openDatabase(db: D1Database): Database {
+export function createDatabase(db: D1Database): Database {
   const bind = ({ sql, params }: Statement) => db.prepare(sql).bind(...params);
   const patiently = <T>(answer: Promise<T>): Promise<T> => {
     let timer: ReturnType<typeof setTimeout>;

@@ -6,7 +6,7 @@ export interface Locks {
   hold<T>(names: string[], work: () => Promise<T>): Promise<T>;
 }
 
-export function openLocks(): Locks {
+export function createLocks(): Locks {
   const tails = new Map<string, Promise<void>>();
   return {
     async hold(names, work) {

@@ -36,7 +36,7 @@ const KEPT = 30 * DAY;
 const MOST_EVENTS = 100_000;
 const MINUTE = 60_000;
 
-export function openOutbox(sql: SqlStorage): Outbox {
+export function createOutbox(sql: SqlStorage): Outbox {
   sql.exec(
     'create table if not exists outbox (id text primary key, type text not null, at integer not null, data text not null) without rowid',
   );

@@ -1,4 +1,4 @@
-// The deciding rows of an org, whole and durable: org, environments, people and what they are granted, credentials, secrets' standing
+// The deciding rows of an org, whole and durable: org, environments, people and what they are granted, credentials, the state of secrets
 // (not their ciphertext).
 // Invariants: only a settled commit (or a load of a lost gate) writes here; a row that is gone leaves a tombstone with its revision,
 // so that an old copy put back into D1, its MAC still right, revives nothing.
@@ -182,7 +182,7 @@ const MOST_BURIED = 1_000_000;
 /** Rows that stay parsed in memory, at 1 to 3 kB each: a gate shares 128 MB with others. */
 const RECENT = 4000;
 
-export function openRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
+export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
   sql.exec(`create table if not exists rows (kind text not null, id text not null, revision integer not null, space text, key text, body text, sweep_at integer,
     primary key (kind, id)) without rowid`);
   sql.exec('create index if not exists rows_sweep on rows (sweep_at) where sweep_at is not null');

@@ -4,9 +4,9 @@ import { toBase64, utf8 } from '../crypto/bytes';
 import { gzip } from '../crypto/gzip';
 import { auditSegments } from '../db/schema';
 import { insertOf } from '../db/statements';
-import { SLACK, WINDOW } from './budget';
-import type { Entry } from './chain';
+import type { Entry } from './audit-log';
 import type { Core } from './core';
+import { SLACK, WINDOW } from './rate-limit';
 
 /** Entries of a segment, and their bytes: a check of the chain unpacks them in a Worker's memory. */
 export const SEGMENT = 1000;
@@ -54,11 +54,11 @@ async function move(core: Core, org: string, entries: Entry[], now: number): Pro
     if (moved.end === 'unknown') return null;
     if (moved.end === 'refused' && part.length > 1) continue;
     const isHeld = moved.end === 'refused';
-    if (isHeld && core.chain.held().length >= MOST_HELD) return null;
+    if (isHeld && core.auditLog.held().length >= MOST_HELD) return null;
     core.storage.transactionSync(() => {
-      core.uses.flush(core.chain.head().sequence);
-      if (isHeld) core.chain.hold(last.sequence);
-      core.chain.moved(last.sequence, now);
+      core.lastUsed.flush(core.auditLog.head().sequence);
+      if (isHeld) core.auditLog.hold(last.sequence);
+      core.auditLog.moved(last.sequence, now);
     });
     if (isHeld)
       console.error(JSON.stringify({ level: 'error', event: 'audit_entry_refused', org, sequence: last.sequence, why: moved.why }));
@@ -66,14 +66,14 @@ async function move(core: Core, org: string, entries: Entry[], now: number): Pro
   }
 }
 
-/** Moves the oldest closed segment; answers when the next can move, or null. The last minute stays: an alarm may still count it. */
+/** Moves the oldest closed segment; answers when the next can move, or null. The last minute stays: rate limits are counted from it. */
 export const closeSegments = (core: Core, org: string, now: number): Promise<number | null> =>
   core.locks.hold(['segments'], () => closeOldest(core, org, now));
 
 async function closeOldest(core: Core, org: string, now: number): Promise<number | null> {
-  const { entries } = core.chain.from(core.chain.oldest(), SEGMENT, MOST_UNPACKED);
+  const { entries } = core.auditLog.from(core.auditLog.oldest(), SEGMENT, MOST_UNPACKED);
   const last = entries.at(-1);
-  const isClosed = entries.length === SEGMENT || (last && last.sequence < core.chain.head().sequence);
+  const isClosed = entries.length === SEGMENT || (last && last.sequence < core.auditLog.head().sequence);
   if (!last || !isClosed) return null;
   const movable = Date.parse(last.time) + WINDOW + SLACK;
   if (movable > now) return movable;
@@ -83,10 +83,10 @@ async function closeOldest(core: Core, org: string, now: number): Promise<number
 /** Moves every entry that there is now, for a backup. Answers how many have moved, and up to which sequence; null where D1 does not answer. */
 export async function archive(core: Core, org: string, now: number): Promise<{ archived: number; head: number } | null> {
   return core.locks.hold(['segments'], async () => {
-    const head = core.chain.head().sequence;
-    const first = core.chain.oldest();
+    const head = core.auditLog.head().sequence;
+    const first = core.auditLog.oldest();
     for (let at = first; at <= head; ) {
-      const { entries } = core.chain.from(at, SEGMENT, MOST_UNPACKED);
+      const { entries } = core.auditLog.from(at, SEGMENT, MOST_UNPACKED);
       const moved = await move(core, org, entries, now);
       if (moved === null) return null;
       at = moved + 1;

@@ -4,16 +4,16 @@ import type { Action } from '../auth/actions';
 import type { Caller } from '../auth/authorize';
 import type { TokenRef } from '../auth/token';
 import type { Refusal } from '../errors';
-import type { Alarm } from './alarm';
-import type { Draft } from './chain';
+import type { Draft } from './audit-log';
 import type { Plan } from './commit';
 import type { Core } from './core';
+import type { IntegrityViolation } from './integrity';
 
 /** Keys that the Worker lends for one call. They neither open a value nor are they ever stored by the gate. */
 export interface LentKeys {
   /** Authenticates rows. */
   row: Uint8Array;
-  /** Seals what is kept for replays. */
+  /** Encrypts stored responses. */
   answer: Uint8Array;
 }
 
@@ -59,7 +59,7 @@ export interface Ask {
   /** The operation's input; null if there is a finding. */
   input: unknown;
   idempotency: { key: string; digest: string } | null;
-  /** The one-time values of the answer: JSON of where they stand in it, and of them, sealed under a key that only the bearer has. */
+  /** The one-time values of the answer: JSON of their places in it, and of them, encrypted under a key that only the bearer has. */
   one_time: string | null;
   /** `again`: the second half of a request that the gate answered with `more`. */
   again: boolean;
@@ -67,7 +67,7 @@ export interface Ask {
   repeated: boolean;
   keys: LentKeys | null;
   /** What the Worker found altered in what the gate gave it for this very request. Such a call only reports it. */
-  alarm?: Alarm;
+  alarm?: IntegrityViolation;
   request: RequestFacts;
 }
 
@@ -80,8 +80,8 @@ export type Outcome<T = unknown> =
 /** `closed`: its audit entry is written already, or is that of an earlier call of the same request. */
 export type ClosedOutcome = Outcome & { closed?: true };
 
-/** What is left of a budget: `limit` a minute, `remaining` now, more in `reset` seconds. */
-export interface BudgetState {
+/** What is left of a rate limit: `limit` a minute, `remaining` now, more in `reset` seconds. */
+export interface RateLimitState {
   limit: number;
   remaining: number;
   reset: number;
@@ -89,9 +89,9 @@ export interface BudgetState {
 
 export interface Reply<T = unknown> {
   outcome: Outcome<T>;
-  budget: BudgetState | null;
+  budget: RateLimitState | null;
   credential: string | null;
-  /** Present where this is the kept answer of an earlier request: its sealed one-time value. */
+  /** Present where this is the stored response of an earlier request: its encrypted one-time values. */
   replay: { one_time: string | null } | null;
   d1_calls: number;
 }
@@ -104,6 +104,8 @@ export interface Call<I = unknown> {
   caller: Caller;
   /** What the audit entry will say of the target. */
   subject: Subject;
+  /** Whether the action concerns the caller alone, and so needs no scope. While the audit log is full it needs one: what anybody may do could fill the rest. */
+  isExempt(): boolean;
   /** Refuses if the caller or the rules have changed since it was admitted. */
   recheck(): Refusal | null;
 }
@@ -126,12 +128,12 @@ export type Subject = Pick<
 };
 
 /** Something that a caller can do: a read answers an outcome, a change a plan, made while its rows are locked. */
-export interface Operation<I = never> {
+export interface Operation<I = unknown> {
   /** True where the action concerns the caller alone, and so needs no scope. */
   exempt?(call: Call<I>): boolean;
   /** 403 for what the path names, besides secrets and environments. Judged before the body. */
   reach?(call: Call<I>): Refusal | null;
-  /** 403 for what only the body names. Judged before a kept answer is replayed, too. */
+  /** 403 for what only the body names. Judged before a stored response is replayed, too. */
   authorize?(call: Call<I>): Refusal | null;
   read?(call: Call<I>): ClosedOutcome | Promise<ClosedOutcome>;
   change?: {

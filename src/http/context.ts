@@ -1,10 +1,10 @@
-// What a handler has at hand for one request. Services take this, never Hono's context.
+// What a handler knows of one request. Services take this, never Hono's context.
 import type { Action } from '../auth/actions';
 import type { DeploymentKeys, Keyring, OrgKeys, WrappedKey } from '../crypto/keyring';
 import { toCursor } from '../db/page';
 import type { Env, Settings } from '../env';
 import type { Refusal } from '../errors';
-import type { Ask, BudgetState, Named, Outcome, Reply, RequestFacts } from '../gate/types';
+import type { Ask, Named, Outcome, RateLimitState, Reply, RequestFacts } from '../gate/types';
 
 export interface Context {
   env: Env;
@@ -23,14 +23,14 @@ export interface Context {
   etag: string | null;
   /** The operation asks its gate for a further part under the same request. */
   further(input: unknown): Promise<Outcome>;
-  /** Asks the gate for something else, for the same caller, under a request id of its own. It takes nothing from a budget. */
+  /** Asks the gate for something else, for the same caller, under a request id of its own. It does not count against a rate limit. */
   also(asked: { action: Action; operation?: string; named?: Named; input: unknown }): Promise<Outcome>;
   trace: Trace;
   defer(work: Promise<unknown>): void;
 }
 
 /** The same for a request that needs no credential. */
-export interface OpenContext extends Omit<Context, 'org' | 'keys' | 'wrapped' | 'etag' | 'further' | 'also'> {
+export interface PublicContext extends Omit<Context, 'org' | 'keys' | 'wrapped' | 'etag' | 'further' | 'also'> {
   headers: Headers;
   /** Asks the gate of an org to do what the route is about. */
   ask(org: string, keys: OrgKeys, bearer: Ask['bearer'], input: unknown): Promise<Reply>;
@@ -39,7 +39,7 @@ export interface OpenContext extends Omit<Context, 'org' | 'keys' | 'wrapped' | 
 }
 
 /** What such a request is answered with. */
-export type Opened = { headers?: Record<string, string>; budget?: BudgetState | null } & (
+export type PublicAnswer = { headers?: Record<string, string>; budget?: RateLimitState | null } & (
   | { status: number; json?: unknown }
   | { refusal: Refusal }
 );

@@ -1,4 +1,4 @@
-// One request, from HTTP to the gate and back: who asks (by the token alone, no I/O), what they ask (parsed, validated, sealed), one
+// One request, from HTTP to the gate and back: who asks (by the token alone, no I/O), what they ask (parsed, validated, encrypted), one
 // call of the gate, and the answer. Invariant: nothing is refused here that the gate has to audit or count; what is found wrong goes
 // along as a finding, and the gate refuses it in the contract's order.
 import type { z } from '@hono/zod-openapi';
@@ -8,14 +8,14 @@ import { signingKeysOf } from '../auth/signing';
 import { canonical, readToken, type TokenRef } from '../auth/token';
 import { fromUtf8, tuple, utf8 } from '../crypto/bytes';
 import { equalSecret, hkdf, hmacHex } from '../crypto/digest';
-import { open, seal } from '../crypto/envelope';
+import { decrypt, encrypt } from '../crypto/envelope';
 import { keyringOf } from '../crypto/keyring';
 import { idBytes, newId } from '../db/ids';
 import { forms } from '../db/names';
 import { fromCursor } from '../db/page';
 import type { Env, Settings } from '../env';
 import { ApiError, errorBody, invalid, type Refusal, refuse, statusOf } from '../errors';
-import type { Ask, BudgetState, Named, Reply, RequestFacts } from '../gate/types';
+import type { Ask, Named, RateLimitState, Reply, RequestFacts } from '../gate/types';
 import { type ReadBody, readBody } from './body';
 import type { Context, Trace } from './context';
 import { callGate } from './gate-call';
@@ -38,7 +38,7 @@ export interface Incoming {
 
 export async function handle(route: Route, incoming: Incoming): Promise<Response> {
   const { request, env, settings, base, facts, trace } = incoming;
-  const refused = (refusal: Refusal, budget: BudgetState | null = null) => errorResponse(refusal, base, trace, budget);
+  const refused = (refusal: Refusal, budget: RateLimitState | null = null) => errorResponse(refusal, base, trace, budget);
 
   // Who asks.
   const keyring = keyringOf(env.DB, settings.masterKeys);
@@ -155,7 +155,7 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
             ),
           }
         : null,
-    one_time: sealOnce(bearer as string, owner, prepared.once),
+    one_time: encryptOneTime(bearer as string, owner, prepared.once),
     again: false,
     repeated: false,
     keys: keys && { row: keys.row, answer: keys.answer },
@@ -171,7 +171,7 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
   const { budget } = reply;
   if (reply.outcome.ok === 'more' && route.more) {
     prepared = await route.more(reply.outcome.data as never, input, context);
-    reply = await gate({ ...ask, input: prepared.input, one_time: sealOnce(bearer as string, owner, prepared.once), again: true });
+    reply = await gate({ ...ask, input: prepared.input, one_time: encryptOneTime(bearer as string, owner, prepared.once), again: true });
   }
   context.further = async (more) => (await gate({ ...ask, input: more, again: true })).outcome;
   context.also = async ({ action, operation = action, named = {}, input }) => {
@@ -186,7 +186,7 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
   if (outcome.ok !== true) return errorResponse(outcome.ok === false ? outcome.refusal : refuse('INTERNAL'), base, trace, budget, headers);
   if (outcome.etag) headers.ETag = outcome.etag;
   context.etag = outcome.etag ?? null;
-  const once = reply.replay ? openOnce(bearer as string, owner, reply.replay.one_time) : prepared.once;
+  const once = reply.replay ? decryptOneTime(bearer as string, owner, reply.replay.one_time) : prepared.once;
   if (route.render && outcome.status === 200 && (!reply.replay || route.resumes)) {
     try {
       return rendered(await route.render(outcome.data as never, input, context), outcome.status, budget, headers);
@@ -337,16 +337,19 @@ const detailsOf = (error: z.ZodError): Detail[] =>
 /** A key that only who holds the token can make: the service stores neither the token nor this. */
 const bearerKey = (bearer: string) => hkdf(utf8(bearer), new Uint8Array(), 'svc/v1/key/bearer');
 
-function sealOnce(bearer: string, owner: string[], once: Record<string, string> | undefined): string | null {
+function encryptOneTime(bearer: string, owner: string[], once: Record<string, string> | undefined): string | null {
   if (!once) return null;
-  return JSON.stringify({ paths: Object.keys(once), sealed: seal(bearerKey(bearer), 'one-time value', owner, utf8(JSON.stringify(once))) });
+  return JSON.stringify({
+    paths: Object.keys(once),
+    sealed: encrypt(bearerKey(bearer), 'one-time value', owner, utf8(JSON.stringify(once))),
+  });
 }
 
-/** One-time values of a kept answer: theirs who made the call, null for anyone else. */
-function openOnce(bearer: string, owner: string[], kept: string | null): Record<string, string | null> | undefined {
+/** One-time values of a stored response: for whoever made the call, null for anyone else. */
+function decryptOneTime(bearer: string, owner: string[], kept: string | null): Record<string, string | null> | undefined {
   if (kept === null) return undefined;
   const { paths, sealed } = JSON.parse(kept) as { paths: string[]; sealed?: string };
-  const opened = sealed === undefined ? null : open(bearerKey(bearer), 'one-time value', owner, sealed);
+  const opened = sealed === undefined ? null : decrypt(bearerKey(bearer), 'one-time value', owner, sealed);
   return opened ? JSON.parse(fromUtf8(opened) ?? '{}') : Object.fromEntries(paths.map((path) => [path, null]));
 }
 
@@ -369,7 +372,7 @@ export function errorResponse(
   refusal: Refusal,
   base: string,
   trace: Trace,
-  budget: BudgetState | null = null,
+  budget: RateLimitState | null = null,
   headers: Record<string, string> = {},
 ): Response {
   const status = statusOf(refusal);
@@ -394,7 +397,7 @@ export const readOnly = (base: string, trace: Trace): Response =>
 export function rendered(
   shown: { json: unknown; headers?: Record<string, string> } | Response,
   status: number,
-  budget: BudgetState | null,
+  budget: RateLimitState | null,
   headers: Record<string, string> = {},
 ): Response {
   const all = { ...budgetHeaders(budget), ...headers };
@@ -407,7 +410,7 @@ export function rendered(
 }
 
 /** draft-ietf-httpapi-ratelimit-headers, and the older headers that many clients read. */
-const budgetHeaders = (budget: BudgetState | null): Record<string, string> =>
+const budgetHeaders = (budget: RateLimitState | null): Record<string, string> =>
   budget
     ? {
         'RateLimit-Policy': `"credential";q=${budget.limit};w=60`,

@@ -5,19 +5,19 @@ import { type Action, actions, needOf } from '../../src/auth/actions';
 import {
   type Caller,
   ended,
-  type Holding,
   isNarrower,
   mayAct,
   mayReach,
   namesHeld,
   nobody,
   overlap,
+  type PermissionSet,
   reaches,
   reachesAll,
   reachesEnvironment,
   standsAlone,
   type Wanted,
-  withinHolding,
+  withinPermissions,
 } from '../../src/auth/authorize';
 import { allScopes } from '../../src/auth/scopes';
 import { prefixes } from '../../src/auth/token';
@@ -25,19 +25,19 @@ import { prefixes } from '../../src/auth/token';
 const NOW = 1_800_000_000_000;
 const IP = '203.0.113.7';
 
-const holding = (fields: Partial<Holding> = {}): Holding => ({
+const holding = (fields: Partial<PermissionSet> = {}): PermissionSet => ({
   scopes: ['*'],
   environments: null,
   secrets: null,
   expires_at: null,
   ...fields,
 });
-const callerWith = (fields: Partial<Caller> = {}, ...holdings: Partial<Holding>[]): Caller => ({
+const callerWith = (fields: Partial<Caller> = {}, ...holdings: Partial<PermissionSet>[]): Caller => ({
   ...nobody,
   kind: 'api_key',
   id: 'key_1',
   credential: 'key_1',
-  holdings: (holdings.length ? holdings : [{}]).map(holding) as [Holding, ...Holding[]],
+  permissions: (holdings.length ? holdings : [{}]).map(holding) as [PermissionSet, ...PermissionSet[]],
   ...fields,
 });
 const wanted = (fields: Partial<Wanted> = {}): Wanted => ({
@@ -147,7 +147,7 @@ describe('a caller may act', () => {
     const member = callerWith({ kind: 'member', member_addresses: ['10.0.0.0/8'] });
     expect(codeOf(member, 'secret.read')).toBe('ADDRESS_NOT_ALLOWED');
     expect(codeOf(member, 'secret.read', '10.1.2.3')).toBeNull();
-    expect(withinHolding(member, wanted({ allowed_addresses: null }))).toBeNull();
+    expect(withinPermissions(member, wanted({ allowed_addresses: null }))).toBeNull();
   });
 
   it('and is told which scope or kind is lacking; an agent, who can give it what it lacks', () => {
@@ -253,7 +253,7 @@ describe('a caller may hand on', () => {
     ],
     ['nothing', { scopes: [], environments: [], secrets: [], allowed_addresses: [], expires_at: 0 }],
   ])('%s', (_what, fields) => {
-    expect(withinHolding(parent, wanted(fields))).toBeNull();
+    expect(withinPermissions(parent, wanted(fields))).toBeNull();
   });
 
   it.each<[string, Partial<Wanted>, string]>([
@@ -272,14 +272,14 @@ describe('a caller may hand on', () => {
     ['a longer life', { expires_at: NOW + 1 }, 'lifetime'],
     ['a life without end', { expires_at: null }, 'lifetime'],
   ])('not %s', (_what, fields, named) => {
-    expect(withinHolding(parent, wanted(fields))).toEqual({ code: 'SCOPE_EXCEEDS_PARENT', message: expect.stringContaining(named) });
+    expect(withinPermissions(parent, wanted(fields))).toEqual({ code: 'SCOPE_EXCEEDS_PARENT', message: expect.stringContaining(named) });
     // Only because of what bounds it: one that is not bounded may.
-    expect(withinHolding(callerWith(), wanted(fields))).toBeNull();
+    expect(withinPermissions(callerWith(), wanted(fields))).toBeNull();
   });
 
   it('only addresses that every link of its lineage may come from', () => {
     const narrow = callerWith({ addresses: [['10.0.0.0/8'], ['10.1.0.0/16', '10.2.0.0/16']] });
-    const codeFor = (range: string) => withinHolding(narrow, wanted({ allowed_addresses: [range] }))?.code ?? null;
+    const codeFor = (range: string) => withinPermissions(narrow, wanted({ allowed_addresses: [range] }))?.code ?? null;
     expect([codeFor('10.2.3.0/24'), codeFor('10.3.0.0/24'), codeFor('11.0.0.1')]).toEqual([
       null,
       'SCOPE_EXCEEDS_PARENT',
@@ -294,7 +294,7 @@ describe('a caller may hand on', () => {
       { scopes: ['secrets:read'], environments: ['env_1'], secrets: ['a*'], expires_at: NOW },
       { scopes: ['secrets:read'], environments: ['env_2'] },
     );
-    const code = (fields: Partial<Wanted>) => withinHolding(member, wanted({ allowed_addresses: null, ...fields }))?.message ?? null;
+    const code = (fields: Partial<Wanted>) => withinPermissions(member, wanted({ allowed_addresses: null, ...fields }))?.message ?? null;
     expect(code({ environments: ['env_1'], secrets: ['ab*'] })).toBeNull();
     expect(code({ scopes: ['secrets:list', 'secrets:read'], environments: ['env_1'], secrets: ['a'] })).toBeNull();
     expect(code({ environments: ['env_2'], secrets: null, expires_at: null })).toBeNull();
@@ -335,7 +335,7 @@ describe('a change only narrows', () => {
 });
 
 describe('what two holdings give both', () => {
-  const both = (one: Partial<Holding>, other: Partial<Holding>) => overlap(holding(one), holding(other));
+  const both = (one: Partial<PermissionSet>, other: Partial<PermissionSet>) => overlap(holding(one), holding(other));
 
   it('is the scopes that each covers, the environments in each, and the patterns of either that lie within the other', () => {
     const one = { scopes: ['secrets:*', 'audit:read'], environments: ['env_1', 'env_2'], secrets: ['app/*', 'db'] };
@@ -376,7 +376,7 @@ describe('what two holdings give both', () => {
     fc.assert(
       fc.property(some, some, (one, other) => {
         const given = { ...both(one, other), allowed_addresses: null };
-        expect([withinHolding(callerWith({}, one), given), withinHolding(callerWith({}, other), given)]).toEqual([null, null]);
+        expect([withinPermissions(callerWith({}, one), given), withinPermissions(callerWith({}, other), given)]).toEqual([null, null]);
       }),
     );
   });

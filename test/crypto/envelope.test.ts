@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { concat, fromBase64, fromUtf8, randomBytes, toBase64, utf8 } from '../../src/crypto/bytes';
-import { open, type Purpose, seal } from '../../src/crypto/envelope';
+import { decrypt, encrypt, type Purpose } from '../../src/crypto/envelope';
 import vectors from '../vectors/envelope.json';
 
 const fromHex = (hex: string) => Uint8Array.from(hex.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
@@ -11,7 +11,7 @@ const purposes: Purpose[] = ['org key', 'deployment key', 'secret value', 'kept 
 const root = fromHex(vectors.root);
 const context = ['org_1', 'sec_2', '3'];
 const plaintext = utf8('correct horse');
-const sealed = seal(root, 'secret value', context, plaintext);
+const sealed = encrypt(root, 'secret value', context, plaintext);
 const raw = fromBase64(sealed) as Uint8Array;
 
 /** The bytes with one of them changed by a mask. */
@@ -20,12 +20,12 @@ function flipped(bytes: Uint8Array, at: number, mask: number): Uint8Array {
   copy[at] = (copy[at] as number) ^ mask;
   return copy;
 }
-const opened = (bytes: Uint8Array) => open(root, 'secret value', context, toBase64(bytes));
+const opened = (bytes: Uint8Array) => decrypt(root, 'secret value', context, toBase64(bytes));
 
 describe('a known answer', () => {
   it.each(vectors.cases)('is given and opened: $purpose', ({ purpose, context, plaintext, sealed }) => {
-    expect(seal(root, purpose as Purpose, context, utf8(plaintext), fromHex(vectors.salt))).toBe(sealed);
-    expect(fromUtf8(open(root, purpose as Purpose, context, sealed) as Uint8Array)).toBe(plaintext);
+    expect(encrypt(root, purpose as Purpose, context, utf8(plaintext), fromHex(vectors.salt))).toBe(sealed);
+    expect(fromUtf8(decrypt(root, purpose as Purpose, context, sealed) as Uint8Array)).toBe(plaintext);
   });
 });
 
@@ -40,7 +40,7 @@ describe('what is sealed', () => {
         fc.array(fc.string({ unit: 'grapheme' }), { maxLength: 4 }),
         bytes,
         (key, purpose, context, value) => {
-          expect(open(key, purpose, context, seal(key, purpose, context, value))).toEqual(value);
+          expect(decrypt(key, purpose, context, encrypt(key, purpose, context, value))).toEqual(value);
         },
       ),
     );
@@ -48,11 +48,11 @@ describe('what is sealed', () => {
 
   it('may be 64 KiB long', () => {
     const value = randomBytes(65_536);
-    expect(open(root, 'secret value', context, seal(root, 'secret value', context, value))).toEqual(value);
+    expect(decrypt(root, 'secret value', context, encrypt(root, 'secret value', context, value))).toEqual(value);
   });
 
   it('is another each time, in salt, ciphertext and tag', () => {
-    const all = Array.from({ length: 50 }, () => fromBase64(seal(root, 'secret value', context, plaintext)) as Uint8Array);
+    const all = Array.from({ length: 50 }, () => fromBase64(encrypt(root, 'secret value', context, plaintext)) as Uint8Array);
     for (const [from, to] of [
       [1, 25],
       [25, 25 + plaintext.length],
@@ -80,7 +80,7 @@ describe('nothing opens', () => {
     for (let at = 0; at < sealed.length; at++) {
       for (const char of ['A', 'b', '+', '=', ' ', '-']) {
         if (char === sealed[at]) continue;
-        expect(open(root, 'secret value', context, sealed.slice(0, at) + char + sealed.slice(at + 1))).toBeNull();
+        expect(decrypt(root, 'secret value', context, sealed.slice(0, at) + char + sealed.slice(at + 1))).toBeNull();
       }
     }
   });
@@ -96,18 +96,18 @@ describe('nothing opens', () => {
     for (let at = 0; at <= raw.length; at++) expect(opened(concat(raw.subarray(0, at), Uint8Array.of(0), raw.subarray(at)))).toBeNull();
     expect(opened(concat(raw, raw))).toBeNull();
     for (const text of [`${sealed}=`, ` ${sealed}`, `${sealed}\n`, '', 'no base64!'])
-      expect(open(root, 'secret value', context, text)).toBeNull();
+      expect(decrypt(root, 'secret value', context, text)).toBeNull();
   });
 
   it('under a key that differs in any bit', () => {
     for (let at = 0; at < root.length; at++)
-      for (const mask of [1, 128]) expect(open(flipped(root, at, mask), 'secret value', context, sealed)).toBeNull();
+      for (const mask of [1, 128]) expect(decrypt(flipped(root, at, mask), 'secret value', context, sealed)).toBeNull();
   });
 
   it('for another purpose', () => {
     for (const from of purposes) {
-      const text = seal(root, from, context, plaintext);
-      for (const to of purposes) expect(open(root, to, context, text)).toEqual(from === to ? plaintext : null);
+      const text = encrypt(root, from, context, plaintext);
+      for (const to of purposes) expect(decrypt(root, to, context, text)).toEqual(from === to ? plaintext : null);
     }
   });
 
@@ -122,11 +122,11 @@ describe('nothing opens', () => {
     [['org_1', 'sec_2', '3', '']],
     [[]],
   ])('in the context %j', (other) => {
-    expect(open(root, 'secret value', other, sealed)).toBeNull();
+    expect(decrypt(root, 'secret value', other, sealed)).toBeNull();
   });
 
   it('whose parts come from two seals of the same plaintext', () => {
-    const other = fromBase64(seal(root, 'secret value', context, plaintext)) as Uint8Array;
+    const other = fromBase64(encrypt(root, 'secret value', context, plaintext)) as Uint8Array;
     const end = raw.length - 16;
     expect(opened(concat(raw.subarray(0, 25), other.subarray(25)))).toBeNull();
     expect(opened(concat(raw.subarray(0, end), other.subarray(end)))).toBeNull();

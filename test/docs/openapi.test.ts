@@ -79,7 +79,7 @@ describe('the OpenAPI document', () => {
       for (const scope of needOf(route.action).scopes) expect(operation.description).toContain(scope);
       const [security] = operation.security;
       const scheme = needOf(route.action).kinds.includes('system') ? 'bootstrap' : 'bearer';
-      expect(Object.keys(security ?? {})).toEqual(route.open ? [] : [scheme]);
+      expect(Object.keys(security ?? {})).toEqual(route.public ? [] : [scheme]);
       expect(Object.keys(operation.responses).some((status) => status.startsWith('2'))).toBe(true);
       expect(Object.keys(operation.responses).some((status) => status.startsWith('4'))).toBe(true);
       for (const code of refusalsOf(route)) {
@@ -88,7 +88,7 @@ describe('the OpenAPI document', () => {
       }
       for (const type of route.alsoAs ?? []) expect(operation.responses['200']?.content).toHaveProperty(type);
       const idempotency = { $ref: '#/components/parameters/IdempotencyKey' };
-      if (route.method === 'post' && !route.open && !route.unkept) expect(operation.parameters).toContainEqual(idempotency);
+      if (route.method === 'post' && !route.public && !route.unkept) expect(operation.parameters).toContainEqual(idempotency);
       else expect(operation.parameters).not.toContainEqual(idempotency);
     }
   });

@@ -6,7 +6,7 @@ import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import type { Gate } from '../../src/gate';
-import { work } from '../../src/gate/work';
+import { runTasks } from '../../src/gate/tasks';
 import { type Fate, faults, reset } from '../faults';
 import { type Caller, callerOf, newOrg } from '../world';
 import { type Answer, ended, type Op, type State, step } from './model';
@@ -288,7 +288,7 @@ async function quieten(running: Running): Promise<void> {
   faults.clock = clock;
   for (const land of orphans) await land().catch(() => {});
   await evictDurableObject(gateOf(running.o)).catch(() => {});
-  await inGate(running.o, ({ core }) => work(core, running.o.id, Number.MAX_SAFE_INTEGER));
+  await inGate(running.o, ({ core }) => runTasks(core, running.o.id, Number.MAX_SAFE_INTEGER));
 }
 
 /** Runs a plan and throws with what does not hold. */
@@ -313,7 +313,7 @@ export async function runHistory(plan: Plan): Promise<void> {
   for (const [p, phase] of plan.phases.entries()) {
     await Promise.all(phase.ops.map((op, i) => perform(running, op, `${p}-${i}`)));
     if (phase.after === 'evict') await evictDurableObject(gateOf(o)).catch(() => {});
-    if (phase.after === 'work') await inGate(o, ({ core }) => work(core, o.id)).catch(() => {});
+    if (phase.after === 'work') await inGate(o, ({ core }) => runTasks(core, o.id)).catch(() => {});
     if (phase.after === 'orphans') for (const land of faults.orphans.splice(0)) await land().catch(() => {});
     faults.clock = (faults.clock as number) + phase.pass * 1000;
   }

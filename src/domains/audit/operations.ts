@@ -1,8 +1,8 @@
 // What the gate gives of the audit log: the entries that lie here, and from where on the rest lies in D1.
 import { refuse } from '../../errors';
-import { slugOf } from '../../gate/call';
-import type { Entry, Filter } from '../../gate/chain';
-import { type Missing, missingEntries } from '../../gate/missing';
+import type { Entry, Filter } from '../../gate/audit-log';
+import { type Missing, missingEntries } from '../../gate/missing-entries';
+import { slugOf } from '../../gate/named';
 import { archive } from '../../gate/segments';
 import type { ClosedOutcome, Operation, Outcome } from '../../gate/types';
 import { shows, type View, viewOf } from './view';
@@ -30,15 +30,15 @@ export interface AuditPart {
 const read: Operation<AuditInput> = {
   read({ core, caller, input }): ClosedOutcome {
     // Minutes that are over and still uncounted belong into what is read.
-    core.storage.transactionSync(() => core.budget.flush(core.now()));
+    core.storage.transactionSync(() => core.rateLimit.flush(core.now()));
     const view = viewOf(caller, (id) => slugOf(core, id));
-    const { entries, next } = core.chain.newest(input.filter, input.before ?? Number.MAX_SAFE_INTEGER, input.limit, (entry) =>
+    const { entries, next } = core.auditLog.newest(input.filter, input.before ?? Number.MAX_SAFE_INTEGER, input.limit, (entry) =>
       shows(view, entry),
     );
     return {
       ok: true,
       status: 200,
-      data: { entries, next, oldest: core.chain.oldest(), held: core.chain.held(), view } satisfies AuditPart,
+      data: { entries, next, oldest: core.auditLog.oldest(), held: core.auditLog.held(), view } satisfies AuditPart,
       ...(input.further && { closed: true }),
     };
   },
@@ -57,9 +57,9 @@ export const VERIFIED = 2000;
 
 const verify: Operation<{ from: number }> = {
   read({ core, input }): ClosedOutcome {
-    const oldest = core.chain.oldest();
-    const { entries } = input.from >= oldest ? core.chain.from(input.from, VERIFIED) : { entries: [] };
-    const part = { head: core.chain.head(), oldest, entries, held: core.chain.held(), missing: missingEntries(core) };
+    const oldest = core.auditLog.oldest();
+    const { entries } = input.from >= oldest ? core.auditLog.from(input.from, VERIFIED) : { entries: [] };
+    const part = { head: core.auditLog.head(), oldest, entries, held: core.auditLog.held(), missing: missingEntries(core) };
     return { ok: true, status: 200, data: part satisfies VerifyPart };
   },
 };

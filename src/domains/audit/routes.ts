@@ -1,7 +1,7 @@
 // The audit log over HTTP.
 import type { z } from '@hono/zod-openapi';
 import { toCursor } from '../../db/page';
-import type { Filter } from '../../gate/chain';
+import type { Filter } from '../../gate/audit-log';
 import { pageOf } from '../../http/context';
 import { type Input, route } from '../../http/route';
 import type { AuditPart, VerifyPart } from './operations';

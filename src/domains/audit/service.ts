@@ -6,8 +6,8 @@ import { fromBase64, fromUtf8 } from '../../crypto/bytes';
 import { gunzip } from '../../crypto/gzip';
 import { auditSegments, type SegmentRow } from '../../db/schema';
 import { ApiError, refuse } from '../../errors';
-import { type Entry, type Filter, genesis, hashOf } from '../../gate/chain';
-import type { Missing } from '../../gate/missing';
+import { type Entry, type Filter, genesis, hashOf } from '../../gate/audit-log';
+import type { Missing } from '../../gate/missing-entries';
 import type { Context } from '../../http/context';
 import type { AuditPart, VerifyPart } from './operations';
 import { shows } from './view';
@@ -34,7 +34,7 @@ const matches = (entry: Entry, { actor, action, resource, outcome, from, to }: F
 };
 
 /** The entries of a segment, or null if they cannot be read. */
-export async function openSegment(segment: Pick<SegmentRow, 'entries'>): Promise<Entry[] | null> {
+export async function readSegment(segment: Pick<SegmentRow, 'entries'>): Promise<Entry[] | null> {
   try {
     const text = fromUtf8(await gunzip(fromBase64(segment.entries) as Uint8Array));
     return JSON.parse(text as string) as Entry[];
@@ -87,7 +87,7 @@ async function readSegments(
   for (const segment of segments.slice(0, MOST_OPENED)) {
     if (take(heldFrom(segment.last_sequence))) return full();
     at = Math.min(at, segment.last_sequence + 1);
-    if (take(((await openSegment(segment)) ?? []).reverse())) return full();
+    if (take(((await readSegment(segment)) ?? []).reverse())) return full();
     at = segment.first_sequence;
   }
   if (segments.length > MOST_OPENED) return { items, next: at };
@@ -167,7 +167,7 @@ async function* partsFrom(context: Context, part: VerifyPart, from: number): Asy
   const held = part.held.filter(({ sequence }) => sequence >= from);
   for (const segment of segments) {
     while ((held[0]?.sequence ?? Number.POSITIVE_INFINITY) < segment.first_sequence) yield oneOf(held.shift() as Entry);
-    yield { sequence: segment.first_sequence, entries: await openSegment(segment) };
+    yield { sequence: segment.first_sequence, entries: await readSegment(segment) };
   }
   if (segments.length < MOST_OPENED) for (const entry of held) yield oneOf(entry);
 }

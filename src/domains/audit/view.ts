@@ -1,9 +1,9 @@
 // What a caller may see of the audit log. Pure. Invariant: a caller who is limited to environments or names sees the entries of what it
 // reaches and its own, and nothing else; an entry that does not say what it concerns is not shown.
-import { type Caller, type Holding, reachesAll } from '../../auth/authorize';
+import { type Caller, type PermissionSet, reachesAll } from '../../auth/authorize';
 import { matches } from '../../auth/globs';
 import { covers } from '../../auth/scopes';
-import type { Entry } from '../../gate/chain';
+import type { Entry } from '../../gate/audit-log';
 
 const SCOPE = 'audit:read';
 
@@ -16,8 +16,8 @@ export interface View {
 /** What a caller sees; null for everything. `slugOf` says how entries spell an environment. */
 export function viewOf(caller: Caller, slugOf: (environment: string) => string): View | null {
   if (reachesAll(caller, [SCOPE])) return null;
-  const places = caller.holdings
-    .filter(({ scopes }: Holding) => covers(scopes, SCOPE))
+  const places = caller.permissions
+    .filter(({ scopes }: PermissionSet) => covers(scopes, SCOPE))
     .map(({ environments, secrets }) => ({ environments: environments?.map(slugOf) ?? null, secrets }));
   return { own: [caller.id, caller.credential], places };
 }

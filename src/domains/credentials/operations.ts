@@ -2,13 +2,13 @@
 import type { Caller } from '../../auth/authorize';
 import type { CredentialKind, CredentialRow } from '../../db/schema';
 import { refuse } from '../../errors';
-import { slugOf } from '../../gate/call';
-import { isAlive } from '../../gate/callers';
+import { isAlive } from '../../gate/identity';
 import { type ListInput, listed } from '../../gate/listing';
+import { slugOf } from '../../gate/named';
 import type { Operation, Outcome } from '../../gate/types';
-import { revoke, rotateKey, update } from './changing';
-import { createAgent, createBreakGlass, createKey, createProvider, mint } from './issuing';
-import { find, shown } from './standing';
+import { createAgent, createBreakGlass, createKey, createProvider, mint } from './create';
+import { find, shown } from './credential';
+import { revoke, rotateKey, update } from './update';
 
 /** The live credentials of a kind come from the gate's own rows, for it alone knows who is alive. */
 const list = (kind: CredentialKind, prefix: string): Operation<ListInput> => ({
@@ -19,7 +19,7 @@ const list = (kind: CredentialKind, prefix: string): Operation<ListInput> => ({
 function read(kind: CredentialKind): Operation<Record<string, never>> {
   return {
     read(call): Outcome {
-      const row = find(call as never, kind);
+      const row = find(call, kind);
       return row ? { ok: true, status: 200, data: shown(call.core, row) } : { ok: false, refusal: refuse('NOT_FOUND') };
     },
   };
@@ -27,7 +27,7 @@ function read(kind: CredentialKind): Operation<Record<string, never>> {
 
 const whoami: Operation<Record<string, never>> = {
   read({ core, ask, caller }): Outcome {
-    const { scopes, environments, secrets } = caller.holdings[0];
+    const { scopes, environments, secrets } = caller.permissions[0];
     return {
       ok: true,
       status: 200,

@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import { type ProviderScope, providerScopes } from '../../auth/scopes';
 import type { CredentialRow } from '../../db/schema';
-import type { Use } from '../../gate/uses';
+import type { Use } from '../../gate/last-used';
 import { Addresses, Environments, FutureTime, iso, isoOrNull, Name, Patterns, pageOf, Scopes, Time, text } from '../../http/wire';
 
 export const ApiKeyIn = z

@@ -1,15 +1,15 @@
 // What can be done with grants, as the gate does it: they add to what a member's role gives, directly or through a team.
 // Invariants: nobody grants more than they hold themselves, or for longer; what a session token or an agent grants ends with it.
-import { type Wanted, withinHolding } from '../../auth/authorize';
+import { type Wanted, withinPermissions } from '../../auth/authorize';
 import type { GrantRow } from '../../db/schema';
 import { refuse } from '../../errors';
-import { slugOf } from '../../gate/call';
-import { isGrantAlive, permissions } from '../../gate/callers';
 import { insertion, removal } from '../../gate/commit';
 import type { Core } from '../../gate/core';
+import { grantScopes, isGrantAlive } from '../../gate/identity';
 import { type ListInput, listed } from '../../gate/listing';
+import { slugOf } from '../../gate/named';
 import type { Call, Operation, Outcome } from '../../gate/types';
-import { diesWith, unknownEnvironment, wanted } from '../credentials/issuing';
+import { diesWith, unknownEnvironment, wanted } from '../credentials/create';
 import { grantOut } from './wire';
 
 /** Each is looked at in every request of a member. */
@@ -18,7 +18,7 @@ const MOST_IN_ALL = 10_000;
 
 const shown = (core: Core, row: GrantRow) => grantOut(row, row.environments?.map((id) => slugOf(core, id)) ?? null);
 
-function find({ core, ask, subject }: Call<never>): GrantRow | null {
+function find({ core, ask, subject }: Call<unknown>): GrantRow | null {
   subject.resource = ask.named.grant as string;
   const row = core.rows.get('grant', ask.named.grant as string);
   return row && isGrantAlive(core, ask.org, row) ? row : null;
@@ -33,7 +33,7 @@ const list: Operation<ListInput & { grantee: string | null }> = {
 
 const read: Operation<Record<string, never>> = {
   read(call): Outcome {
-    const row = find(call as never);
+    const row = find(call);
     return row ? { ok: true, status: 200, data: shown(call.core, row) } : { ok: false, refusal: refuse('NOT_FOUND') };
   },
 };
@@ -49,12 +49,12 @@ interface NewInput {
 
 /** What would be given: from any address, for a member acts from wherever the org lets them. */
 const given = (call: Call<NewInput>): Wanted & Pick<GrantRow, 'environments' | 'secrets'> => ({
-  ...wanted(call as never, { ...call.input, scopes: permissions[call.input.permission], allowed_addresses: null }),
+  ...wanted(call, { ...call.input, scopes: grantScopes[call.input.permission], allowed_addresses: null }),
   allowed_addresses: null,
 });
 
 const create: Operation<NewInput> = {
-  authorize: (call) => withinHolding(call.caller, given(call)),
+  authorize: (call) => withinPermissions(call.caller, given(call)),
   change: {
     // The grantee stays meanwhile, and so does whoever gives.
     locks: ({ input, caller }) => [input.grantee.id, caller.credential, caller.id],
@@ -70,7 +70,7 @@ const create: Operation<NewInput> = {
         return refuse('LIMIT_REACHED', { message: 'A member or team has up to 100 grants: put what belongs together into one.' });
       if (core.rows.count('grant') >= MOST_IN_ALL)
         return refuse('LIMIT_REACHED', { message: 'An organisation holds up to 10,000 grants.' });
-      const put = insertion(call as never, 'grant', {
+      const put = insertion(call, 'grant', {
         org_id: ask.org,
         id,
         grantee_type: grantee.type,
@@ -92,7 +92,7 @@ const remove: Operation<Record<string, never>> = {
   change: {
     locks: (call) => [call.ask.named.grant as string],
     plan(call) {
-      const row = find(call as never);
+      const row = find(call);
       if (!row) return refuse('NOT_FOUND');
       return { status: 204, data: null, ...removal(call.ask.org, [{ kind: 'grant', id: row.id }]) };
     },

@@ -1,5 +1,5 @@
 // Containing a credential, as the gate does it: it and all that descends from it end, and what it did is laid open to the Worker, part
-// by part, for the account that is answered.
+// by part, for the exposure report that is answered.
 // Invariants: what ends with another needs no change of its own, what does not is revoked by its own row; nobody ends by containing
 // what they themselves descend from; a part changes nothing but what is still to be told, and needs no audit entry.
 import { reaches } from '../../auth/authorize';
@@ -7,27 +7,27 @@ import { contains } from '../../auth/globs';
 import { covers } from '../../auth/scopes';
 import { type CredentialRow, credentials, type OrgRow, type SecretRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
-import { slugOf } from '../../gate/call';
-import { callerOf, isAlive, lineageOf } from '../../gate/callers';
-import type { Entry } from '../../gate/chain';
-import { portion, revision, rowKey } from '../../gate/commit';
-import { type Missing, missingEntries } from '../../gate/missing';
+import type { Entry } from '../../gate/audit-log';
+import { portion, revision, rowKeyOf } from '../../gate/commit';
+import { callerOf, isAlive, lineageOf } from '../../gate/identity';
+import { type Missing, missingEntries } from '../../gate/missing-entries';
+import { slugOf } from '../../gate/named';
 import { fromD1, macOf } from '../../gate/rows';
 import type { Call, ClosedOutcome, Operation } from '../../gate/types';
-import { raised } from '../credentials/standing';
+import { raised } from '../credentials/credential';
 import { etagOf, statusOf } from '../secrets/wire';
-import { independentOf } from './family';
+import { independentOf } from './descendants';
 
-const target = (call: Call<never>) => call.ask.named.credential as string;
+const target = (call: Call<unknown>) => call.ask.named.credential as string;
 
 /** The caller's own credential and those that it ends with. */
-const ownOf = ({ core, caller }: Call<never>): Set<string> => {
+const ownOf = ({ core, caller }: Call<unknown>): Set<string> => {
   const own = core.rows.get('credential', caller.credential);
   return new Set(own ? lineageOf(core, own).map(({ id }) => id) : []);
 };
 
 /** The contained credential and its descendants, as far as they are alive and end only by a revocation of their own. */
-function independent(call: Call<never>): CredentialRow[] {
+function independent(call: Call<unknown>): CredentialRow[] {
   const { core, ask } = call;
   return independentOf(core.descendants, target(call), ownOf(call), core.now()).flatMap((id) => {
     const row = core.rows.get('credential', id);
@@ -36,7 +36,7 @@ function independent(call: Call<never>): CredentialRow[] {
 }
 
 /** The row of a credential, here or, once a session is over, in D1; null where nobody knows it. */
-async function rowOf(call: Call<never>): Promise<CredentialRow | null> {
+async function rowOf(call: Call<unknown>): Promise<CredentialRow | null> {
   const here = call.core.rows.get('credential', target(call));
   if (here) return here;
   const [found] = await call.core.database.all<Record<string, unknown>>({
@@ -44,17 +44,17 @@ async function rowOf(call: Call<never>): Promise<CredentialRow | null> {
     params: [call.ask.org, target(call)],
   });
   const row = found && fromD1<CredentialRow>(credentials, found);
-  return row && row.mac === macOf(rowKey(call), 'credential', row) ? row : null;
+  return row && row.mac === macOf(rowKeyOf(call), 'credential', row) ? row : null;
 }
 
 /** 403 unless the caller may rotate wherever the credential could go. */
-function mayRotate(call: Call<never>): Refusal | null {
+function mayRotate(call: Call<unknown>): Refusal | null {
   const { core, ask, caller } = call;
   const row = core.rows.get('credential', target(call));
   const everywhere = { environments: null, secrets: null };
-  const reached = row ? callerOf(core, ask.org, lineageOf(core, row)).holdings : [everywhere];
+  const reached = row ? callerOf(core, ask.org, lineageOf(core, row)).permissions : [everywhere];
   const isWithin = ({ environments, secrets }: { environments: readonly string[] | null; secrets: readonly string[] | null }) =>
-    caller.holdings.some(
+    caller.permissions.some(
       (own) =>
         covers(own.scopes, 'secrets:rotate') &&
         (own.environments === null || environments?.every((id) => own.environments?.includes(id))) &&
@@ -73,32 +73,32 @@ export interface Contained {
 }
 
 export const contain: Operation<{ rotate: boolean }> = {
-  authorize: (call) => (call.input.rotate ? mayRotate(call as never) : null),
+  authorize: (call) => (call.input.rotate ? mayRotate(call) : null),
   change: {
-    locks: (call) => [target(call as never), ...independent(call as never).map(({ id }) => id)],
-    before: (call) => rowOf(call as never),
+    locks: (call) => [target(call), ...independent(call).map(({ id }) => id)],
+    before: (call) => rowOf(call),
     plan(call, now, fetched) {
       const { core } = call;
-      const id = target(call as never);
+      const id = target(call);
       call.subject.resource = id;
       if (!(core.rows.get('credential', id) ?? fetched)) return refuse('NOT_FOUND');
-      if (ownOf(call as never).has(id))
+      if (ownOf(call).has(id))
         return refuse('CONFLICT', {
           message: 'The calling credential would end by this: contain it with one that does not descend from it.',
         });
-      const living = independent(call as never);
+      const living = independent(call);
       const rows = portion(living);
       return {
         status: 200,
         data: { remaining: living.length - rows.length } satisfies Contained,
-        puts: rows.map((row) => revision(call as never, 'credential', row, { revoked_at: now })),
+        puts: rows.map((row) => revision(call, 'credential', row, { revoked_at: now })),
         events: rows.map((row) => raised('CREDENTIAL_REVOKED', row)),
       };
     },
   },
 };
 
-// ---------------------------------------------------------------- parts of the account
+// ---------------------------------------------------------------- parts of the report
 
 /** What the Worker may ask for. */
 export type Part =
@@ -110,13 +110,16 @@ export type Part =
   | { part: 'due'; ids: string[] };
 
 /** What is known of a credential. `gone`: the member or the passkey behind it is gone. */
-export type Kin = Pick<CredentialRow, 'id' | 'kind' | 'name' | 'created_at' | 'expires_at' | 'revoked_at' | 'dies_with' | 'generation'>;
+export type CredentialSummary = Pick<
+  CredentialRow,
+  'id' | 'kind' | 'name' | 'created_at' | 'expires_at' | 'revoked_at' | 'dies_with' | 'generation'
+>;
 
 /** The contained credential, and what its report has to know besides. */
 export interface RootPart {
   org: Pick<OrgRow, 'generation' | 'keys_generation' | 'spared' | 'panicked_at'>;
-  root: Kin;
-  /** The caller's own credential and those that it ends with: they are no part of the family. */
+  root: CredentialSummary;
+  /** The caller's own credential and those that it ends with: they are no descendants. */
   spared: string[];
   /** Whose entries the audit log tells apart by its parent: the member of a browser session. */
   member: string | null;
@@ -125,7 +128,7 @@ export interface RootPart {
 /** Credentials that some others made or end with, and those that they end with in turn. `next` is where to go on. */
 export interface ChildrenPart {
   children: string[];
-  kin: Kin[];
+  kin: CredentialSummary[];
   next: string | null;
 }
 
@@ -140,7 +143,7 @@ export interface LogPart {
 }
 
 /** Where a secret stands, as of an entry of the audit log. */
-export interface Standing {
+export interface SecretState {
   id: string;
   environment: string;
   name: string;
@@ -151,7 +154,7 @@ export interface Standing {
 }
 
 export interface SecretsPart {
-  rows: Standing[];
+  rows: SecretState[];
   head: number;
   next: string | null;
 }
@@ -169,11 +172,11 @@ export interface NamedSecret {
 
 const PAGE = 1000;
 
-const kinOf = ({ id, kind, name, created_at, expires_at, revoked_at, dies_with, generation }: CredentialRow): Kin => ({
+const summaryOf = ({ id, kind, name, created_at, expires_at, revoked_at, dies_with, generation }: CredentialRow): CredentialSummary => ({
   ...{ id, kind, name, created_at, expires_at, revoked_at, dies_with, generation },
 });
 
-async function root(call: Call<never>): Promise<RootPart | null> {
+async function root(call: Call<unknown>): Promise<RootPart | null> {
   const { core, ask } = call;
   const row = await rowOf(call);
   const org = core.rows.get('org', ask.org);
@@ -181,26 +184,26 @@ async function root(call: Call<never>): Promise<RootPart | null> {
   const { generation, keys_generation, spared, panicked_at } = org;
   return {
     org: { generation, keys_generation, spared, panicked_at },
-    root: kinOf(row),
+    root: summaryOf(row),
     spared: [...ownOf(call)],
     member: row.member_id,
   };
 }
 
-function children({ core }: Call<never>, of: string[], after: string): ChildrenPart {
+function children({ core }: Call<unknown>, of: string[], after: string): ChildrenPart {
   const ids = core.descendants.children(of, after, PAGE);
-  const kin = new Map<string, Kin>();
+  const kin = new Map<string, CredentialSummary>();
   for (const id of ids) {
     const row = core.rows.get('credential', id);
     for (const link of row ? lineageOf(core, row) : []) {
       const known = core.rows.get('credential', link.id);
-      if (known) kin.set(link.id, kinOf(known));
+      if (known) kin.set(link.id, summaryOf(known));
     }
   }
   return { children: ids, kin: [...kin.values()], next: ids.length < PAGE ? null : (ids.at(-1) ?? null) };
 }
 
-function secrets({ core }: Call<never>, environments: string[], after: string): SecretsPart {
+function secrets({ core }: Call<unknown>, environments: string[], after: string): SecretsPart {
   const page = core.rows.after('secret', after, 2 * PAGE);
   const rows = page
     .filter(({ environment_id }) => environments.includes(environment_id))
@@ -209,10 +212,10 @@ function secrets({ core }: Call<never>, environments: string[], after: string): 
       deleted: deleted_at !== null,
       revoked: revoked_at !== null,
     }));
-  return { rows, head: core.chain.head().sequence, next: page.length < 2 * PAGE ? null : (page.at(-1) as SecretRow).id };
+  return { rows, head: core.auditLog.head().sequence, next: page.length < 2 * PAGE ? null : (page.at(-1) as SecretRow).id };
 }
 
-function named({ core, caller }: Call<never>, ids: string[]): NamedSecret[] {
+function named({ core, caller }: Call<unknown>, ids: string[]): NamedSecret[] {
   const now = core.now();
   return ids.flatMap((id) => {
     const row = core.rows.get('secret', id);
@@ -224,7 +227,7 @@ function named({ core, caller }: Call<never>, ids: string[]): NamedSecret[] {
 }
 
 /** Raises that secrets are due, each once for this containment; answers whether any was. */
-function due(call: Call<never>, ids: string[]): boolean {
+function due(call: Call<unknown>, ids: string[]): boolean {
   const { core } = call;
   const id = target(call);
   return core.storage.transactionSync(() => {
@@ -251,19 +254,19 @@ export const part: Operation<Part> = {
     const { core, input } = call;
     const given = (data: unknown): ClosedOutcome => ({ ok: true, status: 200, data, closed: true });
     if (input.part === 'log') {
-      const oldest = core.chain.oldest();
-      const { entries } = input.from >= oldest ? core.chain.from(input.from, PAGE) : { entries: [] };
-      const head = core.chain.head().sequence;
-      return given({ entries, oldest, held: core.chain.held(), head, missing: missingEntries(core) } satisfies LogPart);
+      const oldest = core.auditLog.oldest();
+      const { entries } = input.from >= oldest ? core.auditLog.from(input.from, PAGE) : { entries: [] };
+      const head = core.auditLog.head().sequence;
+      return given({ entries, oldest, held: core.auditLog.held(), head, missing: missingEntries(core) } satisfies LogPart);
     }
-    if (input.part === 'secrets') return given(secrets(call as never, input.environments, input.after));
-    if (input.part === 'named') return given(named(call as never, input.ids));
+    if (input.part === 'secrets') return given(secrets(call, input.environments, input.after));
+    if (input.part === 'named') return given(named(call, input.ids));
     if (input.part === 'due') {
-      call.subject.resource = target(call as never);
+      call.subject.resource = target(call);
       // What is told has an entry of its own, so that neither is without the other.
-      return { ok: true, status: 200, data: null, ...(!due(call as never, input.ids) && { closed: true }) };
+      return { ok: true, status: 200, data: null, ...(!due(call, input.ids) && { closed: true }) };
     }
-    if (input.part === 'children') return given(children(call as never, input.of, input.after));
-    return given(await root(call as never));
+    if (input.part === 'children') return given(children(call, input.of, input.after));
+    return given(await root(call));
   },
 };

@@ -1,12 +1,12 @@
 // What a credential hangs on and what hangs on it, what it was given, and what it can reach at this moment.
-import { type Caller, type Holding, namesHeld, reachesEnvironment } from '../../auth/authorize';
+import { type Caller, namesHeld, type PermissionSet, reachesEnvironment } from '../../auth/authorize';
 import { matches } from '../../auth/globs';
 import { type ProviderScope, providerScopes } from '../../auth/scopes';
 import type { CredentialKind, CredentialRow } from '../../db/schema';
 import { refuse } from '../../errors';
-import { slugOf } from '../../gate/call';
-import { callerOf, endOf, isAlive, lineageOf } from '../../gate/callers';
 import type { Core } from '../../gate/core';
+import { callerOf, endOf, isAlive, lineageOf } from '../../gate/identity';
+import { slugOf } from '../../gate/named';
 import type { Call, Operation, Outcome } from '../../gate/types';
 import { isoOrNull } from '../../http/wire';
 
@@ -63,15 +63,15 @@ function childrenOf(core: Core, org: string, id: string) {
 }
 
 /** What gives a credential what it holds: itself, or the role and the grants of its member. */
-function grantsOf(core: Core, { member_id }: CredentialRow, { holdings, expires_at }: Caller) {
+function grantsOf(core: Core, { member_id }: CredentialRow, { permissions, expires_at }: Caller) {
   const role = member_id === null ? null : (core.rows.get('member', member_id)?.role ?? null);
-  return holdings.map((holding: Holding) => ({
-    source: holding.grant ? 'grant' : member_id === null ? 'credential' : 'role',
-    ...(holding.grant ? { grant_id: holding.grant.id, grantee: holding.grant.grantee } : member_id !== null && { role }),
-    scopes: [...holding.scopes],
-    environments: holding.environments?.map((id) => slugOf(core, id)) ?? null,
-    secrets: holding.secrets && [...holding.secrets],
-    expires_at: isoOrNull(holding.expires_at ?? (member_id === null ? expires_at : null)),
+  return permissions.map((permissionSet: PermissionSet) => ({
+    source: permissionSet.grant ? 'grant' : member_id === null ? 'credential' : 'role',
+    ...(permissionSet.grant ? { grant_id: permissionSet.grant.id, grantee: permissionSet.grant.grantee } : member_id !== null && { role }),
+    scopes: [...permissionSet.scopes],
+    environments: permissionSet.environments?.map((id) => slugOf(core, id)) ?? null,
+    secrets: permissionSet.secrets && [...permissionSet.secrets],
+    expires_at: isoOrNull(permissionSet.expires_at ?? (member_id === null ? expires_at : null)),
   }));
 }
 
@@ -80,7 +80,9 @@ const plain = (caller: Caller): Caller =>
   caller.kind === 'provider'
     ? {
         ...caller,
-        holdings: [{ ...caller.holdings[0], scopes: caller.holdings[0].scopes.map((scope) => providerScopes[scope as ProviderScope]) }],
+        permissions: [
+          { ...caller.permissions[0], scopes: caller.permissions[0].scopes.map((scope) => providerScopes[scope as ProviderScope]) },
+        ],
       }
     : caller;
 
@@ -96,7 +98,7 @@ function reachOf(core: Core, alive: boolean, caller: Caller) {
       const within = patterns ? names.filter((name) => patterns.some((pattern) => matches(pattern, name))) : names;
       return { environment: slug, secrets: within.length };
     });
-  return { alive, scopes: [...new Set(caller.holdings.flatMap(({ scopes }) => scopes))], environments };
+  return { alive, scopes: [...new Set(caller.permissions.flatMap(({ scopes }) => scopes))], environments };
 }
 
 export const graph: Operation<Record<string, never>> = {

@@ -3,9 +3,9 @@
 import { and, asc, desc, eq, gte, lt, lte, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { auditSegments } from '../../db/schema';
-import type { Entry } from '../../gate/chain';
+import type { Entry } from '../../gate/audit-log';
 import type { Context } from '../../http/context';
-import { openSegment } from '../audit/service';
+import { readSegment } from '../audit/service';
 import type { LogPart, Part } from './contain';
 
 /** Segments that one query gives: a thousand entries each. */
@@ -13,7 +13,7 @@ const MOST_OPENED = 10;
 /** Ids among which a segment is looked for; with more, every segment is opened. */
 const MOST_IDS = 1000;
 
-/** Asks the gate for a part of the account. */
+/** Asks the gate for a part of the report. */
 export type Parts = <T>(part: Part) => Promise<T>;
 
 /** Sequences that are lost or unreadable. */
@@ -77,7 +77,7 @@ async function* walkSegments(context: Context, part: LogPart, wanted: Wanted, fr
     for (const segment of segments) {
       while ((held[0]?.sequence ?? Number.POSITIVE_INFINITY) < segment.first) yield [held.shift() as Entry];
       const known = wanted.actors?.size;
-      const opened = await openSegment(segment);
+      const opened = await readSegment(segment);
       if (!opened) gaps.push({ from: segment.first, to: segment.last });
       else yield opened.filter(({ sequence }) => sequence >= at);
       at = segment.last + 1;

@@ -6,8 +6,8 @@ import type { CredentialRow, OrgRow } from '../../db/schema';
 import { type Put, revision } from '../../gate/commit';
 import type { Call, Operation } from '../../gate/types';
 import { iso } from '../../http/wire';
-import { firstKey } from '../credentials/issuing';
-import { raised, shown, type TokenInput } from '../credentials/standing';
+import { firstKey } from '../credentials/create';
+import { raised, shown, type TokenInput } from '../credentials/credential';
 import { recentOf } from './recent';
 
 interface PanicInput {
@@ -17,7 +17,7 @@ interface PanicInput {
 }
 
 /** The browser session that calls, with every refresh cookie and every JWT refused but the one that it calls with. */
-function onlyThisJwt(call: Call<never>): Put[] {
+function onlyThisJwt(call: Call<unknown>): Put[] {
   const { bearer } = call.ask;
   const row = call.core.rows.get('credential', call.caller.credential);
   if (call.caller.kind !== 'member' || !row?.refresh || typeof bearer === 'string' || 'member' in bearer) return [];
@@ -37,8 +37,8 @@ export const panic: Operation<PanicInput> = {
       const before = core.rows.get('org', ask.org) as OrgRow;
       const generation = (before.generation ?? 0) + 1;
       const created_in = caller.kind === 'member' ? caller.credential : null;
-      const key = input.token && firstKey(call as never, input.token, 'panic', caller.id, now, { generation, created_in });
-      const org = revision(call as never, 'org', before, {
+      const key = input.token && firstKey(call, input.token, 'panic', caller.id, now, { generation, created_in });
+      const org = revision(call, 'org', before, {
         generation,
         ...(key && { keys_generation: generation }),
         // An API key that ends the API keys ends with them: it is given the new one.
@@ -49,8 +49,8 @@ export const panic: Operation<PanicInput> = {
       if (row) call.subject.successor = row.id;
       return {
         status: 200,
-        data: { ended_at: iso(now), ...(row && { api_key: shown(core, row) }), recent: recentOf(call as never, now) },
-        puts: [org, ...(key ? [key] : []), ...onlyThisJwt(call as never)],
+        data: { ended_at: iso(now), ...(row && { api_key: shown(core, row) }), recent: recentOf(call, now) },
+        puts: [org, ...(key ? [key] : []), ...onlyThisJwt(call)],
         resource: row?.id ?? ask.org,
         events: [
           { type: 'CREDENTIAL_REVOKED', data: { all: true, api_keys: key !== null, by: caller.id } },

@@ -20,9 +20,9 @@ function bounded<T extends object>(items: T[]): T[] {
   return items.slice(0, past < 0 ? MOST : past);
 }
 
-export function recentOf({ core }: Call<never>, now: number) {
+export function recentOf({ core }: Call<unknown>, now: number) {
   const isRecent = ({ created_at }: { created_at: number }) => created_at > now - RECENT;
-  const { rows, uses } = core;
+  const { rows, lastUsed } = core;
   const passkeys = rows.newest('passkey', 'psk', MOST).filter(isRecent);
   const sessions = rows.newest('credential', 'ses', MOST).filter(isRecent);
   const waiting = rows
@@ -34,7 +34,7 @@ export function recentOf({ core }: Call<never>, now: number) {
     passkeys: bounded(passkeys.map(({ id, member_id, name, created_at }) => ({ id, member_id, name, created_at: iso(created_at) }))),
     sessions: bounded(
       sessions.map(({ id, member_id, passkey_id, created_at }) => {
-        const used = uses.of(id);
+        const used = lastUsed.of(id);
         return {
           ...{ id, member_id, passkey_id, created_at: iso(created_at) },
           ...{ last_used_at: isoOrNull(used?.at ?? null), last_used_place: used?.place ?? null },

@@ -4,11 +4,11 @@
 import { canGenerate, generate } from '../../crypto/generate';
 import { ApiError, refuse, statusOf } from '../../errors';
 import { type Context, keysOf } from '../../http/context';
-import { sealValue } from '../secrets/seal';
-import type { SealedValue } from '../secrets/standing';
-import { type Account, containedAt, namesOf, replacedSince } from './account';
+import { encryptValue } from '../secrets/encryption';
+import type { EncryptedValue } from '../secrets/state';
 import type { NamedSecret } from './contain';
 import type { Parts } from './log';
+import { containedAt, type ExposureReport, namesOf, replacedSince } from './report';
 
 /** How often one secret is tried, where others change it at the same time. */
 const MOST_TRIES = 3;
@@ -22,7 +22,7 @@ interface Rotation {
 const isReplaceable = ({ isActive, generated, type }: NamedSecret) => isActive && generated && canGenerate(type);
 
 /** Rotates what can be, and raises for the rest that it is due. Throws where the caller or the gate can do no more now: it is repeated. */
-export async function rotateAll(context: Context, parts: Parts, id: string, { read, written }: Account): Promise<Rotation> {
+export async function rotateAll(context: Context, parts: Parts, id: string, { read, written }: ExposureReport): Promise<Rotation> {
   const seen = new Map<string, number>();
   for (const { secret, version } of [...read, ...written]) seen.set(secret, Math.max(version, seen.get(secret) ?? 0));
   const since = await containedAt(context, parts, id);
@@ -50,7 +50,7 @@ async function rotate(
 ): Promise<number | null> {
   let { type, etag } = secret;
   for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const value: SealedValue = sealValue(keysOf(context), context.org, secret.id, (await generate(type)).value, 1);
+    const value: EncryptedValue = encryptValue(keysOf(context), context.org, secret.id, (await generate(type)).value, 1);
     // The ETag holds the version fast, and with it whether its value was generated.
     const input = { if_match: etag, value, generate: null };
     const outcome = await context.also({ action: 'secret.rotate', named: { secret: secret.id }, input });

@@ -5,9 +5,9 @@ import type { Context } from '../../http/context';
 import { type Input, route } from '../../http/route';
 import { iso } from '../../http/wire';
 import { issue } from '../credentials/routes';
-import { accountOf, namesOf } from './account';
-import type { Contained, Kin, Part } from './contain';
+import type { Contained, CredentialSummary, Part } from './contain';
 import type { Parts } from './log';
+import { namesOf, reportOf } from './report';
 import { rotateAll } from './rotation';
 import * as wire from './wire';
 
@@ -44,7 +44,7 @@ async function account({ remaining }: Contained, { params, body }: Input<unknown
   const id = params.id as string;
   const parts = partsOf(context, id);
   const left = await revokeRest(context, id, body.rotate !== undefined, remaining);
-  const told = await accountOf(context, parts, id, body.since ?? null);
+  const told = await reportOf(context, parts, id, body.since ?? null);
   const rotation = body.rotate ? await rotateAll(context, parts, id, told) : null;
   const names = await namesOf(parts, [...new Set([...told.read, ...told.written].map(({ secret }) => secret))]);
   const nameOf = (secret_id: string) => ({ secret_id, name: names.get(secret_id)?.name ?? null });
@@ -53,7 +53,7 @@ async function account({ remaining }: Contained, { params, body }: Input<unknown
     version,
     time: iso(time),
   });
-  const shown = ({ kind, id, name }: Kin) => ({ kind, id, name });
+  const shown = ({ kind, id, name }: CredentialSummary) => ({ kind, id, name });
   const json: z.infer<typeof wire.Contained> = {
     revoked: told.revoked.map(shown),
     read: told.read.map(deed),

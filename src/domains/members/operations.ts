@@ -1,19 +1,19 @@
 // What can be done with members, as the gate does it.
 // Invariants: there is always an owner; an email stands once in an org, whatever its capitals; who is removed leaves no passkey, membership
 // or grant behind, and their browser sessions end by their absence. Whoever makes or changes what belongs to a member locks the member's id.
-import { type Holding, mustBeConfirmed, reasons } from '../../auth/authorize';
+import { mustBeConfirmed, type PermissionSet, reasons } from '../../auth/authorize';
 import { mayChangeMember, mayGiveRole } from '../../auth/roles';
 import { covers, roleScopes } from '../../auth/scopes';
 import { type CredentialRow, type MemberRow, type Role, roles } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
-import { environmentOf } from '../../gate/call';
-import { isAlive, memberOf } from '../../gate/callers';
 import { insertion, type Plan, portion, removal, revision } from '../../gate/commit';
 import type { Core } from '../../gate/core';
+import { isAlive, memberOf } from '../../gate/identity';
 import { type ListInput, listed } from '../../gate/listing';
+import { environmentOf } from '../../gate/named';
 import { DAY, type RowKind } from '../../gate/rows';
 import type { Call, Operation, Outcome } from '../../gate/types';
-import { raised } from '../credentials/standing';
+import { raised } from '../credentials/credential';
 import { memberOut, type Status, statusOf } from './wire';
 
 const MOST_MEMBERS = 2000;
@@ -44,13 +44,13 @@ const isTaken = (core: Core, email: string, by: string) => {
   return other !== null && other.id !== by;
 };
 
-function find({ core, ask, subject }: Call<never>): MemberRow | null {
+function find({ core, ask, subject }: Call<unknown>): MemberRow | null {
   subject.resource = ask.named.member as string;
   return core.rows.get('member', ask.named.member as string);
 }
 
 /** Who asks stays as they are meanwhile: two who demote each other come one after the other. */
-const askers = ({ caller }: Call<never>) => [caller.credential, caller.id];
+const askers = ({ caller }: Call<unknown>) => [caller.credential, caller.id];
 
 const listRoles: Operation = {
   read: (): Outcome => ({ ok: true, status: 200, data: { data: roles.map((role) => ({ role, scopes: roleScopes[role] })) } }),
@@ -65,7 +65,7 @@ const list: Operation<ListInput & { status: Status | null }> = {
 
 const read: Operation<Record<string, never>> = {
   read(call): Outcome {
-    const row = find(call as never);
+    const row = find(call);
     return row ? { ok: true, status: 200, data: shown(call.core, row) } : { ok: false, refusal: refuse('NOT_FOUND') };
   },
 };
@@ -81,7 +81,7 @@ interface NewInput {
 const create: Operation<NewInput> = {
   authorize: ({ caller, input }) => mayGiveRole(caller, input.role) ?? (input.role === 'owner' ? mustBeConfirmed(caller) : null),
   change: {
-    locks: (call) => ['members', emailLock(call.input.email), call.input.id, ...askers(call as never)],
+    locks: (call) => ['members', emailLock(call.input.email), call.input.id, ...askers(call)],
     plan(call, now) {
       const { core, ask, caller, input } = call;
       call.subject.resource = input.id;
@@ -89,7 +89,7 @@ const create: Operation<NewInput> = {
       if (isTaken(core, input.email, input.id)) return refuse('EMAIL_TAKEN');
       if (core.rows.count('member') >= MOST_MEMBERS)
         return refuse('LIMIT_REACHED', { message: 'An organisation holds up to 2,000 members.' });
-      const put = insertion(call as never, 'member', {
+      const put = insertion(call, 'member', {
         org_id: ask.org,
         ...fields,
         created_at: now,
@@ -109,12 +109,12 @@ interface UpdateInput {
 
 const update: Operation<UpdateInput> = {
   reach(call) {
-    const row = find(call as never);
+    const row = find(call);
     return row && row.id !== call.caller.id ? mayChangeMember(call.caller, row.role) : null;
   },
   authorize(call) {
     const { caller, input } = call;
-    const role = find(call as never)?.role;
+    const role = find(call)?.role;
     if (input.role === null || input.role === role) return null;
     return mayGiveRole(caller, input.role) ?? ([input.role, role].includes('owner') ? mustBeConfirmed(caller) : null);
   },
@@ -123,16 +123,16 @@ const update: Operation<UpdateInput> = {
       call.ask.named.member as string,
       ...(call.input.email === null ? [] : [emailLock(call.input.email)]),
       ...(call.input.role === null ? [] : ['owners']),
-      ...askers(call as never),
+      ...askers(call),
     ],
     plan(call) {
       const { core, caller } = call;
       const { email, name, role } = call.input;
-      const row = find(call as never);
+      const row = find(call);
       if (!row) return refuse('NOT_FOUND');
       if (email !== null && isTaken(core, email, row.id)) return refuse('EMAIL_TAKEN');
       if (role !== null && role !== 'owner' && isLastOwner(core, row)) return refuse('LAST_OWNER');
-      const put = revision(call as never, 'member', row, {
+      const put = revision(call, 'member', row, {
         ...(email !== null && { email }),
         ...(name !== null && { name }),
         ...(role !== null && { role }),
@@ -148,11 +148,11 @@ const isLastOwner = (core: Core, row: MemberRow) => row.role === 'owner' && owne
 
 const enrol: Operation<{ enrolment: string }> = {
   change: {
-    locks: (call) => [call.ask.named.member as string, ...askers(call as never)],
+    locks: (call) => [call.ask.named.member as string, ...askers(call)],
     plan(call, now) {
-      const row = find(call as never);
+      const row = find(call);
       if (!row) return refuse('NOT_FOUND');
-      const put = revision(call as never, 'member', row, enrolment(call.input.enrolment, now));
+      const put = revision(call, 'member', row, enrolment(call.input.enrolment, now));
       return { status: 201, data: shown(call.core, put.row as MemberRow), puts: [put], resource: row.id };
     },
   },
@@ -174,11 +174,11 @@ const isLeft = ({ core, ask, input }: Call<{ revoke: boolean }>, made: readonly 
 
 const remove: Operation<{ revoke: boolean }> = {
   reach(call) {
-    const row = find(call as never);
+    const row = find(call);
     return row && (mayChangeMember(call.caller, row.role) ?? (row.role === 'owner' ? mustBeConfirmed(call.caller) : null));
   },
   authorize({ caller, input }): Refusal | null {
-    if (!input.revoke || caller.holdings.some(({ scopes }) => covers(scopes, 'tokens:write'))) return null;
+    if (!input.revoke || caller.permissions.some(({ scopes }) => covers(scopes, 'tokens:write'))) return null;
     return refuse('INSUFFICIENT_SCOPE', { message: 'To end credentials needs the scope tokens:write.' });
   },
   change: {
@@ -186,11 +186,11 @@ const remove: Operation<{ revoke: boolean }> = {
       call.ask.named.member as string,
       'owners',
       ...(call.input.revoke ? madeBy(call.core, call.ask.org, call.ask.named.member as string).map(({ id }) => id) : []),
-      ...askers(call as never),
+      ...askers(call),
     ],
     plan(call, now) {
       const { core, ask, input } = call;
-      const row = find(call as never);
+      const row = find(call);
       // All of them are locked: what was made while this waited for its turn has had it wait for that too.
       const made = madeBy(core, ask.org, ask.named.member as string);
       if (!row && !isLeft(call, made)) return refuse('NOT_FOUND');
@@ -204,7 +204,7 @@ const remove: Operation<{ revoke: boolean }> = {
           credentials: named.map(({ kind, id, name }) => ({ kind, id, name })),
           ...(remaining && { remaining }),
         },
-        puts: ended.map((credential) => revision(call as never, 'credential', credential, { revoked_at: now })),
+        puts: ended.map((credential) => revision(call, 'credential', credential, { revoked_at: now })),
         events: ended.map((credential) => raised('CREDENTIAL_REVOKED', credential)),
       };
       return row ? { ...plan, ...removal(ask.org, belongings(core, row)), resource: row.id, destroyed: [row.id] } : plan;
@@ -229,19 +229,23 @@ interface AccessInput {
 const access: Operation<AccessInput> = {
   read(call): Outcome {
     const { core, ask, input } = call;
-    const row = find(call as never);
+    const row = find(call);
     if (!row) return { ok: false, refusal: refuse('NOT_FOUND') };
     const isAimed = input.environment !== null || input.secret !== null;
     const environment = isAimed ? environmentOf(core, ask.org, input.environment) : null;
     if (isAimed && !environment)
       return { ok: false, refusal: refuse('NOT_FOUND', { message: `There is no environment ${input.environment}.` }) };
     const target = environment && { environment: environment.id, ...(input.secret !== null && { name: input.secret }) };
-    const found = reasons(memberOf(core, ask.org, row.id, row).holdings, [input.scope], target);
-    return { ok: true, status: 200, data: { allowed: found.length > 0, reasons: found.map((holding) => reasonOut(holding, row)) } };
+    const found = reasons(memberOf(core, ask.org, row.id, row).permissions, [input.scope], target);
+    return {
+      ok: true,
+      status: 200,
+      data: { allowed: found.length > 0, reasons: found.map((permissionSet) => reasonOut(permissionSet, row)) },
+    };
   },
 };
 
-const reasonOut = ({ grant }: Holding, { role }: MemberRow) =>
+const reasonOut = ({ grant }: PermissionSet, { role }: MemberRow) =>
   grant ? { source: 'grant', grant_id: grant.id, grantee: grant.grantee } : { source: 'role', role };
 
 export const memberOperations = {

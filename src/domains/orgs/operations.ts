@@ -7,14 +7,14 @@ import type { WrappedKey } from '../../crypto/keyring';
 import { type EnvironmentRow, fences, type MemberRow, type OrgRow, orgKeys } from '../../db/schema';
 import { insertOf } from '../../db/statements';
 import { invalid, type Refusal, refuse } from '../../errors';
-import { adopt } from '../../gate/adopt';
-import { environmentOf, slugOf } from '../../gate/call';
-import { countLive } from '../../gate/callers';
-import { genesis } from '../../gate/chain';
-import { insertion, removal, revision, rowKey } from '../../gate/commit';
+import { genesis } from '../../gate/audit-log';
+import { insertion, removal, revision, rowKeyOf } from '../../gate/commit';
+import { countLive } from '../../gate/identity';
+import { environmentOf, slugOf } from '../../gate/named';
+import { restore } from '../../gate/restore';
 import type { Call, Operation, Outcome } from '../../gate/types';
-import { firstKey } from '../credentials/issuing';
-import { shown as credentialShown, type TokenInput } from '../credentials/standing';
+import { firstKey } from '../credentials/create';
+import { shown as credentialShown, type TokenInput } from '../credentials/credential';
 import { enrolment, shown as memberShown, ownerOf } from '../members/operations';
 import { environmentOut, orgOut } from './wire';
 
@@ -30,7 +30,7 @@ interface FoundInput {
   wrapped: WrappedKey;
 }
 
-const found: Operation<FoundInput> = {
+const createOrg: Operation<FoundInput> = {
   change: {
     locks: ({ ask }) => [ask.org],
     plan(call, now) {
@@ -39,9 +39,9 @@ const found: Operation<FoundInput> = {
       call.subject.resource = org;
       if (core.rows.get('org', org)) return refuse('CONFLICT');
       // The chain begins with this very entry.
-      if (core.chain.head().sequence === 0) core.chain.begin(0, genesis(org));
+      if (core.auditLog.head().sequence === 0) core.auditLog.begin(0, genesis(org));
       const production = input.environments.find(({ slug }) => slug === 'production')?.id as string;
-      const put = insertion(call as never, 'org', {
+      const put = insertion(call, 'org', {
         id: org,
         shard: 0,
         name: input.name,
@@ -50,16 +50,16 @@ const found: Operation<FoundInput> = {
         updated_at: now,
       });
       const environments = input.environments.map(({ id, slug }) =>
-        insertion(call as never, 'environment', { org_id: org, id, slug, name: slug, created_at: now }),
+        insertion(call, 'environment', { org_id: org, id, slug, name: slug, created_at: now }),
       );
-      const owner = insertion(call as never, 'member', {
+      const owner = insertion(call, 'member', {
         org_id: org,
         ...input.owner,
         role: 'owner',
         created_at: now,
         ...enrolment(input.enrolment, now),
       });
-      const key = firstKey(call as never, input.token, 'first key', input.owner.id, now);
+      const key = firstKey(call, input.token, 'first key', input.owner.id, now);
       return {
         status: 201,
         data: {
@@ -93,28 +93,28 @@ const recover: Operation<RecoverInput> = {
       if (!org || org.deleted_at !== null) return refuse('NOT_FOUND');
       const owner = ownerOf(core, input.email);
       if (!owner) return refuse('NOT_FOUND', { message: 'No owner has that email.' });
-      const key = firstKey(call as never, input.token, 'recovery', 'bootstrap', now);
-      const enrolled = revision(call as never, 'member', owner, enrolment(input.enrolment, now));
+      const key = firstKey(call, input.token, 'recovery', 'bootstrap', now);
+      const enrolled = revision(call, 'member', owner, enrolment(input.enrolment, now));
       return { status: 201, data: { api_key: credentialShown(core, key.row as never) }, puts: [key, enrolled], resource: input.token.id };
     },
   },
 };
 
-const adoptDatabase: Operation<{ reason: string }> = {
+const restoreDatabase: Operation<{ reason: string }> = {
   async read(call): Promise<Outcome> {
     const { core, ask, input } = call;
     Object.assign(call.subject, { resource: ask.org, reason: input.reason });
     const org = core.rows.get('org', ask.org);
     if (!org || org.deleted_at !== null) return { ok: false, refusal: refuse('NOT_FOUND') };
-    if (core.marks.held)
+    if (core.intents.held)
       return { ok: false, refusal: refuse('CONFLICT', { message: 'It is being adopted already: wait for that to end.' }) };
-    const adopted = await adopt(core, ask.org, rowKey(call as never), ask.request.id, call.caller.id);
+    const adopted = await restore(core, ask.org, rowKeyOf(call), ask.request.id, call.caller.id);
     return { ok: true, status: 200, data: adopted };
   },
 };
 
 /** The organisation, and how much of what it may hold it holds. */
-const shown = ({ core }: Call<never>, org: OrgRow) => ({
+const shown = ({ core }: Call<unknown>, org: OrgRow) => ({
   ...orgOut(org, slugOf(core, org.default_environment)),
   usage: {
     secrets: core.rows.count('secret'),
@@ -128,12 +128,12 @@ const read: Operation<Record<string, never>> = {
   read(call): Outcome {
     const org = call.core.rows.get('org', call.ask.org);
     call.subject.resource = call.ask.org;
-    return org ? { ok: true, status: 200, data: shown(call as never, org) } : { ok: false, refusal: refuse('NOT_FOUND') };
+    return org ? { ok: true, status: 200, data: shown(call, org) } : { ok: false, refusal: refuse('NOT_FOUND') };
   },
 };
 
 /** What concerns the org as a whole is for callers whom nothing bounds. */
-const whole = ({ ask, caller }: Call<never>): Refusal | null =>
+const whole = ({ ask, caller }: Call<unknown>): Refusal | null =>
   reachesAll(caller, needOf(ask.action).scopes)
     ? null
     : refuse('INSUFFICIENT_SCOPE', {
@@ -149,7 +149,7 @@ interface UpdateInput {
 
 const update: Operation<UpdateInput> = {
   // Whoever sets where members act from can lock the others out.
-  authorize: (call) => whole(call as never) ?? (call.input.allowed_addresses === undefined ? null : mustBeConfirmed(call.caller)),
+  authorize: (call) => whole(call) ?? (call.input.allowed_addresses === undefined ? null : mustBeConfirmed(call.caller)),
   change: {
     locks: ({ ask }) => [ask.org],
     plan(call, now) {
@@ -162,19 +162,19 @@ const update: Operation<UpdateInput> = {
       const environment = input.default_environment === null ? null : environmentOf(core, ask.org, input.default_environment);
       if (input.default_environment !== null && !environment)
         return refuse('NOT_FOUND', { message: `There is no environment ${input.default_environment}.` });
-      const put = revision(call as never, 'org', org, {
+      const put = revision(call, 'org', org, {
         ...(input.name !== null && { name: input.name }),
         ...(environment && { default_environment: environment.id }),
         ...(allowed_addresses !== undefined && { member_addresses: allowed_addresses }),
         updated_at: now,
       });
-      return { status: 200, data: shown(call as never, put.row as OrgRow), puts: [put] };
+      return { status: 200, data: shown(call, put.row as OrgRow), puts: [put] };
     },
   },
 };
 
 const end: Operation<{ confirm: string }> = {
-  authorize: (call) => whole(call as never),
+  authorize: (call) => whole(call),
   change: {
     locks: ({ ask }) => [ask.org],
     plan(call, now) {
@@ -185,7 +185,7 @@ const end: Operation<{ confirm: string }> = {
       return {
         status: 204,
         data: null,
-        puts: [revision(call as never, 'org', org, { deleted_at: now, updated_at: now })],
+        puts: [revision(call, 'org', org, { deleted_at: now, updated_at: now })],
         also: [{ sql: 'delete from org_keys where org_id = ?', params: [ask.org] }],
       };
     },
@@ -209,7 +209,7 @@ const list: Operation<ListInput> = {
   },
 };
 
-const named = (call: Call<never>): EnvironmentRow | null => {
+const named = (call: Call<unknown>): EnvironmentRow | null => {
   const row = environmentOf(call.core, call.ask.org, call.ask.named.environment);
   Object.assign(call.subject, { resource: row?.id ?? null, environment: row?.slug ?? null });
   return row;
@@ -217,13 +217,13 @@ const named = (call: Call<never>): EnvironmentRow | null => {
 
 const readOne: Operation<Record<string, never>> = {
   read(call): Outcome {
-    const row = named(call as never);
+    const row = named(call);
     return row ? { ok: true, status: 200, data: environmentOut(row) } : { ok: false, refusal: refuse('NOT_FOUND') };
   },
 };
 
 const create: Operation<{ id: string; name: string; slug: string }> = {
-  authorize: (call) => whole(call as never),
+  authorize: (call) => whole(call),
   change: {
     locks: ({ input }) => [`slug:${input.slug}`],
     plan(call, now) {
@@ -232,7 +232,7 @@ const create: Operation<{ id: string; name: string; slug: string }> = {
       if (core.rows.find('environment', '', input.slug)) return refuse('SLUG_TAKEN');
       if (core.rows.count('environment') >= MOST_ENVIRONMENTS)
         return refuse('LIMIT_REACHED', { message: 'An organisation holds up to 1,000 environments.' });
-      const put = insertion(call as never, 'environment', { org_id: ask.org, ...input, created_at: now });
+      const put = insertion(call, 'environment', { org_id: ask.org, ...input, created_at: now });
       return { status: 201, data: environmentOut(put.row as EnvironmentRow), puts: [put], resource: input.id };
     },
   },
@@ -240,36 +240,36 @@ const create: Operation<{ id: string; name: string; slug: string }> = {
 
 const rename: Operation<{ name: string }> = {
   change: {
-    locks: (call) => [named(call as never)?.id ?? 'none'],
+    locks: (call) => [named(call)?.id ?? 'none'],
     plan(call) {
-      const row = named(call as never);
+      const row = named(call);
       if (!row) return refuse('NOT_FOUND');
-      const put = revision(call as never, 'environment', row, { name: call.input.name });
+      const put = revision(call, 'environment', row, { name: call.input.name });
       return { status: 200, data: environmentOut(put.row as EnvironmentRow), puts: [put] };
     },
   },
 };
 
 const remove: Operation<Record<string, never>> = {
-  authorize: (call) => whole(call as never),
+  authorize: (call) => whole(call),
   change: {
     // With the org's own row: it must not become the default one meanwhile.
-    locks: (call) => [named(call as never)?.id ?? 'none', call.ask.org],
+    locks: (call) => [named(call)?.id ?? 'none', call.ask.org],
     plan(call) {
       const { core, ask } = call;
-      const row = named(call as never);
+      const row = named(call);
       if (!row) return refuse('NOT_FOUND');
       if (core.rows.get('org', ask.org)?.default_environment === row.id) return refuse('ENVIRONMENT_IS_DEFAULT');
-      if (core.rows.named(row.id, '', '', 1).length || core.marks.concerns(row.id).filling) return refuse('ENVIRONMENT_NOT_EMPTY');
+      if (core.rows.named(row.id, '', '', 1).length || core.intents.concerns(row.id).filling) return refuse('ENVIRONMENT_NOT_EMPTY');
       return { status: 204, data: null, ...removal(ask.org, [{ kind: 'environment', id: row.id }]) };
     },
   },
 };
 
 export const orgOperations = {
-  'org.create': found,
+  'org.create': createOrg,
   'org.recover': recover,
-  'org.adopt': adoptDatabase,
+  'org.adopt': restoreDatabase,
   'org.read': read,
   'org.update': update,
   'org.delete': end,

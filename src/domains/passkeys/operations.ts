@@ -1,6 +1,6 @@
 // What can be done with passkeys, as the gate does it. Invariants: a member who has enrolled always has one; a member adds theirs
 // alone, and only whoever may change a member touches that member's; the sessions that began with a passkey end with it.
-import { type Caller, withinHolding } from '../../auth/authorize';
+import { type Caller, withinPermissions } from '../../auth/authorize';
 import { roleScopes } from '../../auth/scopes';
 import type { MemberRow, PasskeyRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
@@ -16,10 +16,10 @@ export interface PasskeyInput extends Registered {
   id: string;
 }
 
-const target = (call: Call<never>): MemberRow | null => call.core.rows.get('member', call.ask.named.member ?? '');
-const isOwn = (call: Call<never>) => call.ask.named.member === call.caller.id && call.caller.kind === 'member';
+const target = (call: Call<unknown>): MemberRow | null => call.core.rows.get('member', call.ask.named.member ?? '');
+const isOwn = (call: Call<unknown>) => call.ask.named.member === call.caller.id && call.caller.kind === 'member';
 
-function find(call: Call<never>): PasskeyRow | null {
+function find(call: Call<unknown>): PasskeyRow | null {
   const id = call.ask.named.passkey ?? '';
   call.subject.resource = id;
   const row = call.core.rows.get('passkey', id);
@@ -27,7 +27,7 @@ function find(call: Call<never>): PasskeyRow | null {
 }
 
 /** 403 for who may not change the member whose passkey it is: a role that holds more than they do, or an owner where they are none. */
-function mayTouch(call: Call<never>): Refusal | null {
+function mayTouch(call: Call<unknown>): Refusal | null {
   const member = target(call);
   if (!member || isOwn(call)) return null;
   if (member.role === 'owner' && !call.caller.isOwner)
@@ -36,43 +36,43 @@ function mayTouch(call: Call<never>): Refusal | null {
 }
 
 const withinRole = (caller: Caller, { role }: MemberRow) =>
-  withinHolding(
+  withinPermissions(
     { ...caller, addresses: [] },
     { scopes: roleScopes[role], environments: null, secrets: null, expires_at: null, allowed_addresses: null },
   ) && refuse('INSUFFICIENT_SCOPE', { message: 'The member holds more than this credential does.' });
 
-const passkeysOf = ({ core }: Call<never>, member: string): PasskeyRow[] =>
+const passkeysOf = ({ core }: Call<unknown>, member: string): PasskeyRow[] =>
   core.rows.within('passkey', member).sort((a, b) => (a.id < b.id ? -1 : 1));
 
 const list: Operation<{ limit: number; after: string | null }> = {
-  exempt: (call) => isOwn(call as never),
+  exempt: (call) => isOwn(call),
   read(call): Outcome {
     const { input } = call;
     call.subject.resource = call.ask.named.member ?? null;
-    if (!target(call as never)) return { ok: false, refusal: refuse('NOT_FOUND') };
-    const rows = passkeysOf(call as never, call.ask.named.member as string).filter(({ id }) => id > (input.after ?? ''));
+    if (!target(call)) return { ok: false, refusal: refuse('NOT_FOUND') };
+    const rows = passkeysOf(call, call.ask.named.member as string).filter(({ id }) => id > (input.after ?? ''));
     const items = rows.slice(0, input.limit);
     return { ok: true, status: 200, data: { items: items.map(passkeyOut), next: rows.length > input.limit ? items.at(-1)?.id : null } };
   },
 };
 
 /** 403 for anybody but the member, signed in. */
-const alone = (call: Call<never>): Refusal | null =>
+const alone = (call: Call<unknown>): Refusal | null =>
   isOwn(call) ? null : refuse('CREDENTIAL_KIND_NOT_ALLOWED', { message: "This needs a browser session of that very member's." });
 
 /** What the options of a new passkey are made from. */
 const options: Operation<Record<string, never>> = {
-  reach: (call) => alone(call as never),
+  reach: (call) => alone(call),
   read(call): Outcome {
-    const member = target(call as never) as MemberRow;
+    const member = target(call) as MemberRow;
     call.subject.resource = member.id;
-    const has = passkeysOf(call as never, member.id).map(({ credential_id, transports }) => ({ credential_id, transports }));
+    const has = passkeysOf(call, member.id).map(({ credential_id, transports }) => ({ credential_id, transports }));
     return { ok: true, status: 200, data: { id: member.id, email: member.email, name: member.name, has } };
   },
 };
 
 /** The row of a verified passkey, or why it cannot be: it is there, its challenge has been used, or there are too many. */
-export function addition(call: Call<never>, { id, ...fields }: PasskeyInput, member: string, now: number) {
+export function addition(call: Call<unknown>, { id, ...fields }: PasskeyInput, member: string, now: number) {
   const { rows } = call.core;
   if (rows.get('passkey', id) || rows.isBuried('passkey', id))
     return refuse('CONFLICT', { message: 'This challenge has been used: ask for new options.' });
@@ -83,42 +83,42 @@ export function addition(call: Call<never>, { id, ...fields }: PasskeyInput, mem
 }
 
 const create: Operation<{ passkey: PasskeyInput }> = {
-  reach: (call) => alone(call as never),
+  reach: (call) => alone(call),
   change: {
     locks: ({ ask, input }) => [ask.named.member as string, input.passkey.id],
     plan(call, now) {
       const { passkey } = call.input;
       call.subject.resource = passkey.id;
-      const put = addition(call as never, passkey, call.caller.id, now);
+      const put = addition(call, passkey, call.caller.id, now);
       return 'code' in put ? put : { status: 201, data: passkeyOut(put.row as PasskeyRow), puts: [put] };
     },
   },
 };
 
 const rename: Operation<{ name: string }> = {
-  exempt: (call) => isOwn(call as never),
-  reach: (call) => mayTouch(call as never),
+  exempt: (call) => isOwn(call),
+  reach: (call) => mayTouch(call),
   change: {
     locks: ({ ask }) => [ask.named.passkey as string],
     plan(call) {
-      const row = find(call as never);
+      const row = find(call);
       if (!row) return refuse('NOT_FOUND');
-      const put = revision(call as never, 'passkey', row, { name: call.input.name });
+      const put = revision(call, 'passkey', row, { name: call.input.name });
       return { status: 200, data: passkeyOut(put.row as PasskeyRow), puts: [put] };
     },
   },
 };
 
 const remove: Operation<Record<string, never>> = {
-  exempt: (call) => isOwn(call as never),
-  reach: (call) => mayTouch(call as never),
+  exempt: (call) => isOwn(call),
+  reach: (call) => mayTouch(call),
   change: {
     // With the member: of two that go at once the last one stays.
     locks: ({ ask }) => [ask.named.member as string, ask.named.passkey as string],
     plan(call) {
-      const row = find(call as never);
+      const row = find(call);
       if (!row) return refuse('NOT_FOUND');
-      if (passkeysOf(call as never, row.member_id).length === 1) return refuse('LAST_PASSKEY');
+      if (passkeysOf(call, row.member_id).length === 1) return refuse('LAST_PASSKEY');
       return {
         status: 204,
         data: null,

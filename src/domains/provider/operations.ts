@@ -3,11 +3,11 @@
 import { mayReach } from '../../auth/authorize';
 import type { SecretRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
-import { environmentOf } from '../../gate/call';
 import type { Plan } from '../../gate/commit';
+import { environmentOf } from '../../gate/named';
 import { type Call, isRefusal, type Operation } from '../../gate/types';
 import { advance, begin, changed, type Kept, keptOf, lifetime, nameLock } from '../secrets/plans';
-import { describe, type SealedValue } from '../secrets/standing';
+import { describe, type EncryptedValue } from '../secrets/state';
 import { issuedOut, revokedOut } from './wire';
 
 interface NameInput {
@@ -15,10 +15,10 @@ interface NameInput {
   environment: string;
 }
 
-/** `id` is the secret that the Worker sealed the value for: the one that it takes the name to have. */
+/** `id` is the secret that the Worker encrypted the value for: the one that it takes the name to have. */
 interface ValueInput extends NameInput {
   id: string | null;
-  value: SealedValue | null;
+  value: EncryptedValue | null;
 }
 
 /** The live secret of the name that the body gives, and its environment. */
@@ -41,10 +41,10 @@ const named = {
   },
 };
 
-/** What the next version of the secret leaves of it, if the value was sealed for it. */
+/** What the next version of the secret leaves of it, if the value was encrypted for it. */
 async function left(call: Call<ValueInput>): Promise<Kept | null> {
   const { row } = find(call);
-  return row && row.id === call.input.id && call.input.value ? keptOf(call as never, row) : null;
+  return row && row.id === call.input.id && call.input.value ? keptOf(call, row) : null;
 }
 
 /** 404 unless there is an environment and a secret of that name in it. */
@@ -52,10 +52,10 @@ function found(call: Call<NameInput>): { row: SecretRow; shown: string } | Refus
   const { environment, row } = find(call);
   if (!environment) return refuse('NOT_FOUND', { message: 'There is no such environment.' });
   if (!row) return refuse('NOT_FOUND', { message: 'There is no secret of that name in that environment.' });
-  return { row, shown: describe(call as never, row) };
+  return { row, shown: describe(call, row) };
 }
 
-/** Has the Worker seal the value for another secret, once: if the name has changed hands again by then, the caller tries again. */
+/** Has the Worker encrypt the value for another secret, once: if the name has changed hands again by then, the caller tries again. */
 const sealFor = (call: Call<ValueInput>, id: string | null): Refusal | { more: { id: string | null } } =>
   call.ask.again ? refuse('UNAVAILABLE', { retry_after: 1 }) : { more: { id } };
 
@@ -73,17 +73,17 @@ const issue: Operation<ValueInput & { ttl: number }> = {
       const { environment, row } = find(call);
       if (!environment) return refuse('NOT_FOUND', { message: 'There is no such environment.' });
       if (row) {
-        describe(call as never, row);
+        describe(call, row);
         if (row.id !== input.id || !input.value) return sealFor(call, row.id);
         const revived = { ...lifetime(input.ttl, now), revoked_at: null };
-        return answered(advance(call as never, row, input.value, revived, kept as Kept | null, now), environment.slug);
+        return answered(advance(call, row, input.value, revived, kept as Kept | null, now), environment.slug);
       }
       const { id, name, value, ttl } = input;
       const isTaken = id !== null && (core.rows.get('secret', id) || core.rows.isBuried('secret', id));
       if (id === null || !value || isTaken) return sealFor(call, null);
       // Whoever issues knows what kind of thing it is; the vault is told a value, and claims no more.
       const fields = { id, name, type: 'generic', description: null, tags: {}, rotate_every_seconds: null } as const;
-      return answered(begin(call as never, environment, fields, value, ttl, now), environment.slug);
+      return answered(begin(call, environment, fields, value, ttl, now), environment.slug);
     },
   },
 };
@@ -104,7 +104,7 @@ const rotate: Operation<ValueInput> = {
           message: 'This secret has been revoked: POST /provider/issue gives it a new value.',
         });
       if (row.id !== input.id || !input.value) return sealFor(call, row.id);
-      return answered(advance(call as never, row, input.value, lifetime(row.lifetime_seconds, now), kept as Kept | null, now), shown);
+      return answered(advance(call, row, input.value, lifetime(row.lifetime_seconds, now), kept as Kept | null, now), shown);
     },
   },
 };
@@ -119,7 +119,7 @@ const revoke: Operation<NameInput> = {
       const { row, shown } = there;
       const data = revokedOut(row, shown, row.revoked_at ?? now);
       if (row.revoked_at !== null) return { status: 200, data };
-      const plan = changed(call as never, row, { revoked_at: now, revoked_through: row.version }, now);
+      const plan = changed(call, row, { revoked_at: now, revoked_through: row.version }, now);
       return { ...plan, data, etag: undefined, destroyed: [row.id] };
     },
   },

@@ -1,10 +1,10 @@
-// The Provider API over HTTP. A value is sealed for a secret's id, which a request that names a secret does not know: this isolate remembers
+// The Provider API over HTTP. A value is encrypted for a secret's id, which a request that names a secret does not know: this isolate remembers
 // which one a name had, and the gate asks again where that is wrong. Invariant: what is remembered is a guess, and decides nothing.
 import { createRecent } from '../../crypto/recent';
 import { newId } from '../../db/ids';
 import { type Context, keysOf } from '../../http/context';
 import { route } from '../../http/route';
-import { sealValue } from '../secrets/seal';
+import { encryptValue } from '../secrets/encryption';
 import * as wire from './wire';
 
 const tag = 'Provider';
@@ -18,12 +18,12 @@ interface Named {
 const known = createRecent<string>(5000);
 const placeOf = (context: Context, { environment, secretName }: Named) => JSON.stringify([context.org, environment, secretName]);
 
-/** The operation's input, with the value sealed for a secret; for none where nobody knows which. */
+/** The operation's input, with the value encrypted for a secret; for none where nobody knows which. */
 const sealed = (context: Context, { secretName: name, environment }: Named, id: string | null, value: string) => ({
   name,
   environment,
   id,
-  value: id === null ? null : sealValue(keysOf(context), context.org, id, value),
+  value: id === null ? null : encryptValue(keysOf(context), context.org, id, value),
 });
 
 function remember(context: Context, body: Named, id: string): string {

@@ -1,19 +1,19 @@
-// Changing secrets. Values pass through sealed; equality is judged by keyed fingerprints.
+// Changing secrets. Values pass through encrypted; equality is judged by keyed fingerprints.
 // Invariant: a name is unique among the live secrets of its environment.
 import { mayReach, reaches } from '../../auth/authorize';
 import { canGenerate, type GenerateOptions, optionsProblem } from '../../crypto/generate';
 import type { SecretRow, SecretType, VersionRow } from '../../db/schema';
 import { invalid, type Refusal, refuse } from '../../errors';
-import { environmentOf, slugOf } from '../../gate/call';
+import { environmentOf, slugOf } from '../../gate/named';
 import { RESTORABLE } from '../../gate/rows';
 import { type Call, isRefusal, type Operation } from '../../gate/types';
 import { advance, begin, changed, type Kept, keptOf, lifetime, nameLock } from './plans';
-import { describe, readable, type SealedValue, stale, standing } from './standing';
+import { describe, type EncryptedValue, readable, readableVersion, stale } from './state';
 import { versionOf } from './versions';
 import { etagOf, secretOut } from './wire';
 
-const target = (call: Call<never>) => call.ask.named.secret as string;
-const kept = (call: Call<never>) => keptOf(call, call.core.rows.get('secret', target(call)));
+const target = (call: Call<unknown>) => call.ask.named.secret as string;
+const kept = (call: Call<unknown>) => keptOf(call, call.core.rows.get('secret', target(call)));
 
 interface CreateInput {
   id: string;
@@ -24,7 +24,7 @@ interface CreateInput {
   tags: Record<string, string>;
   ttl: number | null;
   rotate_every_seconds: number | null;
-  value: SealedValue;
+  value: EncryptedValue;
 }
 
 export const create: Operation<CreateInput> = {
@@ -45,7 +45,7 @@ export const create: Operation<CreateInput> = {
       if (core.rows.find('secret', environment.id, input.name)) return refuse('SECRET_NAME_TAKEN');
       const { id, name, type, description, tags, rotate_every_seconds, value } = input;
       const fields = { id, name, type, description, tags, rotate_every_seconds };
-      return begin(call as never, environment, fields, value, input.ttl, now);
+      return begin(call, environment, fields, value, input.ttl, now);
     },
   },
 };
@@ -57,7 +57,7 @@ interface UpdateInput {
   fields: Partial<Pick<SecretRow, 'type' | 'description' | 'tags' | 'rotate_every_seconds'>>;
   /** Seconds from now, null for no end; undefined leaves it. */
   ttl?: number | null;
-  value: SealedValue | null;
+  value: EncryptedValue | null;
 }
 
 export const update: Operation<UpdateInput> = {
@@ -68,17 +68,17 @@ export const update: Operation<UpdateInput> = {
   },
   change: {
     locks(call) {
-      const row = call.core.rows.get('secret', target(call as never));
-      return [target(call as never), ...(row && call.input.name !== null ? [nameLock(row.environment_id, call.input.name)] : [])];
+      const row = call.core.rows.get('secret', target(call));
+      return [target(call), ...(row && call.input.name !== null ? [nameLock(row.environment_id, call.input.name)] : [])];
     },
-    locked: async (call) => (call.input.value ? kept(call as never) : null),
+    locked: async (call) => (call.input.value ? kept(call) : null),
     plan(call, now, _, left) {
       const { core, input, caller } = call;
-      const row = core.rows.get('secret', target(call as never));
+      const row = core.rows.get('secret', target(call));
       // A new lifetime revives what has expired; nothing else may change it.
       const refusal = row && input.ttl !== undefined && row.deleted_at === null && row.revoked_at === null ? null : readable(row, now);
       if (refusal || !row) return refusal ?? refuse('NOT_FOUND');
-      const environment = describe(call as never, row);
+      const environment = describe(call, row);
       const conflict = stale(row, input.if_match);
       if (conflict) return conflict;
       if (input.name !== null && input.name !== row.name && core.rows.find('secret', row.environment_id, input.name))
@@ -95,12 +95,12 @@ export const update: Operation<UpdateInput> = {
         input.value !== null &&
         input.value.fingerprint === row.fingerprint &&
         reaches(caller, ['secrets:read'], row.environment_id, row.name);
-      if (input.value && !same) return advance(call as never, row, input.value, wanted, left as Kept | null, now);
+      if (input.value && !same) return advance(call, row, input.value, wanted, left as Kept | null, now);
       const differs = Object.entries(wanted).some(
         ([field, value]) => JSON.stringify(value) !== JSON.stringify(row[field as keyof SecretRow]),
       );
       if (!differs) return { status: 200, data: secretOut(row, environment, now), etag: etagOf(row) };
-      return changed(call as never, row, wanted, now);
+      return changed(call, row, wanted, now);
     },
   },
 };
@@ -108,7 +108,7 @@ export const update: Operation<UpdateInput> = {
 interface RotateInput {
   if_match: string | null;
   /** Null until the Worker has generated one: the gate then says for which type. */
-  value: SealedValue | null;
+  value: EncryptedValue | null;
   /** Null where the caller did not ask for a generated value by name. */
   generate: GenerateOptions | null;
 }
@@ -130,21 +130,21 @@ function ungenerable({ type, generated }: SecretRow, asked: GenerateOptions | nu
 
 export const rotate: Operation<RotateInput> = {
   change: {
-    locks: (call) => [target(call as never)],
-    locked: async (call) => (call.input.value ? kept(call as never) : null),
+    locks: (call) => [target(call)],
+    locked: async (call) => (call.input.value ? kept(call) : null),
     plan(call, now, _, left) {
       const { core, input } = call;
-      const row = core.rows.get('secret', target(call as never));
+      const row = core.rows.get('secret', target(call));
       const refusal = readable(row, now);
       if (refusal || !row) return refusal ?? refuse('NOT_FOUND');
-      describe(call as never, row);
+      describe(call, row);
       // Judged in both halves of the request: the secret may have been given another value between them.
       const problem = input.value === null || input.value.generated !== null ? ungenerable(row, input.generate) : null;
       if (problem) return problem;
       const conflict = stale(row, input.if_match);
       if (conflict) return conflict;
       if (input.value === null) return { more: { type: row.type } };
-      return advance(call as never, row, input.value, {}, left as Kept | null, now);
+      return advance(call, row, input.value, {}, left as Kept | null, now);
     },
   },
 };
@@ -155,27 +155,27 @@ interface RollbackInput {
 }
 export const rollback: Operation<RollbackInput> = {
   change: {
-    locks: (call) => [target(call as never)],
+    locks: (call) => [target(call)],
     /** The version, or why there is none now: what stands once it is locked may be another, but that is as true an answer. */
     async before(call): Promise<VersionRow | Refusal> {
-      const row = call.core.rows.get('secret', target(call as never));
-      return standing(row, call.input.version, call.core.now()) ?? versionOf(call as never, (row as SecretRow).id, call.input.version);
+      const row = call.core.rows.get('secret', target(call));
+      return readableVersion(row, call.input.version, call.core.now()) ?? versionOf(call, (row as SecretRow).id, call.input.version);
     },
-    locked: (call) => kept(call as never),
+    locked: (call) => kept(call),
     plan(call, now, fetched, left) {
-      const row = call.core.rows.get('secret', target(call as never));
-      if (row && row.deleted_at === null) describe(call as never, row);
+      const row = call.core.rows.get('secret', target(call));
+      if (row && row.deleted_at === null) describe(call, row);
       const old = fetched as VersionRow | Refusal;
       if (isRefusal(old)) return old;
-      const refusal = standing(row, old.version, now);
+      const refusal = readableVersion(row, old.version, now);
       if (refusal || !row) return refusal ?? refuse('NOT_FOUND');
       const conflict = stale(row, call.input.if_match);
       if (conflict) return conflict;
       // The ciphertext is bound to its own random id, not to a number: it serves again as it is.
       const { seal_id, value_sealed, fingerprint, size } = old;
-      // A ciphertext that an earlier release has kept at hand lacks the column.
+      // A ciphertext that an earlier release has cached lacks the column.
       const value = { seal_id, value_sealed, fingerprint, size, generated: old.generated ?? null };
-      return advance(call as never, row, value, {}, left as Kept | null, now);
+      return advance(call, row, value, {}, left as Kept | null, now);
     },
   },
 };
@@ -191,18 +191,18 @@ export const remove: Operation<DeleteInput> = {
       ? refuse('INSUFFICIENT_SCOPE', { message: 'A break-glass token deletes nothing for good: leave out permanent.' })
       : null,
   change: {
-    locks: (call) => [target(call as never)],
+    locks: (call) => [target(call)],
     plan(call, now) {
       const { core, ask, input } = call;
-      const row = core.rows.get('secret', target(call as never));
+      const row = core.rows.get('secret', target(call));
       if (!row || (row.deleted_at !== null && (!input.permanent || row.deleted_at + RESTORABLE <= now))) return refuse('NOT_FOUND');
-      describe(call as never, row);
+      describe(call, row);
       const conflict = stale(row, input.if_match);
       if (conflict) return conflict;
       if (row.deleted_at === null) call.subject.former_name = row.name;
-      // It can be restored from D1. What is at hand of it goes, and so do the generated values in stored answers.
+      // It can be restored from D1. Its cached ciphertexts go, and so do the generated values in stored responses.
       if (!input.permanent) {
-        const plan = changed(call as never, row, { deleted_at: now }, now);
+        const plan = changed(call, row, { deleted_at: now }, now);
         return { ...plan, status: 204, data: null, etag: undefined, destroyed: [row.id] };
       }
       return {
@@ -223,20 +223,20 @@ export const remove: Operation<DeleteInput> = {
 export const restore: Operation<Record<string, never>> = {
   change: {
     locks(call) {
-      const row = call.core.rows.get('secret', target(call as never));
-      return [target(call as never), ...(row ? [nameLock(row.environment_id, row.name)] : [])];
+      const row = call.core.rows.get('secret', target(call));
+      return [target(call), ...(row ? [nameLock(row.environment_id, row.name)] : [])];
     },
     plan(call, now) {
       const { core } = call;
-      const row = core.rows.get('secret', target(call as never));
+      const row = core.rows.get('secret', target(call));
       if (!row || (row.deleted_at !== null && row.deleted_at + RESTORABLE <= now)) return refuse('NOT_FOUND');
-      describe(call as never, row);
+      describe(call, row);
       if (!core.rows.get('environment', row.environment_id))
         return refuse('NOT_FOUND', { message: 'The environment of this secret is gone.' });
       if (row.deleted_at === null) return refuse('CONFLICT', { message: 'This secret is not deleted.' });
       if (core.rows.find('secret', row.environment_id, row.name)) return refuse('SECRET_NAME_TAKEN');
-      if (core.marks.concerns(row.environment_id).leaving) return refuse('UNAVAILABLE', { retry_after: 1 });
-      return changed(call as never, row, { deleted_at: null }, now);
+      if (core.intents.concerns(row.environment_id).leaving) return refuse('UNAVAILABLE', { retry_after: 1 });
+      return changed(call, row, { deleted_at: null }, now);
     },
   },
 };

@@ -3,11 +3,11 @@
 // of it.
 import type { EnvironmentRow, SecretRow, VersionRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
-import { insertion, type Plan, revision, rowKey } from '../../gate/commit';
+import { insertion, type Plan, revision, rowKeyOf } from '../../gate/commit';
 import { macOf } from '../../gate/rows';
 import type { Call } from '../../gate/types';
 import { isoOrNull } from '../../http/wire';
-import { describe, limits, MOST_VERSIONS, type SealedValue } from './standing';
+import { describe, type EncryptedValue, limits, MOST_VERSIONS } from './state';
 import { etagOf, secretOut } from './wire';
 
 /** The lock of whoever gives a name, or depends on who has it. */
@@ -19,7 +19,7 @@ export const lifetime = (seconds: number | null, now: number) => ({
   lifetime_seconds: seconds,
 });
 
-function newVersion(call: Call<never>, secret: string, version: number, value: SealedValue, now: number): VersionRow {
+function newVersion(call: Call<unknown>, secret: string, version: number, value: EncryptedValue, now: number): VersionRow {
   const row = {
     org_id: call.ask.org,
     secret_id: secret,
@@ -29,22 +29,22 @@ function newVersion(call: Call<never>, secret: string, version: number, value: S
     created_at: now,
     mac: '',
   };
-  return { ...row, mac: macOf(rowKey(call), 'version', row) };
+  return { ...row, mac: macOf(rowKeyOf(call), 'version', row) };
 }
 
 type Fields = Pick<SecretRow, 'id' | 'name' | 'type' | 'description' | 'tags' | 'rotate_every_seconds'>;
 
 /** The plan of a new secret, of a name that is free in its environment. `ttl` is its lifetime in seconds, null for none. */
 export function begin(
-  call: Call<never>,
+  call: Call<unknown>,
   environment: EnvironmentRow,
   fields: Fields,
-  { value_sealed, ...value }: SealedValue,
+  { value_sealed, ...value }: EncryptedValue,
   ttl: number | null,
   now: number,
 ): Plan | Refusal {
   const { core, ask } = call;
-  if (core.marks.concerns(environment.id).leaving) return refuse('UNAVAILABLE', { retry_after: 1 });
+  if (core.intents.concerns(environment.id).leaving) return refuse('UNAVAILABLE', { retry_after: 1 });
   const limit = limits(core, value_sealed.length, 1);
   if (limit) return limit;
   const put = insertion(call, 'secret', {
@@ -87,7 +87,7 @@ export interface Kept {
  * Asks D1 what one version more leaves of a secret's ciphertext, if that destroys older ones: the row tells the sum alone, not what each
  * version takes. For a change that has the secret locked, so that the answer holds until its plan is carried out.
  */
-export async function keptOf({ core, ask }: Call<never>, row: SecretRow | null): Promise<Kept | null> {
+export async function keptOf({ core, ask }: Call<unknown>, row: SecretRow | null): Promise<Kept | null> {
   if (!row || oldestAfter(row) === row.oldest_version) return null;
   const [found] = await core.database.all<{ bytes: number }>({
     sql: 'select coalesce(sum(octet_length(value_sealed)), 0) bytes from secret_versions where org_id = ? and secret_id = ? and version >= ?',
@@ -98,9 +98,9 @@ export async function keptOf({ core, ask }: Call<never>, row: SecretRow | null):
 
 /** The plan of a secret's next version: the row moves on, the oldest version beyond the thousandth goes. */
 export function advance(
-  call: Call<never>,
+  call: Call<unknown>,
   row: SecretRow,
-  value: SealedValue,
+  value: EncryptedValue,
   fields: Partial<SecretRow>,
   kept: Kept | null,
   now: number,
@@ -108,7 +108,7 @@ export function advance(
   const version = row.version + 1;
   const oldest = oldestAfter(row);
   const trims = oldest > row.oldest_version;
-  // Counted for another row: a database was adopted meanwhile.
+  // Counted for another row: a database was restored meanwhile.
   if (trims && kept?.of !== row.mac) return refuse('UNAVAILABLE', { retry_after: 1 });
   const sealed_size = (trims && kept ? kept.bytes : row.sealed_size) + value.value_sealed.length;
   const limit = limits(call.core, sealed_size - row.sealed_size, 0);
@@ -132,7 +132,7 @@ export function advance(
 }
 
 /** The plan of a row that stands otherwise; what is no new version is one amendment more. */
-export function changed(call: Call<never>, before: SecretRow, fields: Partial<SecretRow>, now: number): Plan {
+export function changed(call: Call<unknown>, before: SecretRow, fields: Partial<SecretRow>, now: number): Plan {
   const put = revision(call, 'secret', before, { amended: before.amended + 1, ...fields, updated_at: now });
   const row = put.row as SecretRow;
   const environment = describe(call, row);

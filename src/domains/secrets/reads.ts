@@ -5,11 +5,11 @@ import { namesHeld, reaches } from '../../auth/authorize';
 import { sha256 } from '../../crypto/digest';
 import type { SecretRow, SecretType, VersionRow } from '../../db/schema';
 import { refuse } from '../../errors';
-import { environmentOf, slugOf } from '../../gate/call';
 import { environmentRevision } from '../../gate/commit';
+import { environmentOf, slugOf } from '../../gate/named';
 import { RESTORABLE } from '../../gate/rows';
 import type { Call, Operation, Outcome } from '../../gate/types';
-import { type Delivered, describe, hasVersion, open, readable, withdrawn } from './standing';
+import { type Delivered, describe, hasVersion, inDoubt, readable, withdrawn } from './state';
 import { fetchVersions, keep, versionOf } from './versions';
 import { etagOf, namesTag, secretOut, statusOf } from './wire';
 
@@ -26,8 +26,8 @@ async function read(call: Call<ReadInput>, find: () => SecretRow | null): Promis
   for (let fetched: VersionRow | null = null; ; ) {
     const now = core.now();
     const row = find();
-    if (row) describe(call as never, row);
-    const refusal = (row && open(call as never, row.id)) ?? readable(row, now) ?? (fetched && call.recheck());
+    if (row) describe(call, row);
+    const refusal = (row && inDoubt(call, row.id)) ?? readable(row, now) ?? (fetched && call.recheck());
     if (refusal || !row) return { ok: false, refusal: refusal ?? refuse('NOT_FOUND') };
     const number = input.version ?? row.version;
     call.subject.version = number;
@@ -37,7 +37,7 @@ async function read(call: Call<ReadInput>, find: () => SecretRow | null): Promis
     const etag = number === row.version ? etagOf(row) : `"v${number}"`;
     if (input.if_none_match !== null && namesTag(input.if_none_match, etag, true)) return { ok: true, status: 304, data: null, etag };
     const version: VersionRow | null =
-      fetched?.secret_id === row.id && fetched.version === number ? fetched : core.seals.get(row.id, number, now);
+      fetched?.secret_id === row.id && fetched.version === number ? fetched : core.ciphertexts.get(row.id, number, now);
     if (version) {
       if (fetched) keep(core, version);
       return {
@@ -47,7 +47,7 @@ async function read(call: Call<ReadInput>, find: () => SecretRow | null): Promis
         etag,
       };
     }
-    fetched = await versionOf(call as never, row.id, number);
+    fetched = await versionOf(call, row.id, number);
   }
 }
 
@@ -102,7 +102,7 @@ export async function readAll(call: Call<ValuesInput>): Promise<Outcome> {
     const rows = rowsOf(call, environment.id, patterns, now);
     if (rows === null || rows.reduce((sum, { size }) => sum + size, 0) > MOST_BULK.bytes)
       return { ok: false, refusal: refuse('RESULT_TOO_LARGE') };
-    const doubt = open(call as never, ...rows.map(({ id }) => id));
+    const doubt = inDoubt(call, ...rows.map(({ id }) => id));
     if (doubt) return { ok: false, refusal: doubt };
 
     const etag = `"${sha256(JSON.stringify([environment.id, input.prefix, rows.map(({ id, name, version }) => [id, name, version])])).slice(0, 32)}"`;
@@ -121,7 +121,7 @@ export async function readAll(call: Call<ValuesInput>): Promise<Outcome> {
     const items: Delivered[] = [];
     const missing: { secret: string; version: number }[] = [];
     for (const row of page) {
-      const version = fetched.get(`${row.id}.${row.version}`) ?? core.seals.get(row.id, row.version, now);
+      const version = fetched.get(`${row.id}.${row.version}`) ?? core.ciphertexts.get(row.id, row.version, now);
       if (version) items.push({ row, version, environment: environment.slug, now });
       else missing.push({ secret: row.id, version: row.version });
     }
@@ -135,7 +135,7 @@ export async function readAll(call: Call<ValuesInput>): Promise<Outcome> {
         etag,
       };
     }
-    for (const version of await fetchVersions(call as never, missing)) fetched.set(`${version.secret_id}.${version.version}`, version);
+    for (const version of await fetchVersions(call, missing)) fetched.set(`${version.secret_id}.${version.version}`, version);
   }
 }
 
@@ -203,7 +203,7 @@ export function list(call: Call<ListInput>): Outcome {
 
   const shown: SecretRow[] = [];
   const answer = (next: string | null): Outcome => {
-    const doubt = open(call as never, ...shown.map(({ id }) => id));
+    const doubt = inDoubt(call, ...shown.map(({ id }) => id));
     if (doubt) return { ok: false, refusal: doubt };
     return { ok: true, status: 200, data: { items: shown.map((row) => secretOut(row, slugOf(core, row.environment_id), now)), next } };
   };

@@ -5,17 +5,17 @@ import { newId } from '../../db/ids';
 import { ApiError, refuse } from '../../errors';
 import { type Context, keysOf, pageOf } from '../../http/context';
 import { type Input, route } from '../../http/route';
+import { decryptValue, encryptValue } from './encryption';
 import type { ValuesPage } from './reads';
-import { openValue, sealValue } from './seal';
-import type { Delivered } from './standing';
+import type { Delivered } from './state';
 import * as wire from './wire';
 
 const tag = 'Secrets';
 const bySecret = ({ params }: { params: Record<string, string> }) => ({ secret: params.id as string });
 const sealed = (context: Context, secret: string, value: string, generated?: 1) =>
-  sealValue(keysOf(context), context.org, secret, value, generated);
+  encryptValue(keysOf(context), context.org, secret, value, generated);
 
-/** A generated value, sealed for a secret, and what the answer shows of it once. */
+/** A generated value, encrypted for a secret, and what the answer shows of it once. */
 async function generated(context: Context, secret: string, type: string, options: GenerateOptions | undefined) {
   const { value, public_key } = await generate(type, options);
   return { value: sealed(context, secret, value, 1), once: { value, ...(public_key !== undefined && { public_key }) } };
@@ -24,7 +24,11 @@ async function generated(context: Context, secret: string, type: string, options
 const withValue = (delivered: Delivered, _: unknown, context: Context) => {
   const { row, version, environment, now } = delivered;
   return {
-    json: { ...wire.secretOut(row, environment, now), version: version.version, value: openValue(keysOf(context), context.org, delivered) },
+    json: {
+      ...wire.secretOut(row, environment, now),
+      version: version.version,
+      value: decryptValue(keysOf(context), context.org, delivered),
+    },
   };
 };
 
@@ -59,7 +63,7 @@ async function allValues(first: ValuesPage, { query }: Input<z.output<typeof wir
   const values: Record<string, string> = Object.create(null);
   const versions: Record<string, number> = Object.create(null);
   for (const item of items) {
-    values[item.row.name] = openValue(keysOf(context), context.org, item);
+    values[item.row.name] = decryptValue(keysOf(context), context.org, item);
     versions[item.row.name] = item.row.version;
   }
   return { json: { environment: first.environment, values, versions }, ...(etag && { headers: { ETag: etag } }) };

@@ -1,18 +1,18 @@
-// Versions of secrets: their ciphertexts, at hand or fetched from D1, and their history. Invariant: what D1 gives is checked before it is
-// kept or shown; a version that D1 does not hold as it was written is refused with an alarm.
+// Versions of secrets: their ciphertexts, cached or fetched from D1, and their history. Invariant: what D1 gives is checked before it is
+// kept or shown; a version that D1 does not hold as it was written is refused and reported as an integrity violation.
 import { and, desc, eq, getTableColumns, gte, lte } from 'drizzle-orm';
 import { secretVersions, type VersionRow } from '../../db/schema';
 import { ApiError, refuse } from '../../errors';
-import { raise } from '../../gate/alarm';
-import { rowKey, sqlite } from '../../gate/commit';
+import { rowKeyOf, sqlite } from '../../gate/commit';
 import type { Core } from '../../gate/core';
+import { reportViolation } from '../../gate/integrity';
 import { fromD1, macOf } from '../../gate/rows';
 import type { Call, Outcome } from '../../gate/types';
-import { describe, hasVersion } from './standing';
+import { describe, hasVersion } from './state';
 import { versionOut } from './wire';
 
-/** The versions of a secret whose ciphertexts are not at hand are fetched from D1, in one query; each is checked before it is kept. */
-export async function fetchVersions(call: Call<never>, wanted: { secret: string; version: number }[]): Promise<VersionRow[]> {
+/** The versions of a secret whose ciphertexts are not cached are fetched from D1, in one query; each is checked before it is kept. */
+export async function fetchVersions(call: Call<unknown>, wanted: { secret: string; version: number }[]): Promise<VersionRow[]> {
   const { core, ask } = call;
   // CROSS JOIN fixes the order: one look into the primary key for each that is wanted, never a walk over all versions of the org.
   const query =
@@ -27,24 +27,24 @@ export async function fetchVersions(call: Call<never>, wanted: { secret: string;
   return amiss ? miss(call, amiss.secret, amiss.version) : versions;
 }
 
-const isRight = (call: Call<never>) => {
-  const key = rowKey(call);
+const isRight = (call: Call<unknown>) => {
+  const key = rowKeyOf(call);
   return (version: Omit<VersionRow, 'value_sealed'>) => version.mac === macOf(key, 'version', version);
 };
 
-/** Refuses for a version that D1 does not hold as it was written: with an alarm, unless a change that destroys it has come between. */
-async function miss({ core, ask }: Call<never>, secret: string, version: number): Promise<never> {
+/** Refuses for a version that D1 does not hold as it was written: as an integrity violation, unless a change that destroys it has come between. */
+async function miss({ core, ask }: Call<unknown>, secret: string, version: number): Promise<never> {
   const row = await core.locks.hold([secret], async () => core.rows.get('secret', secret));
-  const isAmiss = row !== null && hasVersion(row, version) && !core.marks.isOpen(secret);
+  const isAmiss = row !== null && hasVersion(row, version) && !core.intents.isOpen(secret);
   const { id: request_id, ip, user_agent } = ask.request;
   if (isAmiss)
-    raise(core, ask.org, { event: 'versions_missing_or_altered', resource: secret }, { request_id, ip, user_agent }, { version });
+    reportViolation(core, ask.org, { event: 'versions_missing_or_altered', resource: secret }, { request_id, ip, user_agent }, { version });
   throw new ApiError(refuse('UNAVAILABLE', { retry_after: isAmiss ? 60 : 1 }));
 }
 
 /** One version, kept or fetched. The row is to be judged again after this. */
-export async function versionOf(call: Call<never>, secret: string, version: number): Promise<VersionRow> {
-  const kept = call.core.seals.get(secret, version, call.core.now());
+export async function versionOf(call: Call<unknown>, secret: string, version: number): Promise<VersionRow> {
+  const kept = call.core.ciphertexts.get(secret, version, call.core.now());
   if (kept) return kept;
   const [fetched] = await fetchVersions(call, [{ secret, version }]);
   return fetched as VersionRow;
@@ -53,8 +53,8 @@ export async function versionOf(call: Call<never>, secret: string, version: numb
 /** Keeps a fetched ciphertext, unless its secret was destroyed meanwhile. */
 export function keep(core: Core, version: VersionRow) {
   const row = core.rows.get('secret', version.secret_id);
-  if (row && version.version >= row.oldest_version && !core.seals.get(version.secret_id, version.version, core.now()))
-    core.seals.keep(version, core.now());
+  if (row && version.version >= row.oldest_version && !core.ciphertexts.get(version.secret_id, version.version, core.now()))
+    core.ciphertexts.keep(version, core.now());
 }
 
 export interface VersionsInput {
@@ -67,7 +67,7 @@ export async function versions(call: Call<VersionsInput>): Promise<Outcome> {
   const id = ask.named.secret as string;
   const row = core.rows.get('secret', id);
   if (!row || row.deleted_at !== null) return { ok: false, refusal: refuse('NOT_FOUND') };
-  describe(call as never, row);
+  describe(call, row);
   const newest = Math.min(row.version, input.after === null ? row.version : Number(input.after) - 1);
   const { value_sealed: _, ...columns } = getTableColumns(secretVersions);
   const query = sqlite
@@ -85,11 +85,11 @@ export async function versions(call: Call<VersionsInput>): Promise<Outcome> {
     .limit(input.limit + 1)
     .toSQL();
   const found = await core.database.all<Omit<VersionRow, 'value_sealed'>>(query);
-  const right = isRight(call as never);
+  const right = isRight(call);
   for (let number = newest, at = 0; number >= row.oldest_version && at <= input.limit; number--) {
     if (!hasVersion(row, number)) continue;
     const version = found[at++];
-    if (version?.version !== number || !right(version)) await miss(call as never, id, number);
+    if (version?.version !== number || !right(version)) await miss(call, id, number);
   }
   const refusal = call.recheck();
   if (refusal) return { ok: false, refusal };

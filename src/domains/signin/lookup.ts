@@ -5,7 +5,7 @@ import type { OrgKeys } from '../../crypto/keyring';
 import type { MemberRow, PasskeyRow } from '../../db/schema';
 import { ApiError, refuse } from '../../errors';
 import { macOf, type RowKind, type RowTypes, readable } from '../../gate/rows';
-import type { OpenContext } from '../../http/context';
+import type { PublicContext } from '../../http/context';
 
 const genuine = <K extends RowKind>(keys: OrgKeys, kind: K, raw: Record<string, unknown>): RowTypes[K][] => {
   const row = readable(kind, raw);
@@ -25,7 +25,7 @@ export interface Enrolment {
 }
 
 /** The live enrolment that a token is for; null for one that is forged, spent, lapsed or replaced. */
-export async function enrolmentOf(text: string, { deployment, keyring, env, trace }: OpenContext): Promise<Enrolment | null> {
+export async function enrolmentOf(text: string, { deployment, keyring, env, trace }: PublicContext): Promise<Enrolment | null> {
   const token = readPageToken(text);
   if (!token?.isGenuine(deployment.tokenTag)) return null;
   const keys = await keyring.org(token.org);
@@ -45,7 +45,7 @@ export async function enrolmentOf(text: string, { deployment, keyring, env, trac
 
 /** A member's passkey, by what its authenticator calls it. */
 export async function passkeyOf(
-  { env, trace }: Pick<OpenContext, 'env' | 'trace'>,
+  { env, trace }: Pick<PublicContext, 'env' | 'trace'>,
   keys: OrgKeys,
   org: string,
   member: string,

@@ -4,11 +4,11 @@
 // confirmation before; a number of a cookie is given once; one that comes back late ends its session; a confirmation leaves one cookie.
 import type { CredentialRow, MemberRow, PasskeyRow, Refresh } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
-import { isAlive } from '../../gate/callers';
 import { insertion, type Plan, revision } from '../../gate/commit';
+import { isAlive } from '../../gate/identity';
 import { DAY } from '../../gate/rows';
 import type { Call, Operation, Outcome } from '../../gate/types';
-import { fresh } from '../credentials/issuing';
+import { fresh } from '../credentials/create';
 import { addition, type PasskeyInput } from '../passkeys/operations';
 import { mayFollow, type Used } from '../passkeys/webauthn';
 import { sessionOut, signedInMember } from './wire';
@@ -36,7 +36,7 @@ const begunOf = (row: CredentialRow, member: MemberRow): Begun => ({
 });
 
 /** A member's live sessions, oldest first. */
-const sessionsOf = ({ core, ask }: Call<never>, member: string): CredentialRow[] =>
+const sessionsOf = ({ core, ask }: Call<unknown>, member: string): CredentialRow[] =>
   core.descendants.browserSessions(member).flatMap((id) => {
     const row = core.rows.get('credential', id);
     return row && isAlive(core, ask.org, row) ? [row] : [];
@@ -45,13 +45,13 @@ const sessionsOf = ({ core, ask }: Call<never>, member: string): CredentialRow[]
 /** Sessions of a member that begin and end do so one after the other. */
 const turn = (member: string) => `sessions:${member}`;
 
-const ending = (call: Call<never>, row: CredentialRow, now: number) => revision(call, 'credential', row, { revoked_at: now });
+const ending = (call: Call<unknown>, row: CredentialRow, now: number) => revision(call, 'credential', row, { revoked_at: now });
 
 /** The oldest sessions, that one more would be too many beside. */
-const surplus = (call: Call<never>) => sessionsOf(call, call.caller.id).slice(0, 1 - MOST_SESSIONS);
+const surplus = (call: Call<unknown>) => sessionsOf(call, call.caller.id).slice(0, 1 - MOST_SESSIONS);
 
 /** The rows that a new session changes: its own, and those of the oldest ones if there are too many. */
-function begin(call: Call<never>, id: string, passkey: string, over: string[], now: number) {
+function begin(call: Call<unknown>, id: string, passkey: string, over: string[], now: number) {
   const { core, ask, caller } = call;
   const put = insertion(call, 'credential', {
     ...fresh(core, ask.org, { id, hash: id, hint: '' }, now),
@@ -70,10 +70,10 @@ function begin(call: Call<never>, id: string, passkey: string, over: string[], n
 }
 
 /** Whether a challenge has begun a session before. */
-const isSpent = ({ core }: Call<never>, id: string) => core.rows.get('credential', id) !== null || core.rows.isBuried('credential', id);
+const isSpent = ({ core }: Call<unknown>, id: string) => core.rows.get('credential', id) !== null || core.rows.isBuried('credential', id);
 
 /** The change that an assertion makes to its passkey, if any. */
-const advanced = (call: Call<never>, passkey: PasskeyRow, { counter, backed_up }: Used) =>
+const advanced = (call: Call<unknown>, passkey: PasskeyRow, { counter, backed_up }: Used) =>
   passkey.counter === counter && passkey.backed_up === backed_up ? [] : [revision(call, 'passkey', passkey, { counter, backed_up })];
 
 interface LoginInput {
@@ -83,10 +83,10 @@ interface LoginInput {
 
 const login: Operation<LoginInput> = {
   change: {
-    before: async (call) => surplus(call as never).map(({ id }) => id),
+    before: async (call) => surplus(call).map(({ id }) => id),
     locks: (call) => [
       ...[turn(call.caller.id), call.caller.id, call.input.passkey.id, call.input.session],
-      ...surplus(call as never).map(({ id }) => id),
+      ...surplus(call).map(({ id }) => id),
     ],
     plan(call, now, over) {
       const { core, caller, input } = call;
@@ -94,11 +94,11 @@ const login: Operation<LoginInput> = {
       const member = core.rows.get('member', caller.id);
       const passkey = core.rows.get('passkey', input.passkey.id);
       const isIts = passkey && passkey.member_id === caller.id && passkey.credential_id === input.passkey.credential_id;
-      if (!member || !isIts || isSpent(call as never, input.session)) return refuse('UNAUTHENTICATED');
+      if (!member || !isIts || isSpent(call, input.session)) return refuse('UNAUTHENTICATED');
       // The Worker has judged it by what D1 holds.
       if (!mayFollow(passkey.counter, input.passkey.counter)) return refuse('UNAUTHENTICATED');
-      const puts = begin(call as never, input.session, passkey.id, over as string[], now);
-      puts.push(...advanced(call as never, passkey, input.passkey));
+      const puts = begin(call, input.session, passkey.id, over as string[], now);
+      puts.push(...advanced(call, passkey, input.passkey));
       return { status: 200, data: begunOf(puts[0]?.row as CredentialRow, member), puts };
     },
   },
@@ -112,26 +112,26 @@ interface EnrolInput {
 
 const enrol: Operation<EnrolInput> = {
   change: {
-    before: async (call) => surplus(call as never).map(({ id }) => id),
+    before: async (call) => surplus(call).map(({ id }) => id),
     locks: (call) => [
       ...[turn(call.caller.id), call.caller.id, call.input.passkey.id, call.input.session],
-      ...surplus(call as never).map(({ id }) => id),
+      ...surplus(call).map(({ id }) => id),
     ],
     plan(call, now, over): Plan | Refusal {
       const { core, caller, input } = call;
       call.subject.resource = caller.id;
       const member = core.rows.get('member', caller.id);
-      if (member?.enrolment_hash !== input.enrolment || (member.enrolment_ends_at ?? 0) <= now || isSpent(call as never, input.session))
+      if (member?.enrolment_hash !== input.enrolment || (member.enrolment_ends_at ?? 0) <= now || isSpent(call, input.session))
         return refuse('ENROLMENT_GONE');
-      const added = addition(call as never, input.passkey, member.id, now);
+      const added = addition(call, input.passkey, member.id, now);
       if ('code' in added) return added;
-      const enrolled = revision(call as never, 'member', member, {
+      const enrolled = revision(call, 'member', member, {
         enrolled_at: member.enrolled_at ?? now,
         enrolment_hash: null,
         enrolment_made_at: null,
         enrolment_ends_at: null,
       });
-      const puts = begin(call as never, input.session, input.passkey.id, over as string[], now);
+      const puts = begin(call, input.session, input.passkey.id, over as string[], now);
       return {
         status: 200,
         data: begunOf(puts[0]?.row as CredentialRow, member),
@@ -142,13 +142,13 @@ const enrol: Operation<EnrolInput> = {
   },
 };
 
-const own = ({ core, caller }: Call<never>): CredentialRow | null => core.rows.get('credential', caller.credential);
+const own = ({ core, caller }: Call<unknown>): CredentialRow | null => core.rows.get('credential', caller.credential);
 
 const refresh: Operation<{ n: number }> = {
   change: {
     locks: ({ caller }) => [turn(caller.id), caller.credential],
     plan(call, now): Plan | Refusal {
-      const row = own(call as never);
+      const row = own(call);
       const member = call.core.rows.get('member', call.caller.id);
       if (!row?.refresh || !member) return refuse('UNAUTHENTICATED');
       call.subject.resource = row.id;
@@ -158,7 +158,7 @@ const refresh: Operation<{ n: number }> = {
       const isGood = live.includes(n);
       const isForgiven = used.some(([number]) => number === n);
       // Genuine, and neither: it was used, and whoever has it now is not who used it.
-      if (!isGood && !isForgiven) return { status: 401, data: null, puts: [ending(call as never, row, now)] };
+      if (!isGood && !isForgiven) return { status: 401, data: null, puts: [ending(call, row, now)] };
       if (isForgiven && live.length >= MOST_LIVE)
         return refuse('RATE_LIMITED', { message: 'This session is being refreshed too often at once.', retry_after: FORGIVEN / 1000 });
       const next: Refresh = {
@@ -167,7 +167,7 @@ const refresh: Operation<{ n: number }> = {
         used: isGood ? [...used, [n, now]] : used,
         last: last + 1,
       };
-      const put = revision(call as never, 'credential', row, {
+      const put = revision(call, 'credential', row, {
         refresh: next,
         expires_at: Math.min(now + IDLE, row.created_at + TOTAL),
       });
@@ -189,7 +189,7 @@ export interface Confirming {
 const confirmOptions: Operation<Record<string, never>> = {
   read(call): Outcome {
     const { core, caller } = call;
-    const row = own(call as never);
+    const row = own(call);
     if (!row) return { ok: false, refusal: refuse('UNAUTHENTICATED') };
     call.subject.resource = row.id;
     const passkeys = core.rows.within('passkey', caller.id).map(({ credential_id }) => credential_id);
@@ -209,7 +209,7 @@ const confirm: Operation<ConfirmInput> = {
     locks: ({ caller, input }) => [turn(caller.id), caller.id, caller.credential, ...(input.passkey ? [input.passkey.id] : [])],
     plan(call, now) {
       const { core, ask, caller, input } = call;
-      const row = own(call as never);
+      const row = own(call);
       call.subject.resource = caller.credential;
       const member = core.rows.get('member', caller.id);
       if (!row?.refresh || !member) return refuse('UNAUTHENTICATED');
@@ -222,13 +222,13 @@ const confirm: Operation<ConfirmInput> = {
       const isTheirs = passkey && passkey.member_id === caller.id && passkey.credential_id === credential_id;
       if (!isTheirs || !mayFollow(passkey.counter, counter)) return refuse('UNAUTHENTICATED');
       const n = row.refresh.last + 1;
-      const put = revision(call as never, 'credential', row, {
+      const put = revision(call, 'credential', row, {
         // Nothing is forgiven: whoever has an earlier cookie need not be who has confirmed.
         refresh: { live: [n], used: [], last: n, confirmed: n, ...(row.refresh.jwts && { jwts: [n, null] }) },
         confirmed_at: now,
         expires_at: Math.min(now + IDLE, row.created_at + TOTAL),
       });
-      const used = advanced(call as never, passkey, input.passkey);
+      const used = advanced(call, passkey, input.passkey);
       return { status: 200, data: begunOf(put.row as CredentialRow, member), puts: [put, ...used] };
     },
   },
@@ -238,10 +238,10 @@ const logout: Operation<Record<string, never>> = {
   change: {
     locks: ({ caller }) => [turn(caller.id), caller.credential],
     plan(call, now) {
-      const row = own(call as never);
+      const row = own(call);
       call.subject.resource = row?.id ?? null;
       if (!row) return refuse('UNAUTHENTICATED');
-      return { status: 204, data: null, puts: [ending(call as never, row, now)] };
+      return { status: 204, data: null, puts: [ending(call, row, now)] };
     },
   },
 };
@@ -249,9 +249,9 @@ const logout: Operation<Record<string, never>> = {
 const list: Operation<{ limit: number; after: string | null }> = {
   read(call): Outcome {
     const { core, caller, input } = call;
-    const rows = sessionsOf(call as never, caller.id).filter(({ id }) => id > (input.after ?? ''));
+    const rows = sessionsOf(call, caller.id).filter(({ id }) => id > (input.after ?? ''));
     const items = rows.slice(0, input.limit);
-    const out = items.map((row) => sessionOut(row, core.uses.of(row.id), row.id === caller.credential));
+    const out = items.map((row) => sessionOut(row, core.lastUsed.of(row.id), row.id === caller.credential));
     return { ok: true, status: 200, data: { items: out, next: rows.length > input.limit ? items.at(-1)?.id : null } };
   },
 };
@@ -259,20 +259,20 @@ const list: Operation<{ limit: number; after: string | null }> = {
 /** Ends the session that is named, or all of the member's; again is the same answer. */
 const end: Operation<Record<string, never>> = {
   change: {
-    before: async (call) => endable(call as never).map(({ id }) => id),
-    locks: (call) => [turn(call.caller.id), ...endable(call as never).map(({ id }) => id)],
+    before: async (call) => endable(call).map(({ id }) => id),
+    locks: (call) => [turn(call.caller.id), ...endable(call).map(({ id }) => id)],
     plan(call, now, ids) {
       const { credential } = call.ask.named;
       call.subject.resource = credential ?? null;
       const known = credential === undefined || call.core.rows.get('credential', credential)?.member_id === call.caller.id;
       if (!known) return refuse('NOT_FOUND');
-      const rows = endable(call as never).filter(({ id }) => (ids as string[]).includes(id));
-      return { status: 204, data: null, puts: rows.map((row) => ending(call as never, row, now)) };
+      const rows = endable(call).filter(({ id }) => (ids as string[]).includes(id));
+      return { status: 204, data: null, puts: rows.map((row) => ending(call, row, now)) };
     },
   },
 };
 
-const endable = (call: Call<never>) => {
+const endable = (call: Call<unknown>) => {
   const { credential } = call.ask.named;
   return sessionsOf(call, call.caller.id).filter(({ id }) => credential === undefined || id === credential);
 };

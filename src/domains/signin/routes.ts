@@ -8,7 +8,7 @@ import { type SigningKey, signingKeysOf } from '../../auth/signing';
 import { newId } from '../../db/ids';
 import { invalid, refuse, statusOf } from '../../errors';
 import type { Reply } from '../../gate/types';
-import { type Context, keysOf, type OpenContext, type Opened, pageOf } from '../../http/context';
+import { type Context, keysOf, type PublicAnswer, type PublicContext, pageOf } from '../../http/context';
 import { type Input, route } from '../../http/route';
 import { iso, pageQuery } from '../../http/wire';
 import { challengeOf, creationOptions, requestOptions, verifyAssertion, verifyCreation } from '../passkeys/webauthn';
@@ -23,18 +23,18 @@ const setCookie = (value: string, seconds: number) => ({
 });
 const cleared = setCookie('', 0);
 
-const signer = ({ env, deployment }: Pick<OpenContext, 'env' | 'deployment'>): Promise<SigningKey> =>
+const signer = ({ env, deployment }: Pick<PublicContext, 'env' | 'deployment'>): Promise<SigningKey> =>
   signingKeysOf(env.DB, deployment).current();
 
-/** A JWT and the next cookie, from what the gate answered. The key is at hand beforehand, so that nothing is begun that cannot be told. */
-async function signedIn(context: OpenContext, org: string, key: SigningKey, reply: Reply): Promise<Opened> {
+/** A JWT and the next cookie, from what the gate answered. The key is fetched first, so that no session begins whose tokens cannot be signed. */
+async function signedIn(context: PublicContext, org: string, key: SigningKey, reply: Reply): Promise<PublicAnswer> {
   const { outcome, budget } = reply;
   if (outcome.ok !== true) return { refusal: outcome.ok === false ? outcome.refusal : refuse('INTERNAL'), budget };
   return { status: 200, ...(await tokensOf(context, org, key, outcome.data as Begun)), budget };
 }
 
 /** The body and the cookie that tell of a session. */
-async function tokensOf({ base, deployment }: Pick<OpenContext, 'base' | 'deployment'>, org: string, key: SigningKey, begun: Begun) {
+async function tokensOf({ base, deployment }: Pick<PublicContext, 'base' | 'deployment'>, org: string, key: SigningKey, begun: Begun) {
   const { session, member } = begun;
   const now = Date.now();
   const until = Math.min(now + JWT_LIVES, session.ends_at);
@@ -67,14 +67,14 @@ async function provenBy(context: Context, asked: Confirming, response: Assertion
   return used && passkey ? { id: passkey.id, credential_id: passkey.credential_id, ...used } : null;
 }
 
-const gone = async (context: OpenContext) => ({ refusal: await context.count(refuse('ENROLMENT_GONE')) });
+const gone = async (context: PublicContext) => ({ refusal: await context.count(refuse('ENROLMENT_GONE')) });
 /** The one answer to every login that is refused. */
-const refused = async (context: OpenContext) => ({ refusal: await context.count(refuse('UNAUTHENTICATED')) });
+const refused = async (context: PublicContext) => ({ refusal: await context.count(refuse('UNAUTHENTICATED')) });
 
-const isOurPage = ({ headers, base }: OpenContext) => headers.get('origin') === base;
+const isOurPage = ({ headers, base }: PublicContext) => headers.get('origin') === base;
 
 /** The cookie of a request; null for one that is not ours, undefined where there is none. */
-function cookieOf({ headers, deployment }: OpenContext): RefreshCookie | null | undefined {
+function cookieOf({ headers, deployment }: PublicContext): RefreshCookie | null | undefined {
   for (const part of (headers.get('cookie') ?? '').split(/;\s*/))
     if (part.startsWith(`${COOKIE}=`)) return readCookie(deployment.proof, part.slice(COOKIE.length + 1));
   return undefined;
@@ -92,7 +92,7 @@ export const signinRoutes = [
     body: { schema: wire.EnrolOptionsIn },
     answers: { 200: CreationOptions },
     refusals: ['ENROLMENT_GONE'],
-    async open({ body }, context) {
+    async public({ body }, context) {
       const found = await enrolmentOf(body.token, context);
       if (!found) return gone(context);
       const { org, hash, member, passkeys } = found;
@@ -113,7 +113,7 @@ export const signinRoutes = [
     body: { schema: wire.EnrolIn },
     answers: { 200: wire.SignedIn },
     refusals: ['ENROLMENT_GONE', 'CONFLICT', 'LIMIT_REACHED'],
-    async open({ body }, context) {
+    async public({ body }, context) {
       const found = await enrolmentOf(body.token, context);
       if (!found) return gone(context);
       const { org, keys, hash, member } = found;
@@ -141,7 +141,7 @@ export const signinRoutes = [
     description: 'For navigator.credentials.get(). They name nobody, and serve once, for five minutes.',
     body: { schema: wire.LoginOptionsIn, optional: true },
     answers: { 200: RequestOptions },
-    open: async (_, { base, deployment }) => ({ status: 200, json: requestOptions(base, newChallenge(deployment.proof, LOGIN)) }),
+    public: async (_, { base, deployment }) => ({ status: 200, json: requestOptions(base, newChallenge(deployment.proof, LOGIN)) }),
   }),
   route({
     method: 'post',
@@ -152,7 +152,7 @@ export const signinRoutes = [
     description: 'Sets the refresh cookie. A refused one is answered alike for every reason.',
     body: { schema: wire.LoginIn },
     answers: { 200: wire.SignedIn },
-    async open({ body: { response } }, context) {
+    async public({ body: { response } }, context) {
       const { deployment, keyring, base } = context;
       const challenge = challengeOf(response.response.clientDataJSON);
       const session = readChallenge(deployment.proof, LOGIN, challenge, 'ses');
@@ -201,7 +201,7 @@ export const signinRoutes = [
     prepare: () => ({ input: { since: 0, passkey: null } }),
     async more(asked: Confirming, { body }, context) {
       const passkey = await provenBy(context, asked, body.response);
-      // The key is at hand beforehand, so that nothing is confirmed that cannot be told.
+      // The key is fetched first, so that nothing is confirmed whose token cannot be signed.
       if (passkey) await signer(context);
       return { input: { since: asked.since, passkey } };
     },
@@ -217,7 +217,7 @@ export const signinRoutes = [
       'By the refresh cookie, from a page of this deployment. The cookie is good once: used again it ends the session, but within ten seconds, for a reply may be lost, a repeat gets a cookie of its own.',
     answers: { 200: wire.SignedIn },
     refusals: ['ORIGIN_NOT_ALLOWED'],
-    async open(_, context) {
+    async public(_, context) {
       if (!isOurPage(context)) return { refusal: refuse('ORIGIN_NOT_ALLOWED') };
       const cookie = cookieOf(context);
       // Who comes without one has attempted nothing: a page asks, for it cannot see whether there is one.
@@ -243,7 +243,7 @@ export const signinRoutes = [
       'By the refresh cookie, from a page of this deployment. Ends the session at once, its JWTs with it, and clears the cookie; the same where it has ended before.',
     answers: { 204: null },
     refusals: ['ORIGIN_NOT_ALLOWED'],
-    async open(_, context) {
+    async public(_, context) {
       if (!isOurPage(context)) return { refusal: refuse('ORIGIN_NOT_ALLOWED') };
       const cookie = cookieOf(context);
       const keys = cookie && (await context.keyring.org(cookie.org));

@@ -1,7 +1,7 @@
 // Signing in, on the wire.
 import { z } from '@hono/zod-openapi';
 import { type CredentialRow, type MemberRow, roles } from '../../db/schema';
-import type { Use } from '../../gate/uses';
+import type { Use } from '../../gate/last-used';
 import { iso, isoOrNull, pageOf, Time } from '../../http/wire';
 import { Assertion, Attestation } from '../passkeys/wire';
 

@@ -1,11 +1,11 @@
 // What can be done with teams, as the gate does it. A team holds grants; whoever is in it has them.
 // Invariants: nobody puts a member into a team that holds more than they do themselves; with a team go its memberships and grants.
-import { withinHolding } from '../../auth/authorize';
+import { withinPermissions } from '../../auth/authorize';
 import type { MemberRow, TeamMemberRow, TeamRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
-import { holdingOf, isGrantAlive } from '../../gate/callers';
 import { insertion, removal, revision } from '../../gate/commit';
 import type { Core } from '../../gate/core';
+import { isGrantAlive, permissionsOfGrant } from '../../gate/identity';
 import { type ListInput, listed } from '../../gate/listing';
 import type { Call, Operation, Outcome } from '../../gate/types';
 import { teamMemberOut, teamOut } from './wire';
@@ -14,17 +14,17 @@ const MOST_TEAMS = 1000;
 /** Teams of a member: the grants of each are looked at in every request of the member. */
 const MOST_TEAMS_OF_ONE = 20;
 
-function find({ core, ask, subject }: Call<never>): TeamRow | null {
+function find({ core, ask, subject }: Call<unknown>): TeamRow | null {
   subject.resource = ask.named.team as string;
   return core.rows.get('team', ask.named.team as string);
 }
-const target = ({ ask }: Call<never>) => ask.named.team as string;
+const target = ({ ask }: Call<unknown>) => ask.named.team as string;
 
 const list: Operation<ListInput> = { read: ({ core, input }) => listed(core, 'team', 'team_', input, teamOut) };
 
 const read: Operation<Record<string, never>> = {
   read(call): Outcome {
-    const row = find(call as never);
+    const row = find(call);
     return row ? { ok: true, status: 200, data: teamOut(row) } : { ok: false, refusal: refuse('NOT_FOUND') };
   },
 };
@@ -36,7 +36,7 @@ const create: Operation<{ id: string; name: string }> = {
       const { core, ask, input } = call;
       call.subject.resource = input.id;
       if (core.rows.count('team') >= MOST_TEAMS) return refuse('LIMIT_REACHED', { message: 'An organisation holds up to 1,000 teams.' });
-      const put = insertion(call as never, 'team', { org_id: ask.org, ...input, created_at: now });
+      const put = insertion(call, 'team', { org_id: ask.org, ...input, created_at: now });
       return { status: 201, data: teamOut(put.row as TeamRow), puts: [put] };
     },
   },
@@ -44,11 +44,11 @@ const create: Operation<{ id: string; name: string }> = {
 
 const rename: Operation<{ name: string }> = {
   change: {
-    locks: (call) => [target(call as never)],
+    locks: (call) => [target(call)],
     plan(call) {
-      const row = find(call as never);
+      const row = find(call);
       if (!row) return refuse('NOT_FOUND');
-      const put = revision(call as never, 'team', row, { name: call.input.name });
+      const put = revision(call, 'team', row, { name: call.input.name });
       return { status: 200, data: teamOut(put.row as TeamRow), puts: [put] };
     },
   },
@@ -56,10 +56,10 @@ const rename: Operation<{ name: string }> = {
 
 const remove: Operation<Record<string, never>> = {
   change: {
-    locks: (call) => [target(call as never)],
+    locks: (call) => [target(call)],
     plan(call) {
       const { core, ask } = call;
-      const row = find(call as never);
+      const row = find(call);
       if (!row) return refuse('NOT_FOUND');
       return {
         status: 204,
@@ -96,31 +96,31 @@ const shown = (core: Core, row: TeamMemberRow, member: MemberRow | null = core.r
 const listMembers: Operation<ListInput> = {
   read(call): Outcome {
     const { core, input } = call;
-    const row = find(call as never);
+    const row = find(call);
     if (!row) return { ok: false, refusal: refuse('NOT_FOUND') };
     return listed(core, 'team_member', idOf(row.id, ''), input, (membership) => shown(core, membership));
   },
 };
 
 /** 403 unless the caller holds what the team gives, for as long. What ends with its maker cannot leave a membership behind that does not. */
-function mayFill({ core, ask, caller }: Call<never>): Refusal | null {
+function mayFill({ core, ask, caller }: Call<unknown>): Refusal | null {
   const grants = core.rows.within('grant', ask.named.team as string).filter((grant) => isGrantAlive(core, ask.org, grant));
   if (caller.isDependent && grants.length > 0)
     return refuse('SCOPE_EXCEEDS_PARENT', { message: 'A credential that ends with another puts nobody into a team that holds grants.' });
   for (const grant of grants) {
-    const exceeds = withinHolding(caller, { ...holdingOf(grant), allowed_addresses: null });
+    const exceeds = withinPermissions(caller, { ...permissionsOfGrant(grant), allowed_addresses: null });
     if (exceeds) return exceeds;
   }
   return null;
 }
 
 const add: Operation<{ member_id: string }> = {
-  reach: (call) => mayFill(call as never),
+  reach: (call) => mayFill(call),
   change: {
-    locks: (call) => [target(call as never), call.input.member_id, call.caller.credential, call.caller.id],
+    locks: (call) => [target(call), call.input.member_id, call.caller.credential, call.caller.id],
     plan(call, now) {
       const { core, ask, caller, input } = call;
-      const team = find(call as never);
+      const team = find(call);
       if (!team) return refuse('NOT_FOUND');
       const member = core.rows.get('member', input.member_id);
       if (!member) return refuse('NOT_FOUND', { message: 'There is no such member.' });
@@ -131,7 +131,7 @@ const add: Operation<{ member_id: string }> = {
       if (core.rows.within('team_member', member.id).length >= MOST_TEAMS_OF_ONE)
         return refuse('LIMIT_REACHED', { message: `A member is in up to ${MOST_TEAMS_OF_ONE} teams.` });
       const fields = { org_id: ask.org, id, team_id: team.id, member_id: member.id, added_by: caller.id, created_at: now };
-      const put = insertion(call as never, 'team_member', fields);
+      const put = insertion(call, 'team_member', fields);
       return { status: 201, data: shown(core, put.row as TeamMemberRow, member), puts: [put] };
     },
   },
@@ -139,10 +139,10 @@ const add: Operation<{ member_id: string }> = {
 
 const removeMember: Operation<Record<string, never>> = {
   change: {
-    locks: (call) => [target(call as never), call.ask.named.member as string],
+    locks: (call) => [target(call), call.ask.named.member as string],
     plan(call) {
       const { core, ask } = call;
-      const id = idOf(target(call as never), ask.named.member as string);
+      const id = idOf(target(call), ask.named.member as string);
       call.subject.resource = id;
       if (!core.rows.get('team_member', id)) return refuse('NOT_FOUND');
       return { status: 204, data: null, ...removal(ask.org, [{ kind: 'team_member', id }]) };

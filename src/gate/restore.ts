@@ -1,4 +1,4 @@
-// Adopting a database that was put back from a backup. What the secrets are is then as the backup says; who may do what, and what has
+// Restoring: the gate accepts a database that was put back from a backup. What the secrets are is then as the backup says; who may do what, and what has
 // ended, is as the gate knows: no credential, address limit or environment changes, and what was deleted or destroyed since stays so.
 // Invariants: no number of a version is given twice; each page is written to D1, in one batch, before it counts here; cut off
 // anywhere, it is repeated whole, and no change is let in before it is done.
@@ -6,11 +6,11 @@ import { type SecretRow, secrets, type VersionRow } from '../db/schema';
 import { type Statement, upsertOf } from '../db/statements';
 import { ApiError, refuse } from '../errors';
 import type { Core } from './core';
-import { gapsBetween, missingEntries, noteMissing } from './missing';
+import { gapsBetween, missingEntries, noteMissing } from './missing-entries';
 import { macOf, places, type RowKind, readable, tableName } from './rows';
 
 /** What came of it, in secrets. */
-export interface Adopted {
+export interface Restored {
   /** Put back to what the backup says. */
   restored: number;
   /** Stay deleted or destroyed, though the backup holds them. */
@@ -27,22 +27,22 @@ const PAGE = 200;
 /** Kinds of rows in which the gate's word counts. */
 const GOVERNING = ['org', 'environment', 'member', 'passkey', 'team', 'team_member', 'grant', 'credential'] as const satisfies RowKind[];
 
-/** Adopts D1 as it stands. `by` makes the versions that put values back; throws UNAVAILABLE where D1 does not answer: then it is repeated. */
-export async function adopt(core: Core, org: string, key: Uint8Array, request: string, by: string): Promise<Adopted> {
-  core.marks.held = true;
+/** Accepts D1 as it is now. `by` makes the versions that put values back; throws UNAVAILABLE where D1 does not answer: then it is repeated. */
+export async function restore(core: Core, org: string, key: Uint8Array, request: string, by: string): Promise<Restored> {
+  core.intents.held = true;
   try {
-    while (core.marks.running.size) await new Promise((done) => setTimeout(done, 5));
+    while (core.intents.running.size) await new Promise((done) => setTimeout(done, 5));
     const epoch = await begin(core, org);
     const write = writer(core, org, request, epoch);
     await write(await governing(core, org));
     const adopted = await takeSecrets(core, org, key, by, write);
     return { ...adopted, audit_entries_lost: await loseEntries(core, org) };
   } finally {
-    core.marks.held = false;
+    core.intents.held = false;
   }
 }
 
-/** Raises the fence above every batch that was ever sent, and drops what was in doubt: its marker is not in what is adopted. */
+/** Raises the fence above every batch that was ever sent, and drops what was in doubt: its marker is not in the backup. */
 async function begin(core: Core, org: string): Promise<number> {
   const [fence] = await core.database.all<{ epoch: number }>({ sql: 'select epoch from fences where org_id = ?', params: [org] });
   const epoch = Math.max(fence?.epoch ?? 0, Number(core.meta.get('raising') ?? 1), Number(core.meta.get('epoch') ?? 1)) + 1;
@@ -53,9 +53,9 @@ async function begin(core: Core, org: string): Promise<number> {
   if (raised.end !== 'done') throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
   core.storage.transactionSync(() => {
     core.meta.set('epoch', String(epoch));
-    for (const mark of core.marks.unsettled()) {
-      core.chain.append(mark.draft, 503, core.now());
-      core.marks.drop(mark.id);
+    for (const intent of core.intents.unsettled()) {
+      core.auditLog.append(intent.draft, 503, core.now());
+      core.intents.drop(intent.id);
     }
   });
   return epoch;
@@ -143,7 +143,7 @@ async function takeSecrets(core: Core, org: string, key: Uint8Array, by: string,
     core.storage.transactionSync(() => {
       for (const row of [...puts, ...same]) {
         core.rows.put('secret', row);
-        core.seals.drop(row.id);
+        core.ciphertexts.drop(row.id);
       }
     });
     if (page.length < PAGE) break;
@@ -155,8 +155,8 @@ async function takeSecrets(core: Core, org: string, key: Uint8Array, by: string,
     core.storage.transactionSync(() => {
       for (const { id } of gone) {
         core.rows.bury('secret', id, core.now());
-        core.seals.drop(id);
-        core.replays.forget(id);
+        core.ciphertexts.drop(id);
+        core.storedResponses.forget(id);
       }
     });
     found.lost += gone.length;
@@ -223,8 +223,8 @@ async function loseEntries(core: Core, org: string): Promise<number> {
     params: [org],
   });
   const known = missingEntries(core).filter(({ reason }) => reason === 'gate_lost');
-  const held = core.chain.held().map(({ sequence }) => ({ from: sequence, to: sequence }));
-  const oldest = core.chain.oldest();
+  const held = core.auditLog.held().map(({ sequence }) => ({ from: sequence, to: sequence }));
+  const oldest = core.auditLog.oldest();
   const accounted = [...segments, ...known, ...held].sort((a, b) => a.from - b.from);
   // Before the oldest segment lies what has been cleared away after its time; without any, everything that had moved is lost.
   const first = accounted.length ? [] : [{ from: 0, to: 0 }];

@@ -1,7 +1,7 @@
 // What descends from a credential: what it made, what that made, and what ends with any of them. Invariant: nobody descends from what is
 // spared alone, which is the caller and what the caller itself ends with.
 import type { Descendants } from '../../gate/descendants';
-import type { ChildrenPart, Kin } from './contain';
+import type { ChildrenPart, CredentialSummary } from './contain';
 
 /** Ids whose descendants one question asks for. */
 const AT_ONCE = 20;
@@ -24,12 +24,12 @@ export function independentOf(descendants: Pick<Descendants, 'madeBy'>, root: st
   return found.filter(({ dies_with }) => dies_with === null || spared.has(dies_with) || !seen.has(dies_with)).map(({ id }) => id);
 }
 
-/** All descendants, page by page, nearest first; `kin` gets what is known of each and of those that it ends with. */
-export async function familyOf(
+/** All descendants, page by page, nearest first; `known` gets a summary of each and of those that it ends with. */
+export async function descendantsOf(
   ask: (of: string[], after: string) => Promise<ChildrenPart>,
   root: string,
   spared: readonly string[],
-  kin: Map<string, Kin>,
+  known: Map<string, CredentialSummary>,
 ): Promise<string[]> {
   const seen = new Set([root, ...spared]);
   const family = [root];
@@ -37,7 +37,7 @@ export async function familyOf(
     const of = family.slice(at, at + AT_ONCE);
     for (let after: string | null = ''; after !== null; ) {
       const part: ChildrenPart = await ask(of, after);
-      for (const one of part.kin) kin.set(one.id, one);
+      for (const one of part.kin) known.set(one.id, one);
       for (const id of part.children) {
         if (seen.has(id)) continue;
         seen.add(id);

@@ -4,7 +4,7 @@ import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
 import type { Gate } from '../src/gate';
-import { work } from '../src/gate/work';
+import { runTasks } from '../src/gate/tasks';
 import { faults, reset } from './faults';
 import { problemOf } from './model/whole';
 import { BOOTSTRAP, type Caller, db, newKey, newOrg, newSecret, newSession, send, useWorld } from './world';
@@ -50,7 +50,7 @@ const read = async (o: Caller, id: string) => {
   const { status, json } = await o.get(`/secrets/${id}`);
   return status === 200 ? json.value : status;
 };
-const coldCiphertexts = (o: Caller) => inGate(o, ({ core }) => core.seals.clear());
+const coldCiphertexts = (o: Caller) => inGate(o, ({ core }) => core.ciphertexts.clear());
 
 /** An org with a backup, and everything that may have happened since. */
 async function drill() {
@@ -182,12 +182,12 @@ describe('a database put back from a backup', () => {
     const backup = await backUp();
     for (let i = 0; i < 11; i++) await Promise.all(Array.from({ length: 100 }, () => o.get('/environments')));
     await inGate(o, async ({ core }) => {
-      core.due.at('segments', Date.now());
+      core.schedule.at('segments', Date.now());
       core.now = () => Date.now() + 600_000;
-      for (let i = 0; i < 5; i++) await work(core, o.id);
+      for (let i = 0; i < 5; i++) await runTasks(core, o.id);
       core.now = () => Date.now();
     });
-    const moved = await inGate(o, ({ core }) => core.chain.oldest() - 1);
+    const moved = await inGate(o, ({ core }) => core.auditLog.oldest() - 1);
     expect(moved).toBeGreaterThan(0);
     await putBack(backup);
     expect((await o.get('/audit-log/verify')).json.ok).toBe(false);

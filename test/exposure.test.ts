@@ -1,6 +1,6 @@
 // What bulk reads gave away, where the log alone has to tell it: rows that have moved on, breaks, and what is older than the log.
 import { expect, it } from 'vitest';
-import { type Bulk, type Change, given, unresolved } from '../src/domains/incidents/given';
+import { type Bulk, type Change, exposed, unresolved } from '../src/domains/incidents/exposure';
 
 const bulk = (revision: number, fields: Partial<Bulk> = {}): Bulk => ({
   ...{
@@ -24,7 +24,7 @@ const change = (sequence: number, action: string, version: number, fields: Parti
   ...{ sequence, action, secret: 'sec_a', shown: 'production', version },
   ...fields,
 });
-const versions = (...args: Parameters<typeof given>) => given(...args).map(({ version }) => version);
+const versions = (...args: Parameters<typeof exposed>) => exposed(...args).map(({ version }) => version);
 const none = new Map();
 
 it('a change that came after the row was looked at is not applied to it', () => {

@@ -1,22 +1,22 @@
-// The account of a contained credential: what it and all that descends from it read, wrote and made, from the audit log, and which
+// The exposure report of a contained credential: what it and all that descends from it read, wrote and made, from the audit log, and which
 // credentials it took along. Invariant: it tells the same each time, for it is made from what does not change any more.
 
 import { and, eq, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { credentials } from '../../db/schema';
 import { ApiError, refuse } from '../../errors';
-import { isPast } from '../../gate/callers';
-import type { Entry } from '../../gate/chain';
+import type { Entry } from '../../gate/audit-log';
+import { isPast } from '../../gate/identity';
 import { DAY, REMEMBERED } from '../../gate/rows';
 import type { Context } from '../../http/context';
-import type { ChildrenPart, Kin, NamedSecret, RootPart, SecretsPart, Standing } from './contain';
-import { familyOf } from './family';
-import { type Before, type Bulk, type Change, given, unresolved } from './given';
+import type { ChildrenPart, CredentialSummary, NamedSecret, RootPart, SecretState, SecretsPart } from './contain';
+import { descendantsOf } from './descendants';
+import { type Before, type Bulk, type Change, exposed, unresolved } from './exposure';
 import { type Gap, type Parts, walk } from './log';
 
 /** Actions that make a credential, the audit entry's resource. */
 const MAKING = ['api_key.create', 'access_token.create', 'agent.create', 'provider_token.create', 'break_glass.create'];
-const kinds: Record<string, Kin['kind']> = {
+const kinds: Record<string, CredentialSummary['kind']> = {
   key: 'api_key',
   tok: 'session',
   agt: 'agent',
@@ -39,25 +39,25 @@ const MOST_ACTORS = 1000;
 /** Ids that one query asks for. */
 const AT_ONCE = 1000;
 
-export interface Account {
-  revoked: Kin[];
+export interface ExposureReport {
+  revoked: CredentialSummary[];
   read: { secret: string; version: number; time: number }[];
   written: { secret: string; version: number; time: number; action: string }[];
-  credentials: Kin[];
+  credentials: CredentialSummary[];
   /** Credentials that are not named, for the lists are bounded. */
   omitted: number;
   gaps: Gap[];
 }
 
 /** The contained credential with all that descends from it, as far as the gate knows. */
-interface Family extends RootPart {
+interface Descent extends RootPart {
   ids: string[];
-  kin: Map<string, Kin>;
+  kin: Map<string, CredentialSummary>;
 }
 
 const timeOf = ({ time }: Entry) => Date.parse(time);
 const isDone = ({ outcome, status }: Entry) => outcome === 'success' && status !== 304;
-/** A kept answer that was given again says no version: it did nothing. */
+/** A replay says no version: it did nothing. */
 const isChange = (entry: Entry) => CHANGING.includes(entry.action) && isDone(entry) && entry.version !== null && entry.resource !== null;
 const isBreak = ({ action, status, reason }: Entry) =>
   (action === 'org.adopt' && status < 400) || (action === 'integrity.alarm' && reason === 'gate_loaded_from_database');
@@ -68,16 +68,16 @@ const changeOf = ({ sequence, action, resource, environment, version, former_nam
   ...(expires_at !== undefined && { expires_at: expires_at === null ? null : Date.parse(expires_at) }),
 });
 
-/** Makes the account. `since` is in milliseconds; null for the credential's creation. */
-export async function accountOf(context: Context, parts: Parts, id: string, since: number | null): Promise<Account> {
-  const family = await wholeFamily(parts, id);
+/** Makes the report. `since` is in milliseconds; null for the credential's creation. */
+export async function reportOf(context: Context, parts: Parts, id: string, since: number | null): Promise<ExposureReport> {
+  const family = await descentOf(parts, id);
   const { root } = family;
   const from = since ?? root.created_at;
   const gaps: Gap[] = [];
   const deeds = await deedsOf(context, parts, family, from, gaps);
   const read = new Map(deeds.read);
   for (const one of deeds.bulks.length ? await bulkReads(context, parts, deeds.bulks, gaps) : []) note(read, one);
-  const kin = await allKin(context, family, deeds.made);
+  const kin = await allCredentials(context, family, deeds.made);
   const members = [...deeds.members]
     .flatMap((member) => kin.get(member) ?? [])
     .sort((a, b) => a.created_at - b.created_at || (a.id < b.id ? -1 : 1));
@@ -93,11 +93,11 @@ export async function accountOf(context: Context, parts: Parts, id: string, sinc
   };
 }
 
-async function wholeFamily(parts: Parts, id: string): Promise<Family> {
+async function descentOf(parts: Parts, id: string): Promise<Descent> {
   const base = await parts<RootPart | null>({ part: 'root' });
   if (!base) throw new ApiError(refuse('NOT_FOUND'));
   const kin = new Map([[id, base.root]]);
-  const ids = await familyOf((of, after) => parts<ChildrenPart>({ part: 'children', of, after }), id, base.spared, kin);
+  const ids = await descendantsOf((of, after) => parts<ChildrenPart>({ part: 'children', of, after }), id, base.spared, kin);
   return { ...base, ids, kin };
 }
 
@@ -114,12 +114,12 @@ function note(read: Map<string, Seen>, one: Seen) {
   if (!known || one.time < known.time) read.set(key, one);
 }
 
-/** What the family did, entry by entry; bulk reads as they were asked. `made` are those that the log alone knows. */
-async function deedsOf(context: Context, parts: Parts, family: Family, from: number, gaps: Gap[]) {
+/** What the credential and its descendants did, entry by entry; bulk reads as they were asked. `made` are those that the log alone knows. */
+async function deedsOf(context: Context, parts: Parts, family: Descent, from: number, gaps: Gap[]) {
   const { root } = family;
   const joined = joiner(family);
   const read = new Map<string, Seen>();
-  const written: Account['written'] = [];
+  const written: ExposureReport['written'] = [];
   const bulks = new Map<string, Bulk>();
   const patterns = new Map<string, readonly string[]>();
   // What was made before the time in question may have acted in it. What ended long ago is known from the log alone.
@@ -151,11 +151,11 @@ function noteBulk(bulks: Map<string, Bulk>, entry: Entry, known: Map<string, rea
   bulks.set(key, { ...(bulks.get(key) ?? { ...place, time, sequence, prefix, patterns }), last: sequence });
 }
 
-/** Who belongs to the family, growing as the log is walked: what its members made, as far as the gate does not know it any more. */
-function joiner({ root, ids, member, spared: sparedIds }: Family) {
+/** The credential and its descendants, growing as the log is walked: what they made, as far as the gate does not know it any more. */
+function joiner({ root, ids, member, spared: sparedIds }: Descent) {
   const members = new Set([root.id, ...ids]);
   const spared = new Set(sparedIds);
-  const made = new Map<string, Kin>();
+  const made = new Map<string, CredentialSummary>();
   const actors = new Set([root.id, ...(member === null ? [] : [member]), ...ids.slice(0, MOST_ACTORS)]);
   let [sessions, forgotten] = [0, 0];
   const join = (id: string) => {
@@ -164,7 +164,7 @@ function joiner({ root, ids, member, spared: sparedIds }: Family) {
   };
   return {
     actors,
-    /** Whether an entry is by one of the family. */
+    /** Whether an entry is by one of them. */
     takes({ actor }: Entry): boolean {
       const by = actor.kind === 'member' ? actor.parent_id : actor.id;
       if (by === null || spared.has(by)) return false;
@@ -173,11 +173,11 @@ function joiner({ root, ids, member, spared: sparedIds }: Family) {
       if (sessions < MOST_SESSIONS) join(by);
       return true;
     },
-    /** Adds what an entry says that one of the family made. */
+    /** Adds what an entry says that one of them made. */
     make({ actor, action, resource, successor, expires_at }: Entry, time: number) {
       const id = successor ?? (MAKING.includes(action) ? resource : null);
       if (id === null || spared.has(id) || members.has(id)) return;
-      const kind = kinds[id.slice(0, 3)] as Kin['kind'];
+      const kind = kinds[id.slice(0, 3)] as CredentialSummary['kind'];
       const isSession = kind === 'session';
       if (isSession && ++sessions > MOST_SESSIONS) return forgotten++;
       const end = expires_at ? Date.parse(expires_at) : isSession ? time + DAY : null;
@@ -193,7 +193,7 @@ function joiner({ root, ids, member, spared: sparedIds }: Family) {
 async function bulkReads(context: Context, parts: Parts, bulks: Bulk[], gaps: Gap[]): Promise<Seen[]> {
   const environments = [...new Set(bulks.map(({ environment }) => environment))];
   const slugs = new Set(bulks.map(({ shown }) => shown));
-  const standing = new Map<string, Standing & { at: number }>();
+  const standing = new Map<string, SecretState & { at: number }>();
   for (let after: string | null = ''; after !== null; ) {
     const { rows, head, next }: SecretsPart = await parts<SecretsPart>({ part: 'secrets', environments, after });
     for (const row of rows) standing.set(row.id, { ...row, at: head });
@@ -209,7 +209,7 @@ async function bulkReads(context: Context, parts: Parts, bulks: Bulk[], gaps: Ga
       else if (isBreak(entry)) breaks.push(entry.sequence);
     }
   const open = unresolved(bulks, standing.keys(), changes, breaks);
-  return given(
+  return exposed(
     bulks,
     standing,
     changes,
@@ -239,27 +239,31 @@ async function beforeThat(context: Context, parts: Parts, secrets: Set<string>, 
   return found;
 }
 
-/** All of the family, and what they end with: from the gate, from D1 for what has left it, and from the log for what is nowhere else. */
-async function allKin(context: Context, { kin }: Family, made: Map<string, Kin>): Promise<Map<string, Kin>> {
+/** All of them, and what they end with: from the gate, from D1 for what has left it, and from the log for what is nowhere else. */
+async function allCredentials(
+  context: Context,
+  { kin }: Descent,
+  made: Map<string, CredentialSummary>,
+): Promise<Map<string, CredentialSummary>> {
   const known = new Map(kin);
   for (let missing = [...made.keys()]; ; ) {
     const parents = [...known.values()].flatMap(({ dies_with }) => dies_with ?? []);
     missing = [...new Set([...missing, ...parents])].filter((id) => !known.has(id));
     if (missing.length === 0) return known;
     for (let at = 0; at < missing.length; at += AT_ONCE)
-      for (const row of await storedKin(context, missing.slice(at, at + AT_ONCE))) known.set(row.id, row);
+      for (const row of await storedCredentials(context, missing.slice(at, at + AT_ONCE))) known.set(row.id, row);
     for (const id of missing) if (!known.has(id)) known.set(id, made.get(id) ?? gone(id));
     missing = [];
   }
 }
 
 /** A credential of which nothing is known but that others end with it: it has ended. */
-const gone = (id: string): Kin => ({
+const gone = (id: string): CredentialSummary => ({
   ...{ id, kind: 'session', name: null, created_at: 0 },
   ...{ expires_at: null, revoked_at: 0, dies_with: null, generation: null },
 });
 
-async function storedKin(context: Context, ids: string[]): Promise<Kin[]> {
+async function storedCredentials(context: Context, ids: string[]): Promise<CredentialSummary[]> {
   context.trace.d1_calls++;
   const { id, kind, name, created_at, expires_at, revoked_at, dies_with, generation } = credentials;
   return drizzle(context.env.DB)
@@ -269,9 +273,9 @@ async function storedKin(context: Context, ids: string[]): Promise<Kin[]> {
 }
 
 /** Whether a credential ended by revocation, its own or that of one it ends with, and not by time before that. */
-function isRevoked(one: Kin, kin: Map<string, Kin>, org: RootPart['org']): boolean {
+function isRevoked(one: CredentialSummary, kin: Map<string, CredentialSummary>, org: RootPart['org']): boolean {
   let [revoked, expired] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-  for (let link: Kin | undefined = one; link; link = link.dies_with === null ? undefined : kin.get(link.dies_with)) {
+  for (let link: CredentialSummary | undefined = one; link; link = link.dies_with === null ? undefined : kin.get(link.dies_with)) {
     const past = isPast(org, link) ? (org.panicked_at ?? 0) : Number.POSITIVE_INFINITY;
     revoked = Math.min(revoked, link.revoked_at ?? Number.POSITIVE_INFINITY, past);
     expired = Math.min(expired, link.expires_at ?? Number.POSITIVE_INFINITY);

@@ -3,7 +3,7 @@ import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
 import type { Gate } from '../../src/gate';
-import { isNewer, SCHEMA, upgrade } from '../../src/gate/schema';
+import { isNewer, STORAGE_VERSION, upgrade } from '../../src/gate/storage-version';
 import { type Caller, newOrg, newSecret, useWorld } from '../world';
 
 useWorld();
@@ -51,7 +51,7 @@ describe('the storage of a gate', () => {
     // The failed transaction resets the gate; what was not durable yet may go with it, a half step never stays.
     expect([
       { at: '2', tables: ['half'] },
-      { at: String(SCHEMA), tables: [] },
+      { at: String(STORAGE_VERSION), tables: [] },
     ]).toContainEqual(after);
   });
 
@@ -59,8 +59,8 @@ describe('the storage of a gate', () => {
     const o = await newOrg();
     const { id, value } = await newSecret(o);
     const before = await inGate(o, ({ core }, { storage }) => {
-      core.meta.set('schema', String(SCHEMA + 1));
-      return [isNewer(storage.sql), isNewer(storage.sql, SCHEMA + 1), core.chain.head().sequence];
+      core.meta.set('schema', String(STORAGE_VERSION + 1));
+      return [isNewer(storage.sql), isNewer(storage.sql, STORAGE_VERSION + 1), core.auditLog.head().sequence];
     });
     expect(before.slice(0, 2)).toEqual([true, false]);
     await evictDurableObject(stubOf(o));
@@ -71,7 +71,7 @@ describe('the storage of a gate', () => {
     await runInDurableObject(stubOf(o), (_gate, { storage }) => {
       const last = storage.sql.exec<{ n: number }>('select max(sequence) n from audit').one().n;
       expect(last).toBe(before[2]);
-      storage.sql.exec("update meta set value = ? where key = 'schema'", String(SCHEMA));
+      storage.sql.exec("update meta set value = ? where key = 'schema'", String(STORAGE_VERSION));
     });
     await evictDurableObject(stubOf(o));
     expect((await o.get(`/secrets/${id}`)).json.value).toBe(value);

@@ -1,16 +1,16 @@
-// Making credentials. Invariants: nobody makes one that holds more than they do; what a session token or an agent makes ends with it;
+// Creating credentials. Invariants: nobody makes one that holds more than they do; what a session token or an agent makes ends with it;
 // nobody makes an owner of a key who is none.
-import { type Caller, mustBeConfirmed, type Wanted, withinHolding } from '../../auth/authorize';
+import { type Caller, mustBeConfirmed, type Wanted, withinPermissions } from '../../auth/authorize';
 import { covers, type ProviderScope, providerScopes } from '../../auth/scopes';
 import type { CredentialRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
-import { environmentOf } from '../../gate/call';
-import { countLive, isAlive, lineageOf } from '../../gate/callers';
 import { insertion, type New, type Plan } from '../../gate/commit';
 import type { Core } from '../../gate/core';
+import { countLive, isAlive, lineageOf } from '../../gate/identity';
+import { environmentOf } from '../../gate/named';
 import type { Call, Operation } from '../../gate/types';
 import { isoOrNull } from '../../http/wire';
-import { endIn, raised, shown, type TokenInput } from './standing';
+import { endIn, raised, shown, type TokenInput } from './credential';
 
 const MOST_CREDENTIALS = 10_000;
 const MOST_BREAK_GLASS = 5;
@@ -38,8 +38,8 @@ const earliest = (...times: (number | null)[]): number | null => {
 };
 
 /** What a new credential would hold. An environment that does not exist stands as an empty id. */
-export function wanted({ core, ask, caller }: Call<never>, asked: Asked): Wanted & Pick<CredentialRow, 'environments' | 'secrets'> {
-  const from = caller.holdings.find(({ scopes }) => asked.scopes.every((scope) => covers(scopes, scope))) ?? caller.holdings[0];
+export function wanted({ core, ask, caller }: Call<unknown>, asked: Asked): Wanted & Pick<CredentialRow, 'environments' | 'secrets'> {
+  const from = caller.permissions.find(({ scopes }) => asked.scopes.every((scope) => covers(scopes, scope))) ?? caller.permissions[0];
   const copy = (list: readonly string[] | null | undefined) => (list ? [...list] : null);
   return {
     scopes: [...asked.scopes],
@@ -64,8 +64,8 @@ export const maker = ({ kind, id, credential }: Caller) => ({ created_by: id, cr
 
 type Made = Pick<New<'credential'>, 'kind' | 'name' | 'rate_limit' | 'reason'> & { scopes: readonly string[] };
 
-/** The plan of a new credential, whose holding has been judged. */
-function issue(call: Call<never>, token: TokenInput, made: Made, holding: Wanted, asked: Asked, now: number): Plan | Refusal {
+/** The plan of a new credential, whose permissions have been judged. */
+function issue(call: Call<unknown>, token: TokenInput, made: Made, holding: Wanted, asked: Asked, now: number): Plan | Refusal {
   const { core, ask, caller } = call;
   call.subject.resource = token.id;
   const unknown = unknownEnvironment(asked.environments, holding.environments);
@@ -108,7 +108,7 @@ export const makerLocks = ({ input, caller }: Call<{ token: TokenInput }>) => [i
 
 /** The first key of an org, or of one whose keys are lost or ended: it may do everything. `fields` say what is not as usual. */
 export const firstKey = (
-  call: Call<never>,
+  call: Call<unknown>,
   token: TokenInput,
   name: string,
   createdBy: string,
@@ -137,15 +137,15 @@ export const wouldOwn = (caller: Caller, { scopes, environments, secrets }: Want
 export const createKey: Operation<NewInput> = {
   authorize(call) {
     const { caller, input } = call;
-    const holding = wanted(call as never, input);
-    return withinHolding(caller, holding) ?? (wouldOwn(caller, holding) ? mustBeConfirmed(caller) : null);
+    const holding = wanted(call, input);
+    return withinPermissions(caller, holding) ?? (wouldOwn(caller, holding) ? mustBeConfirmed(caller) : null);
   },
   change: {
     locks: makerLocks,
     plan(call, now) {
       const { token, name, scopes } = call.input;
-      const holding = wanted(call as never, call.input);
-      return issue(call as never, token, { kind: 'api_key', name, scopes, rate_limit: RATES.api_key }, holding, call.input, now);
+      const holding = wanted(call, call.input);
+      return issue(call, token, { kind: 'api_key', name, scopes, rate_limit: RATES.api_key }, holding, call.input, now);
     },
   },
 };
@@ -155,18 +155,17 @@ interface AgentInput extends NewInput {
   rate_limit: number | null;
 }
 
-const agent = (call: Call<AgentInput>, now: number) =>
-  wanted(call as never, { ...call.input, expires_at: endIn(call.input.ttlSeconds, now) });
+const agent = (call: Call<AgentInput>, now: number) => wanted(call, { ...call.input, expires_at: endIn(call.input.ttlSeconds, now) });
 
 export const createAgent: Operation<AgentInput> = {
-  authorize: (call) => withinHolding(call.caller, agent(call, call.core.now())),
+  authorize: (call) => withinPermissions(call.caller, agent(call, call.core.now())),
   change: {
     locks: makerLocks,
     plan(call, now) {
       const { token, name, scopes, rate_limit } = call.input;
       const holding = agent(call, now);
       const made = { kind: 'agent', name, scopes, rate_limit: rate_limit ?? RATES.agent } as const;
-      return issue(call as never, token, made, holding, call.input, now);
+      return issue(call, token, made, holding, call.input, now);
     },
   },
 };
@@ -176,15 +175,15 @@ const provided = (input: NewInput): Asked => ({ ...input, scopes: input.scopes.m
 
 export const createProvider: Operation<NewInput> = {
   authorize(call) {
-    const holding = wanted(call as never, provided(call.input));
-    return withinHolding(call.caller, { ...holding, expires_at: null });
+    const holding = wanted(call, provided(call.input));
+    return withinPermissions(call.caller, { ...holding, expires_at: null });
   },
   change: {
     locks: makerLocks,
     plan(call, now) {
       const { token, name, scopes } = call.input;
-      const holding = { ...wanted(call as never, provided(call.input)), expires_at: null };
-      return issue(call as never, token, { kind: 'provider', name, scopes, rate_limit: RATES.provider }, holding, call.input, now);
+      const holding = { ...wanted(call, provided(call.input)), expires_at: null };
+      return issue(call, token, { kind: 'provider', name, scopes, rate_limit: RATES.provider }, holding, call.input, now);
     },
   },
 };
@@ -198,7 +197,7 @@ interface BreakGlassInput {
 export const createBreakGlass: Operation<BreakGlassInput> = {
   authorize(call) {
     call.subject.reason = call.input.reason;
-    return withinHolding(call.caller, emergency(call, call.core.now()));
+    return withinPermissions(call.caller, emergency(call, call.core.now()));
   },
   change: {
     locks: (call) => [...makerLocks(call), 'break-glass'],
@@ -208,7 +207,7 @@ export const createBreakGlass: Operation<BreakGlassInput> = {
         return refuse('LIMIT_REACHED', { message: 'At most 5 break-glass tokens may be alive: end one that is no longer needed.' });
       const made = { kind: 'break_glass', name: null, reason: input.reason, scopes: EMERGENCY, rate_limit: RATES.break_glass } as const;
       const holding = emergency(call, now);
-      return issue(call as never, input.token, made, holding, holding, now);
+      return issue(call, input.token, made, holding, holding, now);
     },
   },
 };
@@ -235,8 +234,8 @@ interface MintInput {
 
 const session = (call: Call<MintInput>, now: number) => {
   const { scopes, environments, secrets, ttlSeconds, allowed_addresses } = call.input;
-  return wanted(call as never, {
-    scopes: scopes ?? call.caller.holdings[0].scopes,
+  return wanted(call, {
+    scopes: scopes ?? call.caller.permissions[0].scopes,
     environments,
     secrets,
     allowed_addresses,
@@ -245,7 +244,7 @@ const session = (call: Call<MintInput>, now: number) => {
 };
 
 export const mint: Operation<MintInput> = {
-  authorize: (call) => withinHolding(call.caller, session(call, call.core.now())),
+  authorize: (call) => withinPermissions(call.caller, session(call, call.core.now())),
   change: {
     // The parent is locked too: a mint and the parent's revocation come one after the other.
     locks: makerLocks,
@@ -259,7 +258,7 @@ export const mint: Operation<MintInput> = {
         return refuse('LIMIT_REACHED', {
           message: 'An API key has up to 1,000 live session tokens: revoke some, or wait until they expire.',
         });
-      const put = insertion(call as never, 'credential', {
+      const put = insertion(call, 'credential', {
         ...fresh(core, ask.org, input.token, now),
         kind: 'session',
         name: caller.name,

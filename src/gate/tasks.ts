@@ -2,11 +2,11 @@
 // segments to D1, clears away what has ended. Invariant: each task may be cut off anywhere and simply runs again.
 
 import type { OrgRow } from '../db/schema';
-import { WINDOW } from './budget';
 import { settle } from './commit';
 import type { Core } from './core';
-import type { Task } from './due';
+import { WINDOW } from './rate-limit';
 import { DAY, isBrief, REMEMBERED, type RowKind, type Sweepable } from './rows';
+import type { Task } from './schedule';
 import { closeSegments } from './segments';
 
 const BATCH = 200;
@@ -25,12 +25,12 @@ const tasks: Record<Task, (core: Core, org: string, now: number) => Promise<numb
   settle: async (core, org, now) => ((await settle(core, org)) ? null : now + 5000),
   minutes: (core, _org, now) =>
     core.storage.transactionSync(() => {
-      const times = [core.budget.flush(now), core.outbox.flush(now)].filter((time) => time !== null);
+      const times = [core.rateLimit.flush(now), core.outbox.flush(now)].filter((time) => time !== null);
       return times.length ? Math.min(...times) : null;
     }),
   segments: closeSegments,
   replays: (core, _org, now) => {
-    const next = core.replays.sweep(now, PER_RUN);
+    const next = core.storedResponses.sweep(now, PER_RUN);
     return next === null ? null : next <= now ? now : Math.max(next, now + WINDOW);
   },
   rows: sweepRows,
@@ -53,17 +53,17 @@ const tasks: Record<Task, (core: Core, org: string, now: number) => Promise<numb
     if (done.end !== 'done') return now + 5000;
     // What is left is what its tokens are refused by: hashes, and that the org has ended.
     core.storage.transactionSync(() => core.rows.clear(['secret', 'environment', 'grant', 'team_member', 'team', 'passkey', 'member']));
-    core.storage.transactionSync(() => core.seals.clear());
+    core.storage.transactionSync(() => core.ciphertexts.clear());
     return null;
   },
 };
 
 /** Runs what is due. Never throws: a task that fails is tried again a minute later. */
-export async function work(core: Core, org: string, now = core.now()): Promise<void> {
-  for (const task of core.due.now(now)) {
-    core.due.begin(task);
+export async function runTasks(core: Core, org: string, now = core.now()): Promise<void> {
+  for (const task of core.schedule.now(now)) {
+    core.schedule.begin(task);
     try {
-      core.due.done(task, await tasks[task](core, org, core.now()));
+      core.schedule.done(task, await tasks[task](core, org, core.now()));
     } catch (error) {
       console.error(
         JSON.stringify({
@@ -74,16 +74,16 @@ export async function work(core: Core, org: string, now = core.now()): Promise<v
           why: error instanceof Error ? error.message.slice(0, 200) : 'unknown',
         }),
       );
-      core.due.done(task, now + WINDOW);
+      core.schedule.done(task, now + WINDOW);
     }
   }
-  core.due.arm();
+  core.schedule.arm();
 }
 
 /** Deletes what is past its time, every hour, and goes on at once while there is more. */
 async function retain(core: Core, org: string, now: number): Promise<number> {
   core.outbox.sweep(now);
-  if (isPastOver(core, org, now)) core.due.at('past', now);
+  if (isPastOver(core, org, now)) core.schedule.at('past', now);
   const ended = core.rows.endedBefore(MOST_ENDED, BATCH).map((id) => ({ kind: 'credential', id }) as const);
   const isMore = core.rows.forgetOldest(PER_RUN) || ended.length === BATCH;
   if (
@@ -102,7 +102,7 @@ async function retain(core: Core, org: string, now: number): Promise<number> {
 }
 
 /** What is past its time in D1, by table. Times are numbers of our own. */
-const overdue = ({ marks, rows }: Core, now: number) => {
+const overdue = ({ intents, rows }: Core, now: number) => {
   const session = now - SESSIONS_REMEMBERED;
   // What is still in the gate may be changed there, and then has to be in D1.
   const isSwept = (rows.sweepable(now, 0).next ?? now) > session;
@@ -114,7 +114,7 @@ const overdue = ({ marks, rows }: Core, now: number) => {
     ...(isSwept ? [sessions] : []),
     { table: 'audit_segments', where: `last_at < ${now - RETENTION}` },
     // A commit in doubt is settled by its marker.
-    ...(marks.unsettled().length ? [] : [{ table: 'commits', where: `created_at < ${now - DAY}` }]),
+    ...(intents.unsettled().length ? [] : [{ table: 'commits', where: `created_at < ${now - DAY}` }]),
   ];
 };
 
@@ -143,7 +143,7 @@ async function sweepRows(core: Core, org: string, now: number): Promise<number |
 
 /** Forgets what is noted of a credential beside its row. */
 function forgetUse(core: Core, id: string): void {
-  core.uses.forget(id);
+  core.lastUsed.forget(id);
   core.outbox.forget(id);
   core.meta.drop(`due:${id}:`);
 }
@@ -166,8 +166,8 @@ async function clear(core: Core, org: string, rows: readonly { kind: RowKind; id
     for (const id of idsOf('credential')) forgetUse(core, id);
     for (const { kind, id } of rows) {
       core.rows.bury(kind, id, core.now());
-      core.seals.drop(id);
-      core.replays.forget(id);
+      core.ciphertexts.drop(id);
+      core.storedResponses.forget(id);
     }
   });
   return true;

@@ -2,8 +2,8 @@
 // for the subject of the audit entry. Invariant: whatever the way, the value of a secret that is deleted, expired or revoked is refused here.
 import type { SecretRow, VersionRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
-import { slugOf } from '../../gate/call';
 import type { Core } from '../../gate/core';
+import { slugOf } from '../../gate/named';
 import type { Call } from '../../gate/types';
 import { etagOf, namesTag, statusOf } from './wire';
 
@@ -12,8 +12,8 @@ const MOST_SEALED = 4 * 1024 ** 3;
 /** Versions that a secret keeps: its newest. */
 export const MOST_VERSIONS = 1000;
 
-/** A value, sealed by the Worker. */
-export interface SealedValue {
+/** A value, encrypted by the Worker. */
+export interface EncryptedValue {
   seal_id: string;
   value_sealed: string;
   fingerprint: string;
@@ -22,7 +22,7 @@ export interface SealedValue {
   generated: number | null;
 }
 
-/** A sealed value on its way to the Worker, with the rows that say whose it is, for it to check. */
+/** An encrypted value on its way to the Worker, with the rows that say whose it is, for it to check. */
 export interface Delivered {
   row: SecretRow;
   version: VersionRow;
@@ -46,21 +46,21 @@ export const stale = (row: SecretRow, ifMatch: string | null): Refusal | null =>
   ifMatch === null || namesTag(ifMatch, etagOf(row)) ? null : refuse('VERSION_CONFLICT');
 
 /** 503 while a change of one of these is in doubt. */
-export const open = (call: Call<never>, ...ids: string[]): Refusal | null =>
-  ids.some((id) => call.core.marks.isOpen(id)) ? refuse('UNAVAILABLE', { retry_after: 1 }) : null;
+export const inDoubt = (call: Call<unknown>, ...ids: string[]): Refusal | null =>
+  ids.some((id) => call.core.intents.isOpen(id)) ? refuse('UNAVAILABLE', { retry_after: 1 }) : null;
 
 export const hasVersion = ({ version, oldest_version, lost_versions }: SecretRow, number: number): boolean =>
   number <= version && number >= oldest_version && !lost_versions?.some(([first, last]) => number >= first && number <= last);
 
 /** Names a secret in the audit entry; answers how its environment is called. */
-export function describe(call: Call<never>, row: SecretRow): string {
+export function describe(call: Call<unknown>, row: SecretRow): string {
   const environment = slugOf(call.core, row.environment_id);
   Object.assign(call.subject, { resource: row.id, resource_name: row.name, environment, version: row.version });
   return environment;
 }
 
 /** Refuses unless a secret is readable and has that version. */
-export const standing = (row: SecretRow | null, version: number, now: number): Refusal | null =>
+export const readableVersion = (row: SecretRow | null, version: number, now: number): Refusal | null =>
   readable(row, now) ??
   (row && hasVersion(row, version) ? withdrawn(row, version) : refuse('NOT_FOUND', { message: `This secret has no version ${version}.` }));
 

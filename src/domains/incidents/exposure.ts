@@ -2,8 +2,8 @@
 // A bulk read says its environment, prefix, patterns and the sequence of the last change there; what stood between two changes of a
 // secret is known from the change before and the one after. Pure. Invariant: where the log does not tell, a secret counts as given away.
 import { matches } from '../../auth/globs';
-import { SLACK } from '../../gate/budget';
-import type { Standing } from './contain';
+import { SLACK } from '../../gate/rate-limit';
+import type { SecretState } from './contain';
 
 export interface Bulk {
   environment: string;
@@ -40,7 +40,7 @@ export interface Before {
   revoked: boolean;
 }
 
-export interface Given {
+export interface Exposed {
   secret: string;
   version: number;
   time: number;
@@ -62,7 +62,7 @@ const tells = ({ action }: Change) => ['secret.create', 'secret.rotate', 'secret
 
 /**
  * Secrets of which an older change has to be found: some bulk read came before the first change here, and that does not tell what it saw.
- * `breaks` are the sequences at which rows changed without an entry each: a database adopted, a gate loaded.
+ * `breaks` are the sequences at which rows changed without an entry each: a database restored, a gate recovered.
  */
 export function unresolved(bulks: Bulk[], standing: Iterable<string>, changes: Change[], breaks: number[]): Set<string> {
   const first = new Map<string, { change: Change; timed: boolean }>();
@@ -82,13 +82,13 @@ export function unresolved(bulks: Bulk[], standing: Iterable<string>, changes: C
 }
 
 /** All that the bulk reads gave away, with the time of the first of them that did. `changes` and `breaks` are in the order of sequences. */
-export function given(
+export function exposed(
   bulks: Bulk[],
-  standing: Map<string, Standing & { at: number }>,
+  standing: Map<string, SecretState & { at: number }>,
   changes: Change[],
   breaks: number[],
   before: Map<string, Before>,
-): Given[] {
+): Exposed[] {
   const shapes = shapesOf(bulks, breaks);
   const histories = new Map<string, Change[]>([...standing.keys()].map((id) => [id, []]));
   for (const change of changes) {
@@ -97,7 +97,7 @@ export function given(
     if (history) history.push(change);
     else histories.set(change.secret, [change]);
   }
-  const found: Given[] = [];
+  const found: Exposed[] = [];
   for (const [secret, history] of histories) {
     const row = standing.get(secret);
     const here = shapes.filter((shape) => (row ? shape.environment === row.environment : shape.shown === history[0]?.shown));
@@ -126,7 +126,7 @@ function shapesOf(bulks: Bulk[], breaks: number[]): Shape[] {
     const key = JSON.stringify([environment, prefix, patterns]);
     const shape = shapes.get(key) ?? { environment, shown, prefix, patterns, reads: [] };
     shapes.set(key, shape);
-    // What was adopted or loaded since the last change stood by then.
+    // What was restored or recovered since the last change stood by then.
     shape.reads.push({ revision: Math.max(revision, breaks.findLast((at) => at < sequence) ?? 0), time });
     for (const at of breaks) if (at > sequence && at < last) shape.reads.push({ revision: at, time });
   }
@@ -160,7 +160,7 @@ interface State {
 }
 
 /** The stretches in which a secret could be read. */
-function stretchesOf(history: Change[], row: Standing | undefined, breaks: number[], before: Before | undefined): Stretch[] {
+function stretchesOf(history: Change[], row: SecretState | undefined, breaks: number[], before: Before | undefined): Stretch[] {
   const marks = [...history.map((change) => ({ at: change.sequence, change })), ...breaks.map((at) => ({ at, change: null }))].sort(
     (a, b) => a.at - b.at,
   );
@@ -168,7 +168,7 @@ function stretchesOf(history: Change[], row: Standing | undefined, breaks: numbe
   const found: Stretch[] = [];
   for (let i = -1; i < marks.length; i++) {
     const [from, to] = [marks[i]?.at ?? 0, marks[i + 1]?.at ?? Number.MAX_SAFE_INTEGER];
-    // A secret that stands no more and was not deleted went with an adopted database.
+    // A secret that stands no more and was not deleted went with a restored database.
     if (!row && from >= last && breaks.some((at) => at > last && at <= from)) continue;
     const change = marks[i]?.change ?? null;
     const state = change
@@ -205,7 +205,7 @@ function after(change: Change, marks: Mark[], before: Before | undefined): State
 }
 
 /** How it stood before the next change, or as it stands now, where nothing before tells; null where it was not. */
-function toward(next: Change | null | undefined, now: Standing | undefined, row: Standing | undefined): State | null {
+function toward(next: Change | null | undefined, now: SecretState | undefined, row: SecretState | undefined): State | null {
   if (next) {
     const { action, version } = next;
     if (action === 'secret.create' || action === 'secret.restore' || (action === 'provider.issue' && version === 1)) return null;
@@ -217,7 +217,7 @@ function toward(next: Change | null | undefined, now: Standing | undefined, row:
 }
 
 /** What it was called, from the changes that came later. */
-function named(later: Mark[], row: Standing | undefined): { name?: string } {
+function named(later: Mark[], row: SecretState | undefined): { name?: string } {
   for (const { change } of later) {
     if (!change) return {};
     if (change.former_name !== undefined) return { name: change.former_name };
@@ -226,7 +226,7 @@ function named(later: Mark[], row: Standing | undefined): { name?: string } {
 }
 
 /** Until when it was to live. */
-function lasting({ expires_at }: State, later: Mark[], row: Standing | undefined): { expires_at?: number | null } {
+function lasting({ expires_at }: State, later: Mark[], row: SecretState | undefined): { expires_at?: number | null } {
   if (expires_at !== undefined) return { expires_at };
   // Nothing has set it since, so it is what it is now.
   if (row && later.every(({ change }) => change !== null && change.expires_at === undefined)) return { expires_at: row.expires_at };

@@ -3,18 +3,18 @@
 import { and, asc, eq, gt } from 'drizzle-orm';
 import { fences } from '../db/schema';
 import { ApiError, refuse } from '../errors';
-import { raise } from './alarm';
-import { genesis, MOST_ENTRIES, RESERVE } from './chain';
+import { genesis, MOST_ENTRIES, RESERVE } from './audit-log';
 import { sqlite } from './commit';
 import type { Core } from './core';
-import { gapsBetween, noteMissing } from './missing';
+import { reportViolation } from './integrity';
+import { gapsBetween, noteMissing } from './missing-entries';
 import { macOf, places, type RowKind, readable } from './rows';
 import type { RequestFacts } from './types';
 
 const PAGE = 2000;
 
 /** Loads an org that D1 knows, and answers whether it does. The audit log says that it happened: an older row would be believed. */
-export async function load(core: Core, org: string, key: Uint8Array, by: RequestFacts): Promise<boolean> {
+export async function recover(core: Core, org: string, key: Uint8Array, by: RequestFacts): Promise<boolean> {
   const [fence] = await core.database.all<{ epoch: number }>(sqlite.select().from(fences).where(eq(fences.org_id, org)).toSQL());
   if (!fence) return false;
   const epoch = fence.epoch + 1;
@@ -51,7 +51,7 @@ export async function load(core: Core, org: string, key: Uint8Array, by: Request
   await takeUpLog(core, org);
   core.meta.set('epoch', String(epoch));
   const met = { request_id: by.id, ip: by.ip, user_agent: by.user_agent };
-  raise(core, org, { event: 'gate_loaded_from_database', resource: org }, met, { refused });
+  reportViolation(core, org, { event: 'gate_loaded_from_database', resource: org }, met, { refused });
   return true;
 }
 
@@ -63,7 +63,7 @@ async function takeUpLog(core: Core, org: string): Promise<void> {
   });
   const [last = 0, hash = genesis(org)] = [segments.at(-1)?.to, segments.at(-1)?.last_hash];
   const next = last + MOST_ENTRIES + RESERVE + 1;
-  core.chain.begin(next - 1, hash);
+  core.auditLog.begin(next - 1, hash);
   const before = segments.length ? segments : [{ from: 0, to: 0 }];
   noteMissing(core, gapsBetween([...before, { from: next, to: next }], 'gate_lost'));
 }

@@ -1,7 +1,7 @@
 // What a credential is, as the gate shows and finds it. Tokens are made by the Worker; here are their hashes.
 import type { CredentialKind, CredentialRow } from '../../db/schema';
-import { slugOf } from '../../gate/call';
 import type { Core } from '../../gate/core';
+import { slugOf } from '../../gate/named';
 import type { Raised } from '../../gate/outbox';
 import type { Call } from '../../gate/types';
 import { accessTokenOut, agentOut, apiKeyOut, breakGlassOut, providerTokenOut, type Shown } from './wire';
@@ -26,12 +26,12 @@ export const shown = (core: Core, row: CredentialRow): object =>
   outs[row.kind as keyof typeof outs]({
     row,
     environments: row.environments?.map((id) => slugOf(core, id)) ?? null,
-    used: core.uses.of(row.id),
+    used: core.lastUsed.of(row.id),
   });
 
-export const target = (call: Call<never>) => call.ask.named.credential as string;
+export const target = (call: Call<unknown>) => call.ask.named.credential as string;
 
-export function find(call: Call<never>, kind: CredentialKind): CredentialRow | null {
+export function find(call: Call<unknown>, kind: CredentialKind): CredentialRow | null {
   const row = call.core.rows.get('credential', target(call));
   call.subject.resource = target(call);
   return row?.kind === kind ? row : null;

@@ -2,15 +2,15 @@
 // with the member's role and grants as they stand.
 // Invariants: a credential whose ancestor, member or passkey is gone has ended; what a lineage may do is what its first link holds,
 // bounded in time and address by all of them, and in all else by the agents among them, which may have been narrowed meanwhile.
-import { type Caller, ended, type Holding, type Lifetime, nobody, overlap, standsAlone } from '../auth/authorize';
+import { type Caller, ended, type Lifetime, nobody, overlap, type PermissionSet, standsAlone } from '../auth/authorize';
 import { roleScopes } from '../auth/scopes';
 import type { Recent } from '../crypto/recent';
 import { type CredentialRow, credentials, type GrantRow, type MemberRow, type OrgRow } from '../db/schema';
 import { type Refusal, refuse } from '../errors';
-import { raise } from './alarm';
-import type { Allowance } from './budget';
 import { isConfirmed, isRefused } from './confirmation';
 import type { Core } from './core';
+import { reportViolation } from './integrity';
+import type { Allowance } from './rate-limit';
 import { fromD1, macOf } from './rows';
 import type { Ask } from './types';
 
@@ -34,7 +34,7 @@ const bootstrap: Caller = {
   name: 'bootstrap token',
   credential: 'bootstrap',
   root: 'bootstrap',
-  holdings: [{ scopes: ['*'], environments: null, secrets: null, expires_at: null }],
+  permissions: [{ scopes: ['*'], environments: null, secrets: null, expires_at: null }],
 };
 
 /** For how long it is remembered what D1 said of a token that the gate does not know, in milliseconds. */
@@ -87,14 +87,14 @@ async function stranger(core: Core, ask: Ask, unknown: Identity, hash: string, r
   if (!stored) return unknown;
   const met = { request_id: ask.request.id, ip: ask.request.ip, user_agent: ask.request.user_agent };
   if (stored.mac !== macOf(rowKey, 'credential', stored)) {
-    raise(core, ask.org, { event: 'credential_altered', resource: stored.id }, met);
+    reportViolation(core, ask.org, { event: 'credential_altered', resource: stored.id }, met);
     return unknown;
   }
   const end = ended(
     [{ ...stored, revoked_at: stored.revoked_at ?? (isPast(core.rows.get('org', ask.org), stored) ? 0 : null) }],
     core.now(),
   );
-  if (!end) raise(core, ask.org, { event: 'credential_put_back', resource: stored.id }, met);
+  if (!end) reportViolation(core, ask.org, { event: 'credential_put_back', resource: stored.id }, met);
   return { ...unknown, caller: callerOf(core, ask.org, [stored]), refusal: end ?? refuse('UNAUTHENTICATED') };
 }
 
@@ -105,7 +105,7 @@ const peopleLinks = ({ member_id, passkey_id }: CredentialRow, caller: Caller): 
     : [
         member_id,
         passkey_id ?? member_id,
-        ...caller.holdings.flatMap(({ grant }) =>
+        ...caller.permissions.flatMap(({ grant }) =>
           grant ? [grant.id, ...(grant.grantee.type === 'team' ? [`${grant.grantee.id}.${member_id}`] : [])] : [],
         ),
       ];
@@ -123,7 +123,7 @@ function vouched(core: Core, ask: Ask, id: string): Identity {
 }
 
 /** The caller as it stands now, and why it is one no more: for a request that has waited since it was admitted. */
-export function again(core: Core, ask: Ask, before: Caller): { caller: Caller; refusal: Refusal | null } {
+export function identifyAgain(core: Core, ask: Ask, before: Caller): { caller: Caller; refusal: Refusal | null } {
   const { bearer } = ask;
   if (bearer === 'bootstrap') return { caller: before, refusal: null };
   if ('member' in bearer) return vouched(core, ask, bearer.member);
@@ -136,7 +136,7 @@ export function again(core: Core, ask: Ask, before: Caller): { caller: Caller; r
   };
 }
 
-/** A credential and those that it dies with, itself first. One whose ancestor is gone has ended. */
+/** A credential and those that it ends with, itself first. One whose ancestor is gone has ended. */
 export function lineageOf(core: Pick<Core, 'rows'>, row: CredentialRow): CredentialRow[] {
   const lineage = [row];
   for (let link = row; link.dies_with !== null; ) {
@@ -200,7 +200,7 @@ export function countLive(core: Core, org: string, now: number): number {
   return n;
 }
 
-/** What a request takes from: the budget of each link of the lineage, so that nobody multiplies theirs by making credentials that end with it. */
+/** The rate limits that a request counts against: that of each link of the lineage, so that nobody multiplies theirs by making credentials that end with it. */
 const allowancesOf = (lineage: readonly CredentialRow[]): Allowance[] => lineage.map(({ id, rate_limit }) => ({ id, limit: rate_limit }));
 
 /** What a lineage may do: its first credential, bounded in time and address by all. */
@@ -219,7 +219,7 @@ export function callerOf(core: Core, org: string, lineage: readonly CredentialRo
     parent_id: row.dies_with,
     credential: row.id,
     root: row.kind === 'session' ? (row.dies_with ?? row.id) : row.id,
-    holdings: [held(row)],
+    permissions: [permissionsOf(row)],
     addresses: lineage.flatMap(({ allowed_addresses }) => (allowed_addresses ? [allowed_addresses] : [])),
     expires_at: ends.length ? Math.min(...ends) : null,
     isDependent: row.kind === 'session' || row.kind === 'agent' || row.dies_with !== null,
@@ -230,27 +230,32 @@ export function callerOf(core: Core, org: string, lineage: readonly CredentialRo
   return { ...caller, isOwner: row.kind === 'api_key' && row.below_owner === null && row.scopes.includes('*') && standsAlone(caller) };
 }
 
-const held = ({ scopes, environments, secrets }: CredentialRow): Holding => ({ scopes, environments, secrets, expires_at: null });
+const permissionsOf = ({ scopes, environments, secrets }: CredentialRow): PermissionSet => ({
+  scopes,
+  environments,
+  secrets,
+  expires_at: null,
+});
 
 /** What a credential and the agents above it hold in common, by their revisions: patterns are costly to compare. */
-export type Overlaps = Recent<Holding>;
+export type Overlaps = Recent<PermissionSet>;
 
 /** A caller that holds what the agents above it hold too. It is worked out when it is asked for: a caller that has ended or is over its rate limit costs nothing. */
 function narrowed(core: Core, caller: Caller, [row, ...agents]: [CredentialRow, ...CredentialRow[]]): Caller {
-  const common = (): Holding => {
+  const common = (): PermissionSet => {
     const key = [row, ...agents].map(({ id, revision }) => `${id}.${revision}`).join(' ');
     const known = core.overlaps.get(key);
     if (known) return known;
-    const holding = agents.reduce((narrower, agent) => overlap(narrower, held(agent)), held(row));
-    core.overlaps.set(key, holding);
-    return holding;
+    const permissionSet = agents.reduce((narrower, agent) => overlap(narrower, permissionsOf(agent)), permissionsOf(row));
+    core.overlaps.set(key, permissionSet);
+    return permissionSet;
   };
-  return Object.defineProperty(caller, 'holdings', { get: () => [common()], enumerable: true, configurable: true });
+  return Object.defineProperty(caller, 'permissions', { get: () => [common()], enumerable: true, configurable: true });
 }
 
 /** What a member may do: role and grants. One who is gone may do nothing. */
 export function memberOf(core: Core, org: string, id: string, member: MemberRow | null): Caller {
-  const role: Holding = { scopes: member ? roleScopes[member.role] : [], environments: null, secrets: null, expires_at: null };
+  const role: PermissionSet = { scopes: member ? roleScopes[member.role] : [], environments: null, secrets: null, expires_at: null };
   return {
     ...nobody,
     kind: 'member',
@@ -258,26 +263,26 @@ export function memberOf(core: Core, org: string, id: string, member: MemberRow 
     name: member?.name ?? null,
     credential: id,
     root: id,
-    holdings: [role, ...(member ? grantsOf(core, org, id) : [])],
+    permissions: [role, ...(member ? grantsOf(core, org, id) : [])],
     member_addresses: core.rows.get('org', org)?.member_addresses ?? null,
     isOwner: member?.role === 'owner',
   };
 }
 
 /** What grants give a member, and the teams that the member is in. */
-function grantsOf(core: Core, org: string, member: string): Holding[] {
+function grantsOf(core: Core, org: string, member: string): PermissionSet[] {
   const teams = core.rows.within('team_member', member).map(({ team_id }) => team_id);
   return [member, ...teams].flatMap((grantee) =>
     core.rows
       .within('grant', grantee)
       .filter((grant) => isGrantAlive(core, org, grant))
-      .map(holdingOf),
+      .map(permissionsOfGrant),
   );
 }
 
 /** What a grant gives. */
-export const holdingOf = (grant: GrantRow): Holding => ({
-  scopes: permissions[grant.permission],
+export const permissionsOfGrant = (grant: GrantRow): PermissionSet => ({
+  scopes: grantScopes[grant.permission],
   environments: grant.environments,
   secrets: grant.secrets,
   expires_at: grant.expires_at,
@@ -285,7 +290,7 @@ export const holdingOf = (grant: GrantRow): Holding => ({
 });
 
 /** What each permission of a grant gives. */
-export const permissions = {
+export const grantScopes = {
   read: ['secrets:list', 'secrets:read'],
   write: ['secrets:list', 'secrets:read', 'secrets:write', 'secrets:rotate'],
 } as const;

@@ -3,7 +3,7 @@
 // before an entry finds the patterns that its digest stands for.
 import { sha256 } from '../crypto/digest';
 import { createRecent } from '../crypto/recent';
-import type { Draft } from './chain';
+import type { Draft } from './audit-log';
 
 const AGAIN = 12 * 3_600_000;
 

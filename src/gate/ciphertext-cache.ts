@@ -1,4 +1,4 @@
-// Ciphertexts kept at hand. A version's ciphertext never changes under its number, so a kept one is never stale; whether it may be
+// The ciphertext cache. A version's ciphertext never changes under its number, so a kept one is never stale; whether it may be
 // given out is decided by the secret's row alone. Bounded: the least recently read go first.
 
 import { createRecent } from '../crypto/recent';
@@ -14,7 +14,7 @@ const SMALL = 2048;
 
 type Gone = { secret: string; version: number; bytes: number };
 
-export interface Seals {
+export interface CiphertextCache {
   get(secret: string, version: number, now: number): VersionRow | null;
   keep(version: VersionRow, now: number): void;
   /** Forgets a secret's versions up to and including `version`. */
@@ -22,7 +22,7 @@ export interface Seals {
   clear(): void;
 }
 
-export function openSeals(sql: SqlStorage, mostBytes = MOST_BYTES): Seals {
+export function createCiphertextCache(sql: SqlStorage, mostBytes = MOST_BYTES): CiphertextCache {
   sql.exec(`create table if not exists seals (secret text not null, version integer not null, body text not null, bytes integer not null, read_at integer not null,
     primary key (secret, version)) without rowid`);
   sql.exec('create index if not exists seals_read on seals (read_at)');

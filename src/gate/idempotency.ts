@@ -1,8 +1,8 @@
 // Answers that are kept: under the Idempotency-Key of a POST for 24 hours, and under the request id of every change for a few minutes,
-// so that the Worker may repeat a call whose reply was lost. Sealed; a one-time value inside only under a key of its bearer.
+// so that the Worker may repeat a call whose reply was lost. Encrypted; a one-time value inside only under a key of its bearer.
 // Invariant: an answer is written in the same turn as the effect that it reports.
 import { fromUtf8, utf8 } from '../crypto/bytes';
-import { open, seal } from '../crypto/envelope';
+import { decrypt, encrypt } from '../crypto/envelope';
 import { ApiError, type Refusal, refuse } from '../errors';
 import { DAY } from './rows';
 import type { Ask, Outcome } from './types';
@@ -10,8 +10,8 @@ import type { Ask, Outcome } from './types';
 /** For how long the answer of a change without a key is kept, in milliseconds: the Worker may repeat a call whose reply was lost. */
 const LOST_REPLY = 300_000;
 
-/** A kept answer on its way into the table; sealed before anything is written, so that it can lie in a mark. */
-export interface Keep {
+/** A response on its way into the table; encrypted before anything is written, so that it can be part of an intent. */
+export interface StoredResponse {
   key: string;
   request: string;
   digest: string;
@@ -23,9 +23,9 @@ export interface Keep {
   root: string;
 }
 
-export interface Replays {
-  find(key: string, now: number): Omit<Keep, 'key' | 'keep_until' | 'root'> | null;
-  save(keep: Keep): void;
+export interface StoredResponses {
+  find(key: string, now: number): Omit<StoredResponse, 'key' | 'keep_until' | 'root'> | null;
+  save(keep: StoredResponse): void;
   /** Destroys the one-time values that are kept of a resource. */
   forget(resource: string): void;
   /** Whether a root may store one more response under a key. */
@@ -43,9 +43,9 @@ const LITTLE = 1024 * 1024;
 /** What a row takes beside its texts. */
 const ROW = 200;
 
-const sizeOf = ({ key, answer, one_time }: Keep): number => ROW + key.length + answer.length + (one_time?.length ?? 0);
+const sizeOf = ({ key, answer, one_time }: StoredResponse): number => ROW + key.length + answer.length + (one_time?.length ?? 0);
 
-export function openReplays(sql: SqlStorage): Replays {
+export function createStoredResponses(sql: SqlStorage): StoredResponses {
   sql.exec(`create table if not exists replays (key text primary key, request text not null, digest text not null, answer text not null, one_time text,
     resource text, keep_until integer not null, root text not null default '', bytes integer not null default 0) without rowid`);
   sql.exec('create index if not exists replays_age on replays (keep_until)');
@@ -54,7 +54,7 @@ export function openReplays(sql: SqlStorage): Replays {
   return {
     find: (key, now) =>
       sql
-        .exec<Omit<Keep, 'key' | 'keep_until' | 'root'> & Record<string, SqlStorageValue>>(
+        .exec<Omit<StoredResponse, 'key' | 'keep_until' | 'root'> & Record<string, SqlStorageValue>>(
           'select request, digest, answer, one_time, resource from replays where key = ? and keep_until > ?',
           key,
           now,
@@ -114,16 +114,16 @@ function createTally(sql: SqlStorage) {
 }
 
 /** For how long the answer of a request is kept. */
-export const keptFor = ({ idempotency }: Ask): number => (idempotency ? DAY : LOST_REPLY);
+export const storedFor = ({ idempotency }: Ask): number => (idempotency ? DAY : LOST_REPLY);
 
 /** Under which key the answer of a request is kept: its Idempotency-Key, which belongs to the caller's root, or else its own id. */
-export const keptUnder = (ask: Ask, root: string): string =>
+export const storedUnder = (ask: Ask, root: string): string =>
   ask.idempotency ? `key:${root}:${ask.idempotency.key}` : `request:${ask.request.id}`;
 
 /** Encrypts an answer for keeping. Of a refusal by validation the details are left out: they are made again, and quote what was sent. */
-export function keepOf(ask: Ask, root: string, outcome: Outcome, resource: string | null, now: number): Keep {
+export function responseToStore(ask: Ask, root: string, outcome: Outcome, resource: string | null, now: number): StoredResponse {
   if (!ask.keys) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
-  const key = keptUnder(ask, root);
+  const key = storedUnder(ask, root);
   const kept =
     outcome.ok === false && outcome.refusal === ask.finding ? { ...outcome, refusal: { ...outcome.refusal, details: undefined } } : outcome;
   return {
@@ -131,31 +131,31 @@ export function keepOf(ask: Ask, root: string, outcome: Outcome, resource: strin
     root,
     request: ask.request.id,
     digest: ask.idempotency?.digest ?? '',
-    answer: seal(ask.keys.answer, 'kept answer', [ask.org, key], utf8(JSON.stringify(kept))),
+    answer: encrypt(ask.keys.answer, 'kept answer', [ask.org, key], utf8(JSON.stringify(kept))),
     one_time: ask.one_time,
     resource,
-    keep_until: now + keptFor(ask),
+    keep_until: now + storedFor(ask),
   };
 }
 
 /** What a request finds under its key: an earlier answer, a refusal, or nothing. */
-export function replayOf(
-  replays: Replays,
+export function findStored(
+  storedResponses: StoredResponses,
   ask: Ask,
   root: string,
   now: number,
 ): { outcome: Outcome; one_time: string | null; same: boolean } | Refusal | null {
-  const key = keptUnder(ask, root);
-  const kept = replays.find(key, now);
+  const key = storedUnder(ask, root);
+  const kept = storedResponses.find(key, now);
   const same = kept?.request === ask.request.id;
   if (kept && ask.idempotency && kept.digest !== ask.idempotency.digest) return refuse('IDEMPOTENCY_KEY_REUSED');
   if (kept && ask.keys) {
-    const opened = open(ask.keys.answer, 'kept answer', [ask.org, key], kept.answer);
+    const opened = decrypt(ask.keys.answer, 'kept answer', [ask.org, key], kept.answer);
     const text = opened && fromUtf8(opened);
     if (text) return { outcome: withDetails(JSON.parse(text), ask), one_time: kept.one_time, same };
     return refuse('INTERNAL');
   }
-  const running = replays.running.get(key);
+  const running = storedResponses.running.get(key);
   if (ask.idempotency && running && running.request !== ask.request.id && now - running.since < 60_000)
     return refuse('IDEMPOTENCY_IN_PROGRESS', { retry_after: 1 });
   return null;

@@ -1,8 +1,8 @@
-// Rate budgets: so many requests in any 60 seconds, counted exactly. The count is a log of times in memory; since every counted
+// Rate limits: so many requests in any 60 seconds, counted exactly. The count is a log of times in memory; since every counted
 // request is one audit entry, a gate that starts reads the log back from there, and no write is spent on counting.
 // What comes over the limit is counted a credential and minute, and becomes one audit entry when the minute is over.
-import type { Chain, Draft } from './chain';
-import type { BudgetState } from './types';
+import type { AuditLog, Draft } from './audit-log';
+import type { RateLimitState } from './types';
 
 export const WINDOW = 60_000;
 /** What may lie between two clocks that ought to tell the same time. */
@@ -13,24 +13,28 @@ export interface Allowance {
   limit: number;
 }
 
-export interface Budget {
+export interface RateLimit {
   /** Takes one from each allowance, or from none if one of them is spent. The state is that of the tighter. `no`: for show alone. */
-  take(allowances: Allowance[], now: number, no?: 'no'): { ok: boolean; state: BudgetState; retry_after: number };
+  take(allowances: Allowance[], now: number, no?: 'no'): { ok: boolean; state: RateLimitState; retry_after: number };
   /** Counts a request that was over the limit; `draft` is kept of the first one in its minute. */
   refuse(id: string, draft: Draft, status: number, now: number): void;
   /** Appends the entries of minutes that are over, and answers when the next one will be, or null. */
   flush(now: number): number | null;
 }
 
-/** `linksOf` says whose budgets a request of an actor took from. */
-export function openBudget(sql: SqlStorage, chain: Chain, linksOf: (actor: string, parent: string | null) => string[]): Budget {
+/** `linksOf` says against whose rate limits a request of an actor counted. */
+export function createRateLimit(
+  sql: SqlStorage,
+  auditLog: AuditLog,
+  linksOf: (actor: string, parent: string | null) => string[],
+): RateLimit {
   sql.exec(
     'create table if not exists refused (credential text not null, minute integer not null, count integer not null, status integer not null, draft text not null, primary key (credential, minute)) without rowid',
   );
   const log = new Map<string, number[]>();
 
   const now = Date.now();
-  for (const { actor, parent, at } of chain.since(now - WINDOW)) for (const id of linksOf(actor, parent)) timesOf(id).unshift(at);
+  for (const { actor, parent, at } of auditLog.since(now - WINDOW)) for (const id of linksOf(actor, parent)) timesOf(id).unshift(at);
 
   function timesOf(id: string): number[] {
     const times = log.get(id) ?? [];
@@ -89,7 +93,7 @@ export function openBudget(sql: SqlStorage, chain: Chain, linksOf: (actor: strin
       for (const row of sql
         .exec<{ count: number; status: number; draft: string }>('select * from refused where minute < ? order by minute', minute)
         .toArray())
-        chain.append(JSON.parse(row.draft), row.status, at, row.count);
+        auditLog.append(JSON.parse(row.draft), row.status, at, row.count);
       sql.exec('delete from refused where minute < ?', minute);
       const next = sql.exec<{ n: number | null }>('select min(minute) n from refused').one().n;
       return next === null ? null : (next + 1) * WINDOW;

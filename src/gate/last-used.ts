@@ -1,7 +1,7 @@
 // When, how often and from where a credential was last used. Invariants: no request costs a write for it; how often is what the audit
 // log says. What is new is counted in memory and written down when audit entries move away; a gate that starts counts the entries that
 // still lie here.
-import type { Actor } from './chain';
+import type { Actor } from './audit-log';
 import type { Meta } from './core';
 
 export interface Use {
@@ -10,7 +10,7 @@ export interface Use {
   place: string | null;
 }
 
-export interface Uses {
+export interface LastUsed {
   /** A credential makes a request, from a place; those that it descends from are as recently used. */
   note(credential: string, ancestors: readonly string[], at: number, place: string | null): void;
   /** So many requests of an actor have become an audit entry. */
@@ -36,7 +36,7 @@ const MOST = 5000;
 /** A member's entries name the browser session as parent: it is what was used. */
 const usedBy = (actor: string, parent: string | null) => (actor.startsWith('mem_') ? parent : actor);
 
-export function openUses(sql: SqlStorage, meta: Meta, { head, linksOf, isKnown }: Around): Uses {
+export function createLastUsed(sql: SqlStorage, meta: Meta, { head, linksOf, isKnown }: Around): LastUsed {
   sql.exec(
     'create table if not exists uses (credential text primary key, at integer not null, count integer not null, place text) without rowid',
   );

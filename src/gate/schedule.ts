@@ -1,9 +1,9 @@
-// Work in time: what is to be done and when, in one table, behind the one alarm. Nothing depends on it being punctual: what has ended
+// The schedule: which task is due when, in one table, behind the Durable Object's one alarm. Nothing depends on it being punctual: what has ended
 // is refused by time, the work only clears up.
 
 export type Task = 'settle' | 'minutes' | 'segments' | 'replays' | 'rows' | 'retention' | 'past' | 'end';
 
-export interface Due {
+export interface Schedule {
   /** Asks for a task at a time; an earlier wish for it stands. */
   at(task: Task, time: number): void;
   /** What is due, earliest first. */
@@ -16,7 +16,7 @@ export interface Due {
   arm(): void;
 }
 
-export function openDue(storage: DurableObjectStorage): Due {
+export function createSchedule(storage: DurableObjectStorage): Schedule {
   const { sql } = storage;
   sql.exec('create table if not exists due (task text primary key, at integer not null) without rowid');
   const times = new Map(

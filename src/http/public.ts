@@ -3,13 +3,13 @@
 import { keyringOf } from '../crypto/keyring';
 import { refuse } from '../errors';
 import { readBody } from './body';
-import type { OpenContext } from './context';
+import type { PublicContext } from './context';
 import { callGate } from './gate-call';
 import { errorResponse, findingOf, type Incoming, rendered, validate } from './handle';
 import { countRefused } from './refused-attempts';
 import type { Route } from './route';
 
-export async function handleOpen(route: Route, incoming: Incoming): Promise<Response> {
+export async function handlePublic(route: Route, incoming: Incoming): Promise<Response> {
   const { request, env, settings, base, facts, trace } = incoming;
   const body = await readBody(request);
   const { input, finding: found } = validate(route, incoming, body);
@@ -17,7 +17,7 @@ export async function handleOpen(route: Route, incoming: Incoming): Promise<Resp
   if (finding) return errorResponse(finding, base, trace);
 
   const keyring = keyringOf(env.DB, settings.masterKeys);
-  const context: OpenContext = {
+  const context: PublicContext = {
     env,
     settings,
     base,
@@ -43,7 +43,7 @@ export async function handleOpen(route: Route, incoming: Incoming): Promise<Resp
       return wait ? refuse('RATE_LIMITED', { retry_after: wait }) : refusal;
     },
   };
-  const opened = await (route.open as NonNullable<Route['open']>)(input, context);
+  const opened = await (route.public as NonNullable<Route['public']>)(input, context);
   if ('refusal' in opened) return errorResponse(opened.refusal, base, trace, opened.budget, opened.headers);
   return rendered({ json: opened.json }, opened.status, opened.budget ?? null, opened.headers);
 }

@@ -1,12 +1,12 @@
-// Marks: what a commit is about to do, written down before D1 hears of it. A mark says which rows will stand how, and what the audit
-// entry and the kept answer will be, so that whatever a crash leaves can be settled: done if D1 holds the commit's marker, else not.
-// Invariant: while a mark's outcome is unknown, its rows are answered neither old nor new.
-import type { Draft } from './chain';
+// Intents (a write-ahead log): what a commit is about to do, written before D1 is asked. An intent holds the rows as they will be, the
+// audit entry and the response to store, so that whatever a crash leaves can be settled: done if D1 holds the commit's marker, else not.
+// Invariant: while the outcome of an intent is in doubt, its rows are answered neither old nor new. The table keeps its first name, `marks`.
+import type { Draft } from './audit-log';
+import type { StoredResponse } from './idempotency';
 import type { Raised } from './outbox';
-import type { Keep } from './replay';
 import type { RowKind, RowTypes } from './rows';
 
-export interface Mark {
+export interface Intent {
   /** The commit's id: that of its request. */
   id: string;
   at: number;
@@ -18,18 +18,18 @@ export interface Mark {
   status: number;
   /** What it raises. */
   events?: Raised[];
-  keep: Keep | null;
+  keep: StoredResponse | null;
   /** Secrets whose ciphertexts and kept one-time values are to be destroyed. */
   destroyed: string[];
   /** Versions of a secret that go because newer ones came, up to and including. */
   trimmed: { secret: string; version: number }[];
 }
 
-export interface Marks {
-  put(mark: Mark): void;
+export interface Intents {
+  put(intent: Intent): void;
   drop(id: string): void;
-  /** Marks whose outcome nobody here is waiting for. */
-  unsettled(): Mark[];
+  /** Intents whose outcome nobody here is waiting for. */
+  unsettled(): Intent[];
   /** Whether a commit under way adds a secret to an environment, or takes the environment away. */
   concerns(environment: string): { filling: boolean; leaving: boolean };
   /** True while the row is part of a commit whose outcome is unknown. */
@@ -40,19 +40,19 @@ export interface Marks {
   held: boolean;
 }
 
-export function openMarks(sql: SqlStorage): Marks {
+export function createIntents(sql: SqlStorage): Intents {
   sql.exec('create table if not exists marks (id text primary key, body text not null) without rowid');
-  const all = new Map<string, Mark>();
+  const all = new Map<string, Intent>();
   for (const { body } of sql.exec<{ body: string }>('select body from marks')) {
-    const mark = JSON.parse(body) as Mark;
-    all.set(mark.id, mark);
+    const intent = JSON.parse(body) as Intent;
+    all.set(intent.id, intent);
   }
   const running = new Set<string>();
-  const unsettled = () => [...all.values()].filter((mark) => !running.has(mark.id));
+  const unsettled = () => [...all.values()].filter((intent) => !running.has(intent.id));
   return {
-    put(mark) {
-      sql.exec('insert into marks values (?, ?)', mark.id, JSON.stringify(mark));
-      all.set(mark.id, mark);
+    put(intent) {
+      sql.exec('insert into marks values (?, ?)', intent.id, JSON.stringify(intent));
+      all.set(intent.id, intent);
     },
     drop(id) {
       sql.exec('delete from marks where id = ?', id);
@@ -65,7 +65,7 @@ export function openMarks(sql: SqlStorage): Marks {
     }),
     isOpen: (id) =>
       all.size > running.size &&
-      unsettled().some((mark) => mark.puts.some(({ row }) => row.id === id) || mark.gone.some((row) => row.id === id)),
+      unsettled().some((intent) => intent.puts.some(({ row }) => row.id === id) || intent.gone.some((row) => row.id === id)),
     running,
     held: false,
   };

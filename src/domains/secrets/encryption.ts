@@ -1,23 +1,23 @@
-// Sealing and opening of values, in the Worker. Before anything is opened, the rows that say whose value it is are checked: what the
+// Encryption of values, in the Worker. Before anything is decrypted, the rows that say whose value it is are checked: what the
 // database was made to say without the org's key does not pass.
 import { fromUtf8, tuple, utf8 } from '../../crypto/bytes';
 import { equal, hmacHex } from '../../crypto/digest';
-import { open, seal } from '../../crypto/envelope';
+import { decrypt, encrypt } from '../../crypto/envelope';
 import type { OrgKeys } from '../../crypto/keyring';
 import { createRecent } from '../../crypto/recent';
 import { newId } from '../../db/ids';
 import type { SecretRow, VersionRow } from '../../db/schema';
 import { ApiError, refuse } from '../../errors';
 import { macOf } from '../../gate/rows';
-import type { Delivered, SealedValue } from './standing';
+import type { Delivered, EncryptedValue } from './state';
 
-/** Seals a value for a secret, bound to a random id of its own: the gate numbers the version later. `generated`: this service made the value. */
-export function sealValue(keys: OrgKeys, org: string, secret: string, value: string, generated: 1 | null = null): SealedValue {
+/** Encrypts a value for a secret, bound to a random id of its own: the gate numbers the version later. `generated`: this service made the value. */
+export function encryptValue(keys: OrgKeys, org: string, secret: string, value: string, generated: 1 | null = null): EncryptedValue {
   const plain = utf8(value);
   const seal_id = newId('ver');
   return {
     seal_id,
-    value_sealed: seal(keys.value, 'secret value', [org, secret, seal_id], plain),
+    value_sealed: encrypt(keys.value, 'secret value', [org, secret, seal_id], plain),
     fingerprint: hmacHex(keys.fingerprint, tuple('svc/v1/fingerprint', plain)),
     size: plain.length,
     generated,
@@ -36,7 +36,7 @@ function isRight(keys: OrgKeys, kind: 'secret' | 'version', row: SecretRow | Ver
 }
 
 /** Opens a delivered value; refuses as INTERNAL if a row or the ciphertext was altered or is another's. */
-export function openValue(keys: OrgKeys, org: string, { row, version }: Delivered): string {
+export function decryptValue(keys: OrgKeys, org: string, { row, version }: Delivered): string {
   const isCurrent = version.version === row.version;
   const holds =
     row.org_id === org &&
@@ -45,10 +45,10 @@ export function openValue(keys: OrgKeys, org: string, { row, version }: Delivere
     (!isCurrent || version.seal_id === row.seal_id) &&
     isRight(keys, 'secret', row) &&
     isRight(keys, 'version', { ...version, value_sealed: '' });
-  const plain = holds ? open(keys.value, 'secret value', [org, row.id, version.seal_id], version.value_sealed) : null;
+  const plain = holds ? decrypt(keys.value, 'secret value', [org, row.id, version.seal_id], version.value_sealed) : null;
   const value = plain && fromUtf8(plain);
   if (value === null) {
-    // The gate raises the alarm once it is told: see `handle`.
+    // The gate reports it once it is told: see `handle`.
     throw new ApiError(refuse('INTERNAL'), { event: 'value_does_not_open', resource: row.id });
   }
   return value;

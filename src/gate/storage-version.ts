@@ -26,10 +26,10 @@ const steps: ((sql: SqlStorage) => void)[] = [
   },
 ];
 
-export const SCHEMA = steps.length + 1;
+export const STORAGE_VERSION = steps.length + 1;
 
 /** Whether storage is of a newer release than this one. Reads alone. */
-export function isNewer(sql: SqlStorage, known = SCHEMA): boolean {
+export function isNewer(sql: SqlStorage, known = STORAGE_VERSION): boolean {
   const tables = sql.exec("select 1 from sqlite_master where type = 'table' and name = 'meta'").toArray();
   if (tables.length === 0) return false;
   const found = sql.exec<{ value: string }>("select value from meta where key = 'schema'").toArray()[0];

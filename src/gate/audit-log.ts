@@ -67,7 +67,7 @@ export interface EntryPage {
   next: number | null;
 }
 
-export interface Chain {
+export interface AuditLog {
   append(draft: Draft, status: number, now: number, count?: number): Entry;
   head(): { sequence: number; hash: string };
   /** Up to `limit` entries that match and that `shows` accepts, newest first, older than `before`. A page is bounded in bytes and in entries looked at. */
@@ -112,7 +112,7 @@ export function hashOf({ hash: _, ...entry }: Entry): string {
 export const outcomeOf = (status: number): Entry['outcome'] =>
   status < 400 ? 'success' : status === 401 || status === 403 || status === 429 ? 'denied' : 'failed';
 
-export function openChain(sql: SqlStorage, meta: Meta): Chain {
+export function createAuditLog(sql: SqlStorage, meta: Meta): AuditLog {
   sql.exec(`create table if not exists audit (sequence integer primary key, at integer not null, actor text not null, parent text, action text not null,
     resource text, outcome text not null, body text not null)`);
   sql.exec('create table if not exists held_entries (sequence integer primary key, body text not null)');

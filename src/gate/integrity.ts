@@ -1,11 +1,11 @@
-// The alarm: D1 does not hold what this organisation left there. Told to the log, and to the org in an audit entry of its own, whose
+// Integrity violations: D1 does not hold what this organisation wrote there. Reported to the log, and to the org in an audit entry of its own, whose
 // actor is the system, whose reason is the event, and which bears the id of the request that met it.
 // Invariant: one request leaves one such entry at most, and it comes before or after its own, never in its place.
-import type { Draft } from './chain';
+import type { Draft } from './audit-log';
 import type { Core } from './core';
 
 /** What was found, and the resource that it concerns. */
-export interface Alarm {
+export interface IntegrityViolation {
   event:
     | 'database_diverged'
     | 'versions_missing_or_altered'
@@ -20,13 +20,13 @@ export interface Alarm {
 /** Which request met it: as the audit entries spell it. */
 type Met = Pick<Draft, 'request_id' | 'ip' | 'user_agent'>;
 
-/** Raises an alarm. `detail` goes to the log alone. */
-export function raise(core: Core, org: string, { event, resource }: Alarm, met: Met, detail: object = {}): void {
+/** Reports an integrity violation. `detail` goes to the log alone. */
+export function reportViolation(core: Core, org: string, { event, resource }: IntegrityViolation, met: Met, detail: object = {}): void {
   console.error(JSON.stringify({ level: 'error', event, org, resource, request_id: met.request_id, ...detail }));
   const action = 'integrity.alarm';
-  if (core.chain.newest({ action }, Number.MAX_SAFE_INTEGER, 1).entries[0]?.request_id === met.request_id) return;
+  if (core.auditLog.newest({ action }, Number.MAX_SAFE_INTEGER, 1).entries[0]?.request_id === met.request_id) return;
   core.storage.transactionSync(() =>
-    core.chain.append(
+    core.auditLog.append(
       {
         actor: { kind: 'system', id: null, parent_id: null, name: null },
         action,

@@ -1,0 +1,33 @@
+// What a request names in its path: its environment and its secret, and whether the caller reaches them. Invariant: by name, what is outside
+// the caller's reach and what does not exist look alike; by id, a refusal names nothing that is stored.
+import { mayReach } from '../auth/authorize';
+import type { Refusal } from '../errors';
+import type { Core } from './core';
+import type { Call } from './types';
+
+/** The environment that a request names, by id or slug, or the default one; null if there is none. */
+export function environmentOf(core: Core, org: string, named: string | null | undefined) {
+  const ref = named ?? core.rows.get('org', org)?.default_environment ?? '';
+  return core.rows.get('environment', ref) ?? core.rows.find('environment', '', ref);
+}
+
+/** How answers name an environment: by its slug, or by its id once it is gone. */
+export const slugOf = (core: Core, id: string): string => core.rows.get('environment', id)?.slug ?? id;
+
+/** 403 for what the path names outside the caller's reach. Notes for the audit entry what is named. */
+export function mayReachNamed({ core, ask, caller, subject }: Call<unknown>): Refusal | null {
+  const { environment, name, secret } = ask.named;
+  if (secret !== undefined) {
+    const row = core.rows.get('secret', secret);
+    subject.resource = secret;
+    if (!row) return null;
+    subject.environment = slugOf(core, row.environment_id);
+    subject.resource_name = row.name;
+    return mayReach(caller, ask.action, { environment: row.environment_id, shown: null, name: row.name });
+  }
+  if (name) subject.resource_name = name;
+  if (environment === undefined || environment === '' || name === '') return null;
+  const row = environmentOf(core, ask.org, environment);
+  subject.environment = row?.slug ?? null;
+  return mayReach(caller, ask.action, { environment: row?.id ?? '', shown: environment ?? row?.slug ?? '', name });
+}

@@ -1,0 +1,283 @@
+// One request through the gate: identify the caller, apply the rate limit, authorise, look for a stored response, perform, record one audit
+// entry. Invariant: refusals come in the contract's order, and nothing leaves before its audit entry is written: the Durable Object holds
+// the reply until it is durable.
+import { needOf } from '../auth/actions';
+import { type Caller, mayAct } from '../auth/authorize';
+import { ApiError, type Refusal, refuse, statusOf } from '../errors';
+import { type Draft, MOST_ENTRIES, RESERVE } from './audit-log';
+import { commit, settle } from './commit';
+import type { Core } from './core';
+import { findStored, responseToStore, storedFor, storedUnder } from './idempotency';
+import { type Identity, identify, identifyAgain } from './identity';
+import { reportViolation } from './integrity';
+import { mayReachNamed } from './named';
+import { SLACK, WINDOW } from './rate-limit';
+import { SEGMENT } from './segments';
+import type { Ask, Call, ClosedOutcome, Operation, Outcome, RateLimitState, Reply } from './types';
+
+/** A request on its way through the gate. `isFull`: the audit log takes entries of urgent actions alone. */
+interface Request {
+  core: Core;
+  ask: Ask;
+  operation: Operation;
+  isFull: boolean;
+}
+
+/** What a step answers with; what is left out is null. */
+type Answer = Pick<Reply, 'outcome'> & Partial<Omit<Reply, 'outcome' | 'd1_calls'>>;
+
+const refused = (refusal: Refusal) => ({ ok: false, refusal }) as const;
+
+/** Answers one request. `operations` is what the domains can do, by name. */
+export async function answer(shared: Core, operations: Record<string, Operation>, ask: Ask): Promise<Reply> {
+  const d1 = { calls: 0 };
+  const core: Core = { ...shared, database: counted(shared.database, d1) };
+  const operation = operations[ask.operation];
+  if (!operation) throw new Error(`no operation ${ask.operation}`);
+  const request: Request = { core, ask, operation, isFull: core.auditLog.size() >= MOST_ENTRIES };
+  const answered = (await unable(request)) ?? (await identified(request));
+  return { budget: null, credential: null, replay: null, ...answered, d1_calls: d1.calls };
+}
+
+/** What is answered before it matters who asks: while a change is in doubt, an integrity violation is reported, or no entry can be written. */
+async function unable({ core, ask, operation, isFull }: Request): Promise<Answer | null> {
+  if (core.intents.unsettled().length) {
+    const settling = settle(core, ask.org);
+    if (!isApart(core, ask, operation)) await settling;
+  }
+  if (ask.alarm) {
+    reportViolation(core, ask.org, ask.alarm, metBy(ask));
+    // A ciphertext that does not decrypt is fetched anew next time: D1 may have been mended by then.
+    core.ciphertexts.drop(ask.alarm.resource);
+    return { outcome: { ok: true, status: 204, data: null } };
+  }
+  if (isFull && (!needOf(ask.action).urgent || core.auditLog.size() >= MOST_ENTRIES + RESERVE)) return { outcome: full };
+  if (ask.keys || !(await isWhole(core, ask.org))) return null;
+  reportViolation(core, ask.org, { event: 'org_key_missing', resource: ask.org }, metBy(ask));
+  return { outcome: refused(refuse('UNAVAILABLE', { retry_after: 60 })) };
+}
+
+const full = refused(refuse('UNAVAILABLE', { message: 'The audit log cannot take more entries right now.', retry_after: 30 }));
+
+/** Identifies the caller, applies the rate limit, and has the rest done. */
+async function identified(request: Request): Promise<Answer> {
+  const { core, ask } = request;
+  const known = identify(core, ask);
+  const done = alreadyDone(core, ask, known);
+  if (done) return done;
+  const { budget, refusal } = limit(core, ask, known);
+  if (refusal) return { outcome: refused(refusal), budget, credential: known.caller.id || null };
+  const who = known.lookUp ? await known.lookUp().catch((error: unknown) => refusalOf(error, ask)) : known;
+  if ('code' in who) return { outcome: refused(who), budget };
+  return { ...(await admitted(request, who)), budget };
+}
+
+/** What this very request has done stands, whatever has ended since: its caller is told so, and pays once. */
+function alreadyDone(core: Core, ask: Ask, { caller, allowances }: Identity): Answer | null {
+  const done = ask.repeated ? findStored(core.storedResponses, ask, caller.root, core.now()) : null;
+  if (!done || !('same' in done) || !done.same) return null;
+  const budget = allowances.length ? core.rateLimit.take(allowances, core.now(), 'no').state : null;
+  return { outcome: done.outcome, budget, credential: caller.id || null };
+}
+
+/** Counts the request against the rate limits of the caller; a refusal where one of them is reached. */
+function limit(core: Core, ask: Ask, who: Identity): { budget: RateLimitState | null; refusal: Refusal | null } {
+  const [used, ...ancestors] = who.allowances;
+  if (!used || ask.again) return { budget: null, refusal: null };
+  const taken = core.rateLimit.take(who.allowances, core.now());
+  if (taken.ok) {
+    const ids = ancestors.map(({ id }) => id);
+    core.lastUsed.note(used.id, ids, core.now(), ask.request.place);
+    return { budget: taken.state, refusal: null };
+  }
+  const refusal = notAdmitted(ask, who) ?? refuse('RATE_LIMITED', { retry_after: taken.retry_after });
+  const nothing = { resource: null, environment: null, version: null };
+  core.rateLimit.refuse(used.id, draftOf(ask, who.caller, nothing), statusOf(refusal), core.now());
+  core.schedule.at('minutes', core.now() + WINDOW);
+  return { budget: taken.state, refusal };
+}
+
+/** 401 for a credential that has ended, 404 for one on the path of another organisation. */
+function notAdmitted({ finding, path_org, org }: Ask, who: Identity): Refusal | null {
+  const expired = finding && statusOf(finding) === 401 ? finding : null;
+  return who.refusal ?? expired ?? (path_org !== null && path_org !== org ? refuse('NOT_FOUND') : null);
+}
+
+/** Performs the request of a caller who is within the rate limit, and records it. */
+async function admitted(request: Request, who: Identity): Promise<Answer> {
+  const { core, ask } = request;
+  const call = callOf(request, who.caller);
+  const draft = () => draftOf(ask, who.caller, call.subject);
+  const inDoubt = who.links.some((id) => core.intents.isOpen(id)) ? refuse('UNAVAILABLE', { retry_after: 1 }) : null;
+  const refusal = notAdmitted(ask, who) ?? inDoubt;
+  const performed = refusal ? { outcome: refused(refusal) } : await perform(request, call, draft);
+  return record(request, who.caller, draft, performed);
+}
+
+function callOf({ core, ask, operation, isFull }: Request, caller: Caller): Call<unknown> {
+  const call: Call<unknown> = {
+    core,
+    ask,
+    input: ask.input,
+    caller,
+    subject: { resource: null, environment: null, version: null },
+    isExempt: () => !isFull && (operation.exempt?.(call) ?? false),
+    recheck() {
+      const now = identifyAgain(core, ask, call.caller);
+      call.caller = now.caller;
+      return now.refusal ?? authorise(call, operation);
+    },
+  };
+  return call;
+}
+
+/** 403 for what the caller may not do, or not with what the path names. */
+const authorise = (call: Call<unknown>, operation: Operation): Refusal | null =>
+  mayAct(call.caller, call.ask.action, call.ask.request.ip, call.isExempt()) ?? mayReachNamed(call) ?? operation.reach?.(call) ?? null;
+
+type Performed = { outcome: ClosedOutcome; replay?: NonNullable<Reply['replay']> };
+
+/** Does what is asked, or replays a stored response. A request under an Idempotency-Key is marked as running meanwhile. */
+async function perform({ core, ask, operation }: Request, call: Call<unknown>, draft: () => Draft): Promise<Performed> {
+  const key = storedUnder(ask, call.caller.root);
+  let isAwaited = false;
+  try {
+    const { finding } = ask;
+    const barred = authorise(call, operation);
+    if (barred) return { outcome: refused(barred) };
+    // A path that names nothing well formed is 404 in its turn: after a stored response, and after what is wrong with the body.
+    if (finding && ![400, 404].includes(statusOf(finding))) return { outcome: refused(finding) };
+    const stored = replay(call, operation);
+    if (stored) return stored;
+    if (ask.idempotency) core.storedResponses.running.set(key, { request: ask.request.id, since: core.now() });
+    const exceeds = finding ?? operation.authorize?.(call);
+    if (exceeds) return { outcome: refused(exceeds) };
+    const outcome = await (operation.change ? change(call, operation, draft) : operation.read?.(call));
+    isAwaited = outcome?.ok === 'more';
+    return { outcome: outcome ?? refused(refuse('INTERNAL')) };
+  } catch (error) {
+    return { outcome: refused(refusalOf(error, ask)) };
+  } finally {
+    if (!isAwaited && core.storedResponses.running.get(key)?.request === ask.request.id) core.storedResponses.running.delete(key);
+  }
+}
+
+/** The stored response of the same request, or a refusal; null where there is none. A request without a key has none but its own. */
+function replay(call: Call<unknown>, operation: Operation): Performed | null {
+  const { core, ask, caller } = call;
+  if (!ask.idempotency && !(operation.change && ask.repeated)) return null;
+  const kept = findStored(core.storedResponses, ask, caller.root, core.now());
+  if (kept && 'code' in kept) return { outcome: refused(kept) };
+  if (kept) {
+    const exceeds = ask.input === null ? null : operation.authorize?.(call);
+    return exceeds ? { outcome: refused(exceeds) } : { outcome: kept.outcome, replay: { one_time: kept.one_time } };
+  }
+  return ask.idempotency && operation.change && !core.storedResponses.hasRoom(caller.root) ? { outcome: refused(noRoom) } : null;
+}
+
+const noRoom = refuse('LIMIT_REACHED', {
+  message:
+    'The responses stored for Idempotency-Keys of this credential take 64 MiB: send requests without a key, or wait until they are a day old.',
+});
+
+async function change(call: Call<unknown>, operation: Operation, draft: () => Draft): Promise<ClosedOutcome> {
+  const change = operation.change as NonNullable<Operation['change']>;
+  const fetched = await change.before?.(call);
+  return commit(
+    call,
+    draft,
+    () => change.locks(call),
+    (now, locked) => operation.authorize?.(call) ?? change.plan(call, now, fetched, locked),
+    () => change.locked?.(call),
+  );
+}
+
+/** Statuses of refusals that are stored under an Idempotency-Key. */
+const STORED = new Set([400, 404, 409, 410, 422]);
+
+/** Writes the audit entry, and stores the response where it has a key: in one turn, and so durable together or not at all. */
+function record({ core, ask, operation, isFull }: Request, caller: Caller, draft: () => Draft, { outcome, replay }: Performed): Answer {
+  const credential = caller.id || null;
+  const { closed, ...bare } = outcome;
+  if (isFull && bare.ok === false) return { outcome: full, credential };
+  const status = bare.ok === true ? bare.status : bare.ok === false ? statusOf(bare.refusal) : 0;
+  if (!closed && status) {
+    core.auditLog.append(draft(), status, core.now());
+    const isStored = (bare.ok === true || STORED.has(status)) && !isAboutKeys(bare);
+    if (!replay && ask.idempotency && ask.keys && isStored && core.storedResponses.hasRoom(caller.root))
+      core.storedResponses.save(responseToStore(ask, caller.root, bare, null, core.now()));
+  }
+  if (ask.idempotency || operation.change) core.schedule.at('replays', core.now() + storedFor(ask));
+  if (core.auditLog.size() >= SEGMENT) core.schedule.at('segments', core.now() + WINDOW + SLACK);
+  return { outcome: bare, credential, ...(replay && { replay }) };
+}
+
+const refusalOf = (error: unknown, ask: Ask): Refusal => (error instanceof ApiError ? error.refusal : unexpected(error, ask));
+
+/** Whether what is in doubt does not concern this request: a read of a secret that is not in doubt need not wait for D1. */
+function isApart({ rows, intents }: Core, { org, named, bearer }: Ask, { change }: Operation): boolean {
+  if (
+    change ||
+    named.secret === undefined ||
+    intents.isOpen(named.secret) ||
+    intents.isOpen(org) ||
+    bearer === 'bootstrap' ||
+    'member' in bearer
+  )
+    return false;
+  let link = rows.find('credential', bearer.kind, bearer.hash);
+  while (link && !intents.isOpen(link.id)) {
+    if (link.dies_with === null) return true;
+    link = rows.get('credential', link.dies_with);
+  }
+  return false;
+}
+
+function draftOf(ask: Ask, caller: Caller, subject: Call['subject']): Draft {
+  const { reason, ...target } = subject;
+  return {
+    actor: { kind: caller.kind, id: caller.id || null, parent_id: caller.parent_id, name: caller.name },
+    action: ask.action,
+    ...target,
+    resource: target.resource || null,
+    reason: reason ?? ask.request.reason,
+    request_id: ask.request.id,
+    ip: ask.request.ip,
+    user_agent: ask.request.user_agent,
+  };
+}
+
+const metBy = ({ request: { id, ip, user_agent } }: Ask) => ({ request_id: id, ip, user_agent });
+
+/** Whether the org lives, and no change that ends it is under way: then it has a key. */
+const isWhole = (core: Core, org: string) =>
+  core.locks.hold([org], async () => core.rows.get('org', org)?.deleted_at === null && !core.intents.isOpen(org));
+
+const isAboutKeys = (outcome: Outcome) => outcome.ok === false && outcome.refusal.code.startsWith('IDEMPOTENCY');
+
+/** A fault of ours: told to the log without what was being worked on, to the caller not at all. */
+function unexpected(error: unknown, ask: Ask): Refusal {
+  console.error(
+    JSON.stringify({
+      level: 'error',
+      event: 'gate_fault',
+      request_id: ask.request.id,
+      action: ask.action,
+      why: error instanceof Error ? `${error.name}: ${error.message}`.slice(0, 300) : 'unknown',
+      stack: error instanceof Error ? error.stack?.slice(0, 600) : undefined,
+    }),
+  );
+  return refuse('INTERNAL');
+}
+
+/** The same database, counting the calls of one request. */
+function counted(database: Core['database'], trace: { calls: number }): Core['database'] {
+  const count = <T>(answer: T): T => {
+    trace.calls++;
+    return answer;
+  };
+  return {
+    all: (statement) => count(database.all(statement)),
+    write: (statements) => count(database.write(statements)),
+  };
+}
