@@ -276,7 +276,7 @@ export const mutants = [
   {
     name: 'a twin runs while the first under its Idempotency-Key does',
     file: call,
-    from: "    if (ask.idempotency) core.storedResponses.running.set(key, { request: ask.request.id, since: core.now() });\n",
+    from: '    if (ask.idempotency) core.storedResponses.running.set(key, { request: ask.request.id, since: core.now() });\n',
     to: '',
     notice: 'faults: twenty twins',
   },
@@ -313,14 +313,14 @@ export const mutants = [
   },
   {
     name: 'a child does not die with its parent',
-    file: callers,
+    file: 'src/gate/lineage.ts',
     from: 'for (let link = row; link.dies_with !== null; )',
     to: 'for (let link = row; false; )',
     notice: 'faults: readers in flight while',
   },
   {
     name: 'a child outlives a parent that has been cleared away',
-    file: callers,
+    file: 'src/gate/lineage.ts',
     from: 'if (!above) return [{ ...row, revoked_at: row.revoked_at ?? 0 }, ...lineage.slice(1)];',
     to: 'if (!above) return lineage;',
     notice: 'attacker: whose parent D1 does not hold',

@@ -1,13 +1,17 @@
 // Bindings and deployment variables. Every variable is checked before anything is served; a fault names the variable, never its value.
 import { z } from 'zod';
 import { fromBase64 } from './crypto/bytes';
-import type { Gate } from './gate';
-import type { Throttle } from './throttle';
+import type { GateCalls } from './gate/calls';
+
+/** What a throttle answers: see `throttle.ts`. */
+export interface ThrottleCalls extends Rpc.DurableObjectBranded {
+  refused(now?: number): Promise<number>;
+}
 
 export interface Env {
   DB: D1Database;
-  GATE: DurableObjectNamespace<Gate>;
-  THROTTLE: DurableObjectNamespace<Throttle>;
+  GATE: DurableObjectNamespace<GateCalls>;
+  THROTTLE: DurableObjectNamespace<ThrottleCalls>;
   QUEUE: Queue<QueueMessage>;
   MASTER_KEYS?: string;
   BOOTSTRAP_TOKEN?: string;

@@ -1,8 +1,6 @@
 // The catalogue of refusals: every code that leaves the service, with its status, what it means and what to do about it.
 // Invariant: no other error shape exists. A refusal is plain data, so that it crosses the gate's RPC unchanged; messages are
 // written here or by the domain that refuses, and never contain a value, a token or a key.
-import type { IntegrityViolation } from './gate/integrity';
-
 interface Entry {
   status: number;
   message: string;
@@ -273,6 +271,19 @@ export const refuse = (code: Code, more: Omit<Refusal, 'code'> = {}): Refusal =>
 
 /** A failed validation with one detail. */
 export const invalid = (path: string, message: string): Refusal => refuse('VALIDATION_FAILED', { details: [{ path, message }] });
+
+/** An integrity violation: what was found altered, and the resource that it concerns. */
+export interface IntegrityViolation {
+  event:
+    | 'database_diverged'
+    | 'versions_missing_or_altered'
+    | 'value_does_not_open'
+    | 'credential_altered'
+    | 'credential_put_back'
+    | 'org_key_missing'
+    | 'gate_loaded_from_database';
+  resource: string;
+}
 
 /** A refusal on its way up the stack, for places that cannot return one. */
 export class ApiError extends Error {

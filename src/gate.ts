@@ -16,6 +16,7 @@ import { signinOperations } from './domains/signin/operations';
 import { teamOperations } from './domains/teams/operations';
 import type { Env } from './env';
 import { ApiError, refuse } from './errors';
+import type { GateCalls } from './gate/calls';
 import { type Core, createCore } from './gate/core';
 import { recover } from './gate/recover';
 import { answer } from './gate/request';
@@ -65,7 +66,7 @@ function resetting(ctx: DurableObjectState): DurableObjectStorage {
   });
 }
 
-export class Gate extends DurableObject<Env> {
+export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rpc.DurableObjectBranded> {
   readonly core!: Core;
 
   /** Its storage was written by a newer release: it is not touched. */

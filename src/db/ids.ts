@@ -2,10 +2,29 @@
 // can guess one.
 import { concat, fromBase62, randomBytes, toBase62 } from '../crypto/bytes';
 
+import type { CredentialKind } from './schema';
+
 export type Prefix =
   | ('org' | 'env' | 'mem' | 'team' | 'grt' | 'psk')
   | ('key' | 'tok' | 'agt' | 'prv' | 'bgt' | 'ses')
   | ('sec' | 'ver' | 'aud' | 'evt' | 'req' | 'jwk');
+
+/** The prefix of the id of each kind of credential. */
+export const credentialPrefixes = {
+  api_key: 'key',
+  session: 'tok',
+  agent: 'agt',
+  provider: 'prv',
+  break_glass: 'bgt',
+  browser: 'ses',
+} as const satisfies Record<CredentialKind, Prefix>;
+
+/** The kind of credential that an id is of, by its prefix; null for the id of anything else. */
+export function credentialKindOf(id: string): CredentialKind | null {
+  const prefix = id.slice(0, id.indexOf('_'));
+  const found = Object.entries(credentialPrefixes).find(([, one]) => one === prefix);
+  return found ? (found[0] as CredentialKind) : null;
+}
 
 let last: { time: number; random: Uint8Array } = { time: 0, random: new Uint8Array(10) };
 

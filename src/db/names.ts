@@ -1,8 +1,6 @@
 // The forms of what a path names: ids, slugs and secret names. Invariant: what has none of these forms names nothing, and reaches neither
 // rows nor the audit log.
-import { idBytes, type Prefix } from './ids';
-
-const CREDENTIALS: Prefix[] = ['key', 'tok', 'agt', 'prv', 'bgt', 'ses'];
+import { credentialPrefixes, idBytes, type Prefix } from './ids';
 
 const isId =
   (...prefixes: Prefix[]) =>
@@ -21,7 +19,7 @@ export const forms = {
   environment: (text: string) => isSlug(text) || isId('env')(text),
   name: isSecretName,
   secret: isId('sec'),
-  credential: isId(...CREDENTIALS),
+  credential: isId(...Object.values(credentialPrefixes)),
   member: isId('mem'),
   team: isId('team'),
   grant: isId('grt'),

@@ -1,9 +1,11 @@
 // The OpenAPI 3.1 document, made from the route declarations: what a route declares is what is documented. Invariant: every operation
 // names its access, its answers with an example each, and every refusal it can give; nothing here is written per route.
+
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { needOf } from '../auth/actions';
 import { kindNames } from '../auth/authorize';
 import { createRecent } from '../crypto/recent';
+import { credentialPrefixes, type Prefix } from '../db/ids';
 import { type Code, catalogue, errorBody, refuse } from '../errors';
 import { API, type Route } from '../http/route';
 import { exampleFor, exampleOf, nameOf, resolved, type Schema, type Schemas, typesOf } from './examples';
@@ -418,16 +420,20 @@ function parametersOf(route: Route, generated: Operation, components: Document['
   return [...inPath, ...inQuery, ...shared.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
 }
 
-const prefixes: Record<string, string> = {
-  'api-keys': 'key',
-  'access-tokens': 'tok',
-  'agent-credentials': 'agt',
-  credentials: 'key',
-  'provider-tokens': 'prv',
-  'break-glass-tokens': 'bgt',
+/** The prefix of ids by the collection that they stand in. */
+const prefixes: Record<string, Prefix> = {
+  'api-keys': credentialPrefixes.api_key,
+  'access-tokens': credentialPrefixes.session,
+  'agent-credentials': credentialPrefixes.agent,
+  credentials: credentialPrefixes.api_key,
+  'provider-tokens': credentialPrefixes.provider,
+  'break-glass-tokens': credentialPrefixes.break_glass,
+  sessions: credentialPrefixes.browser,
   secrets: 'sec',
   environments: 'env',
-  sessions: 'ses',
+  members: 'mem',
+  teams: 'team',
+  grants: 'grt',
 };
 const singular: Record<string, string> = { 'api-keys': 'API key', 'access-tokens': 'session token', sessions: 'browser session' };
 
@@ -436,7 +442,9 @@ function resourceOf(route: Route): { words: string; prefix: string } | null {
   const collection = /([a-z-]+)\/\{id\}/.exec(route.path)?.[1];
   if (collection === undefined) return null;
   const words = singular[collection] ?? collection.replace(/s$/, '').replaceAll('-', ' ');
-  return { words, prefix: prefixes[collection] ?? collection.slice(0, 3) };
+  const prefix = prefixes[collection];
+  if (!prefix) throw new Error(`no prefix of ids is known for ${collection}`);
+  return { words, prefix };
 }
 
 function headersOf(names: string[], components: Document['components']): Record<string, Ref> {

@@ -3,7 +3,7 @@
 // entry is SHA-256 over the JSON of the entry as the API shows it, without `hash` itself, which holds the hash before it.
 import { sha256 } from '../crypto/digest';
 import { newId } from '../db/ids';
-import type { Meta } from './core';
+import type { Meta } from './meta';
 
 export interface Actor {
   kind: string;

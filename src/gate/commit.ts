@@ -6,8 +6,6 @@ import { getTableColumns } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { needOf } from '../auth/actions';
 import { utf8 } from '../crypto/bytes';
-import type { VersionRow } from '../db/schema';
-import type { Statement } from '../db/statements';
 import { ApiError, type Refusal, refuse } from '../errors';
 import type { Draft } from './audit-log';
 import { batchOf } from './batch';
@@ -16,34 +14,12 @@ import { isTooLarge } from './database';
 import { responseToStore } from './idempotency';
 import { reportViolation } from './integrity';
 import type { Intent } from './intents';
-import type { Raised } from './outbox';
+import type { Plan, Put } from './plan';
 import { macOf, places, type RowKind, type RowTypes, sweepAt, tableName } from './rows';
 import { type Call, isRefusal, type Outcome } from './types';
 
 /** Builds statements; never connected to anything. */
 export const sqlite = drizzle({} as D1Database);
-
-export type Put = Intent['puts'][number] & { from: number };
-
-/** What a change will do. Rows come from `insertion` and `revision`, so that they bear a MAC. */
-export interface Plan {
-  status: number;
-  /** The body of the answer, without its one-time values. */
-  data: unknown;
-  etag?: string;
-  puts?: Put[];
-  gone?: { kind: RowKind; id: string }[];
-  /** New versions; their ciphertexts go into the cache. */
-  versions?: VersionRow[];
-  /** Further statements of the batch, before its marker. */
-  also?: Statement[];
-  environments?: string[];
-  destroyed?: string[];
-  trimmed?: { secret: string; version: number }[];
-  /** The resource that kept one-time values belong to. */
-  resource?: string;
-  events?: Raised[];
-}
 
 /** Rows that one plan may change, and how much they may hold in all: an intent is one row of at most 2 MB, response and events included. */
 const MOST_PUTS = 1000;

@@ -6,11 +6,11 @@ import { type AuditLog, createAuditLog } from './audit-log';
 import { type CiphertextCache, createCiphertextCache } from './ciphertext-cache';
 import { createDatabase, type Database } from './database';
 import { createDescendants, type Descendants } from './descendants';
-import { createStoredResponses, type StoredResponses } from './idempotency';
-import { lineageOf, type Overlaps, type Strangers } from './identity';
 import { createIntents, type Intents } from './intents';
 import { createLastUsed, type LastUsed } from './last-used';
+import { lineageOf, type Overlaps, type Strangers } from './lineage';
 import { createLocks, type Locks } from './locks';
+import { createMeta, type Meta } from './meta';
 import { createNotedPatterns } from './noted-patterns';
 import { createOutbox, type Outbox } from './outbox';
 import { createRateLimit, type RateLimit } from './rate-limit';
@@ -18,6 +18,7 @@ import { recording } from './recording';
 import { createRows, type Rows } from './rows';
 import { createSchedule, type Schedule } from './schedule';
 import { upgrade } from './storage-version';
+import { createStoredResponses, type StoredResponses } from './stored-responses';
 
 export interface Core {
   storage: DurableObjectStorage;
@@ -37,42 +38,6 @@ export interface Core {
   strangers: Strangers;
   overlaps: Overlaps;
   now(): number;
-}
-
-/** Small facts that outlive the memory of the gate. */
-export interface Meta {
-  get(key: string): string | null;
-  set(key: string, value: string): void;
-  forget(key: string): void;
-  /** Forgets every key that begins with a prefix, which ends in a colon. */
-  drop(prefix: string): void;
-}
-
-function createMeta(sql: SqlStorage): Meta {
-  sql.exec('create table if not exists meta (key text primary key, value text not null) without rowid');
-  const recent = createRecent<{ value: string | null }>(1000);
-  return {
-    get(key) {
-      const known = recent.get(key);
-      if (known) return known.value;
-      const value = sql.exec<{ value: string }>('select value from meta where key = ?', key).toArray()[0]?.value ?? null;
-      recent.set(key, { value });
-      return value;
-    },
-    set(key, value) {
-      recent.delete(key);
-      sql.exec('insert or replace into meta values (?, ?)', key, value);
-      recent.set(key, { value });
-    },
-    forget(key) {
-      recent.delete(key);
-      sql.exec('delete from meta where key = ?', key);
-    },
-    drop(prefix) {
-      recent.clear();
-      sql.exec('delete from meta where key >= ? and key < ?', prefix, `${prefix.slice(0, -1)};`);
-    },
-  };
 }
 
 /** Opens the parts of a gate over its storage; makes its tables on first use. */

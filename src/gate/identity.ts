@@ -4,26 +4,15 @@
 // bounded in time and address by all of them, and in all else by the agents among them, which may have been narrowed meanwhile.
 import { type Caller, ended, type Lifetime, nobody, overlap, type PermissionSet, standsAlone } from '../auth/authorize';
 import { roleScopes } from '../auth/scopes';
-import type { Recent } from '../crypto/recent';
 import { type CredentialRow, credentials, type GrantRow, type MemberRow, type OrgRow } from '../db/schema';
 import { type Refusal, refuse } from '../errors';
 import { isConfirmed, isRefused } from './confirmation';
 import type { Core } from './core';
 import { reportViolation } from './integrity';
+import { type Identity, lineageOf } from './lineage';
 import type { Allowance } from './rate-limit';
 import { fromD1, macOf } from './rows';
 import type { Ask } from './types';
-
-/** Who a request comes from, as far as can be said; and why it is refused as such. */
-export interface Identity {
-  caller: Caller;
-  refusal: Refusal | null;
-  allowances: Allowance[];
-  /** Rows that say so: while one is in doubt, so is the caller. */
-  links: string[];
-  /** Asks D1 about a token that the gate does not know. To be asked only within the rate limit. */
-  lookUp?(): Promise<Identity>;
-}
 
 /** Requests a minute under one token that nobody knows. */
 const UNKNOWN_RATE = 60;
@@ -39,9 +28,6 @@ const bootstrap: Caller = {
 
 /** For how long it is remembered what D1 said of a token that the gate does not know, in milliseconds. */
 const REMEMBERED_FOR = 60_000;
-
-/** What D1 said of tokens that the gate does not know. */
-export type Strangers = Recent<{ identity: Identity; until: number }>;
 
 /** Finds whose token it is. A token that the gate does not know may have ended long ago: `lookUp` asks D1, once a minute. */
 export function identify(core: Core, ask: Ask): Identity {
@@ -136,18 +122,6 @@ export function identifyAgain(core: Core, ask: Ask, before: Caller): { caller: C
   };
 }
 
-/** A credential and those that it ends with, itself first. One whose ancestor is gone has ended. */
-export function lineageOf(core: Pick<Core, 'rows'>, row: CredentialRow): CredentialRow[] {
-  const lineage = [row];
-  for (let link = row; link.dies_with !== null; ) {
-    const above = core.rows.get('credential', link.dies_with);
-    if (!above) return [{ ...row, revoked_at: row.revoked_at ?? 0 }, ...lineage.slice(1)];
-    lineage.push(above);
-    link = above;
-  }
-  return lineage;
-}
-
 /** 401 if a lineage has ended by now, in any of the ways in which one can. */
 export function endOf(core: Core, org: string, lineage: readonly CredentialRow[]): Refusal | null {
   const standing = core.rows.get('org', org);
@@ -236,9 +210,6 @@ const permissionsOf = ({ scopes, environments, secrets }: CredentialRow): Permis
   secrets,
   expires_at: null,
 });
-
-/** What a credential and the agents above it hold in common, by their revisions: patterns are costly to compare. */
-export type Overlaps = Recent<PermissionSet>;
 
 /** A caller that holds what the agents above it hold too. It is worked out when it is asked for: a caller that has ended or is over its rate limit costs nothing. */
 function narrowed(core: Core, caller: Caller, [row, ...agents]: [CredentialRow, ...CredentialRow[]]): Caller {

@@ -1,21 +1,9 @@
 // Integrity violations: D1 does not hold what this organisation wrote there. Reported to the log, and to the org in an audit entry of its own, whose
 // actor is the system, whose reason is the event, and which bears the id of the request that met it.
 // Invariant: one request leaves one such entry at most, and it comes before or after its own, never in its place.
+import type { IntegrityViolation } from '../errors';
 import type { Draft } from './audit-log';
 import type { Core } from './core';
-
-/** What was found, and the resource that it concerns. */
-export interface IntegrityViolation {
-  event:
-    | 'database_diverged'
-    | 'versions_missing_or_altered'
-    | 'value_does_not_open'
-    | 'credential_altered'
-    | 'credential_put_back'
-    | 'org_key_missing'
-    | 'gate_loaded_from_database';
-  resource: string;
-}
 
 /** Which request met it: as the audit entries spell it. */
 type Met = Pick<Draft, 'request_id' | 'ip' | 'user_agent'>;

@@ -2,9 +2,9 @@
 // audit entry and the response to store, so that whatever a crash leaves can be settled: done if D1 holds the commit's marker, else not.
 // Invariant: while the outcome of an intent is in doubt, its rows are answered neither old nor new. The table keeps its first name, `marks`.
 import type { Draft } from './audit-log';
-import type { StoredResponse } from './idempotency';
 import type { Raised } from './outbox';
 import type { RowKind, RowTypes } from './rows';
+import type { StoredResponse } from './stored-responses';
 
 export interface Intent {
   /** The commit's id: that of its request. */

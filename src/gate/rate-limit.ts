@@ -2,7 +2,6 @@
 // request is one audit entry, a gate that starts reads the log back from there, and no write is spent on counting.
 // What comes over the limit is counted a credential and minute, and becomes one audit entry when the minute is over.
 import type { AuditLog, Draft } from './audit-log';
-import type { RateLimitState } from './types';
 
 export const WINDOW = 60_000;
 /** What may lie between two clocks that ought to tell the same time. */
@@ -11,6 +10,13 @@ export const SLACK = 5000;
 export interface Allowance {
   id: string;
   limit: number;
+}
+
+/** What is left of a rate limit: `limit` a minute, `remaining` now, more in `reset` seconds. */
+export interface RateLimitState {
+  limit: number;
+  remaining: number;
+  reset: number;
 }
 
 export interface RateLimit {

@@ -8,12 +8,14 @@ import { type Draft, MOST_ENTRIES, RESERVE } from './audit-log';
 import { commit, settle } from './commit';
 import type { Core } from './core';
 import { findStored, responseToStore, storedFor, storedUnder } from './idempotency';
-import { type Identity, identify, identifyAgain } from './identity';
+import { identify, identifyAgain } from './identity';
 import { reportViolation } from './integrity';
+import type { Identity } from './lineage';
 import { mayReachNamed } from './named';
+import type { RateLimitState } from './rate-limit';
 import { SLACK, WINDOW } from './rate-limit';
 import { SEGMENT } from './segments';
-import type { Ask, Call, ClosedOutcome, Operation, Outcome, RateLimitState, Reply } from './types';
+import type { Ask, Call, ClosedOutcome, Operation, Outcome, Reply } from './types';
 
 /** A request on its way through the gate. `isFull`: the audit log takes entries of urgent actions alone. */
 interface Request {

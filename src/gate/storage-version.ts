@@ -1,6 +1,6 @@
 // The version of what a gate stores. Invariants: a gate goes forward one step at a time, each with its number in one transaction; one
 // that meets storage of a newer release touches nothing, and refuses.
-import type { Meta } from './core';
+import type { Meta } from './meta';
 
 /** Each brings storage one version further: the first from version 1, which the tables' own modules make, to 2. */
 const steps: ((sql: SqlStorage) => void)[] = [

@@ -3,11 +3,11 @@
 import type { Action } from '../auth/actions';
 import type { Caller } from '../auth/authorize';
 import type { TokenRef } from '../auth/token';
-import type { Refusal } from '../errors';
+import type { IntegrityViolation, Refusal } from '../errors';
 import type { Draft } from './audit-log';
-import type { Plan } from './commit';
 import type { Core } from './core';
-import type { IntegrityViolation } from './integrity';
+import type { Plan } from './plan';
+import type { RateLimitState } from './rate-limit';
 
 /** Keys that the Worker lends for one call. They neither open a value nor are they ever stored by the gate. */
 export interface LentKeys {
@@ -79,13 +79,6 @@ export type Outcome<T = unknown> =
 
 /** `closed`: its audit entry is written already, or is that of an earlier call of the same request. */
 export type ClosedOutcome = Outcome & { closed?: true };
-
-/** What is left of a rate limit: `limit` a minute, `remaining` now, more in `reset` seconds. */
-export interface RateLimitState {
-  limit: number;
-  remaining: number;
-  reset: number;
-}
 
 export interface Reply<T = unknown> {
   outcome: Outcome<T>;

@@ -4,7 +4,8 @@ import type { DeploymentKeys, Keyring, OrgKeys, WrappedKey } from '../crypto/key
 import { toCursor } from '../db/page';
 import type { Env, Settings } from '../env';
 import type { Refusal } from '../errors';
-import type { Ask, Named, Outcome, RateLimitState, Reply, RequestFacts } from '../gate/types';
+import type { RateLimitState } from '../gate/rate-limit';
+import type { Ask, Named, Outcome, Reply, RequestFacts } from '../gate/types';
 
 export interface Context {
   env: Env;

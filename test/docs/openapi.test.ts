@@ -235,3 +235,12 @@ describe('the pages', () => {
     vi.restoreAllMocks();
   });
 });
+
+describe('openapi: ids in examples', () => {
+  it('have the prefixes that ids of this service have', () => {
+    const known = 'org env sec key tok agt prv bgt mem team aud evt ses psk grt req'.split(' ');
+    const found = new Set([...JSON.stringify(document).matchAll(/\b([a-z]+)_[0-9A-Za-z]{22}\b/g)].map(([, prefix]) => prefix));
+    expect([...found].filter((prefix) => !known.includes(prefix as string))).toEqual([]);
+    expect(found.size).toBeGreaterThan(10);
+  });
+});

@@ -4,10 +4,12 @@ import { type Caller, mustBeConfirmed, type Wanted, withinPermissions } from '..
 import { covers, type ProviderScope, providerScopes } from '../../auth/scopes';
 import type { CredentialRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
-import { insertion, type New, type Plan } from '../../gate/commit';
+import { insertion, type New } from '../../gate/commit';
 import type { Core } from '../../gate/core';
-import { countLive, isAlive, lineageOf } from '../../gate/identity';
+import { countLive, isAlive } from '../../gate/identity';
+import { lineageOf } from '../../gate/lineage';
 import { environmentOf } from '../../gate/named';
+import type { Plan } from '../../gate/plan';
 import type { Call, Operation } from '../../gate/types';
 import { isoOrNull } from '../../http/wire';
 import { endIn, raised, shown, type TokenInput } from './credential';

@@ -2,7 +2,7 @@
 
 import { z } from '@hono/zod-openapi';
 import { type Kind, newToken } from '../../auth/token';
-import { newId } from '../../db/ids';
+import { credentialPrefixes, newId } from '../../db/ids';
 import { type Context, pageOf } from '../../http/context';
 import { type Input, route } from '../../http/route';
 import { pageQuery } from '../../http/wire';
@@ -10,12 +10,10 @@ import * as wire from './wire';
 
 const PageQuery = z.strictObject(pageQuery);
 
-const ids = { api_key: 'key', session: 'tok', agent: 'agt', provider: 'prv', break_glass: 'bgt' } as const;
-
 /** A new token for the gate, and the one-time value that only the answer bears. */
 export function issue(kind: Kind, context: Context, place = 'token') {
   const { token, hash, hint } = newToken(kind, context.org, context.deployment.tokenTag);
-  return { token: { id: newId(ids[kind]), hash, hint }, once: { [place]: token } };
+  return { token: { id: newId(credentialPrefixes[kind]), hash, hint }, once: { [place]: token } };
 }
 
 const byCredential = ({ params }: { params: Record<string, string> }) => ({ credential: params.id as string });

@@ -3,9 +3,11 @@
 import { type Caller, isNarrower, mustBeConfirmed, type Wanted, withinPermissions } from '../../auth/authorize';
 import { type CredentialKind, type CredentialRow, credentials } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
-import { insertion, type Plan, revision, rowKeyOf } from '../../gate/commit';
-import { isAlive, lineageOf } from '../../gate/identity';
+import { insertion, revision, rowKeyOf } from '../../gate/commit';
+import { isAlive } from '../../gate/identity';
+import { lineageOf } from '../../gate/lineage';
 import { environmentOf } from '../../gate/named';
+import type { Plan } from '../../gate/plan';
 import { fromD1, macOf } from '../../gate/rows';
 import type { Call, Operation } from '../../gate/types';
 import { belowOwner, fresh, maker, makerLocks, unknownEnvironment, wouldOwn } from './create';

@@ -1,7 +1,7 @@
 // What descends from a credential: what it made, what that made, and what ends with any of them. Invariant: nobody descends from what is
 // spared alone, which is the caller and what the caller itself ends with.
 import type { Descendants } from '../../gate/descendants';
-import type { ChildrenPart, CredentialSummary } from './contain';
+import type { ChildrenPart, CredentialSummary } from './parts';
 
 /** Ids whose descendants one question asks for. */
 const AT_ONCE = 20;

@@ -3,7 +3,7 @@
 // secret is known from the change before and the one after. Pure. Invariant: where the log does not tell, a secret counts as given away.
 import { matches } from '../../auth/globs';
 import { SLACK } from '../../gate/rate-limit';
-import type { SecretState } from './contain';
+import type { SecretState } from './parts';
 
 export interface Bulk {
   environment: string;

@@ -2,10 +2,12 @@
 import { type Caller, namesHeld, type PermissionSet, reachesEnvironment } from '../../auth/authorize';
 import { matches } from '../../auth/globs';
 import { type ProviderScope, providerScopes } from '../../auth/scopes';
-import type { CredentialKind, CredentialRow } from '../../db/schema';
+import { credentialKindOf } from '../../db/ids';
+import type { CredentialRow } from '../../db/schema';
 import { refuse } from '../../errors';
 import type { Core } from '../../gate/core';
-import { callerOf, endOf, isAlive, lineageOf } from '../../gate/identity';
+import { callerOf, endOf, isAlive } from '../../gate/identity';
+import { lineageOf } from '../../gate/lineage';
 import { slugOf } from '../../gate/named';
 import type { Call, Operation, Outcome } from '../../gate/types';
 import { isoOrNull } from '../../http/wire';
@@ -16,15 +18,6 @@ const MOST_ENVIRONMENTS = 1000;
 /** Scopes by which a secret is read or written. */
 const TOUCHING = ['secrets:read', 'secrets:write', 'secrets:rotate', 'secrets:delete'];
 
-const kinds: Record<string, CredentialKind> = {
-  key: 'api_key',
-  tok: 'session',
-  agt: 'agent',
-  prv: 'provider',
-  bgt: 'break_glass',
-  ses: 'browser',
-};
-
 type Relation = 'dies_with' | 'created_by';
 
 /** Somebody or something by id, also where it is gone. */
@@ -32,7 +25,7 @@ function nodeOf({ rows }: Core, id: string, relation: Relation) {
   const row = rows.get('credential', id);
   if (row) return { kind: row.kind, id, name: row.name, relation };
   if (id === 'bootstrap') return { kind: 'system', id, name: 'bootstrap token', relation };
-  const kind = kinds[id.slice(0, id.indexOf('_'))];
+  const kind = credentialKindOf(id);
   return kind ? { kind, id, name: null, relation } : { kind: 'member', id, name: rows.get('member', id)?.name ?? null, relation };
 }
 

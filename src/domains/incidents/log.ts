@@ -6,7 +6,7 @@ import { auditSegments } from '../../db/schema';
 import type { Entry } from '../../gate/audit-log';
 import type { Context } from '../../http/context';
 import { readSegment } from '../audit/service';
-import type { LogPart, Part } from './contain';
+import type { LogPart, Part } from './parts';
 
 /** Segments that one query gives: a thousand entries each. */
 const MOST_OPENED = 10;

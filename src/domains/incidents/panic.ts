@@ -3,7 +3,8 @@
 // Invariants: what is made from the turn after bears the new count, an API key made by the panic itself included; of a browser session that
 // calls it, only the JWT of the call goes on, so that no copy of its cookie or of another JWT does.
 import type { CredentialRow, OrgRow } from '../../db/schema';
-import { type Put, revision } from '../../gate/commit';
+import { revision } from '../../gate/commit';
+import type { Put } from '../../gate/plan';
 import type { Call, Operation } from '../../gate/types';
 import { iso } from '../../http/wire';
 import { firstKey } from '../credentials/create';

@@ -3,27 +3,20 @@
 
 import { and, eq, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
+import { credentialKindOf } from '../../db/ids';
 import { credentials } from '../../db/schema';
 import { ApiError, refuse } from '../../errors';
 import type { Entry } from '../../gate/audit-log';
 import { isPast } from '../../gate/identity';
 import { DAY, REMEMBERED } from '../../gate/rows';
 import type { Context } from '../../http/context';
-import type { ChildrenPart, CredentialSummary, NamedSecret, RootPart, SecretState, SecretsPart } from './contain';
 import { descendantsOf } from './descendants';
 import { type Before, type Bulk, type Change, exposed, unresolved } from './exposure';
 import { type Gap, type Parts, walk } from './log';
+import type { ChildrenPart, CredentialSummary, NamedSecret, RootPart, SecretState, SecretsPart } from './parts';
 
 /** Actions that make a credential, the audit entry's resource. */
 const MAKING = ['api_key.create', 'access_token.create', 'agent.create', 'provider_token.create', 'break_glass.create'];
-const kinds: Record<string, CredentialSummary['kind']> = {
-  key: 'api_key',
-  tok: 'session',
-  agt: 'agent',
-  prv: 'provider',
-  bgt: 'break_glass',
-  ses: 'browser',
-};
 const CHANGING = [
   ...['secret.create', 'secret.update', 'secret.rotate', 'secret.rollback', 'secret.delete', 'secret.restore'],
   ...['provider.issue', 'provider.rotate', 'provider.revoke'],
@@ -177,7 +170,8 @@ function joiner({ root, ids, member, spared: sparedIds }: Descent) {
     make({ actor, action, resource, successor, expires_at }: Entry, time: number) {
       const id = successor ?? (MAKING.includes(action) ? resource : null);
       if (id === null || spared.has(id) || members.has(id)) return;
-      const kind = kinds[id.slice(0, 3)] as CredentialSummary['kind'];
+      const kind = credentialKindOf(id);
+      if (kind === null) return;
       const isSession = kind === 'session';
       if (isSession && ++sessions > MOST_SESSIONS) return forgotten++;
       const end = expires_at ? Date.parse(expires_at) : isSession ? time + DAY : null;

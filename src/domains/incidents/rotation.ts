@@ -6,8 +6,8 @@ import { ApiError, refuse, statusOf } from '../../errors';
 import { type Context, keysOf } from '../../http/context';
 import { encryptValue } from '../secrets/encryption';
 import type { EncryptedValue } from '../secrets/state';
-import type { NamedSecret } from './contain';
 import type { Parts } from './log';
+import type { NamedSecret } from './parts';
 import { containedAt, type ExposureReport, namesOf, replacedSince } from './report';
 
 /** How often one secret is tried, where others change it at the same time. */

@@ -3,8 +3,8 @@
 import { mayReach } from '../../auth/authorize';
 import type { SecretRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
-import type { Plan } from '../../gate/commit';
 import { environmentOf } from '../../gate/named';
+import type { Plan } from '../../gate/plan';
 import { type Call, isRefusal, type Operation } from '../../gate/types';
 import { advance, begin, changed, type Kept, keptOf, lifetime, nameLock } from '../secrets/plans';
 import { describe, type EncryptedValue } from '../secrets/state';

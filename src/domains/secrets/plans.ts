@@ -3,7 +3,8 @@
 // of it.
 import type { EnvironmentRow, SecretRow, VersionRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
-import { insertion, type Plan, revision, rowKeyOf } from '../../gate/commit';
+import { insertion, revision, rowKeyOf } from '../../gate/commit';
+import type { Plan } from '../../gate/plan';
 import { macOf } from '../../gate/rows';
 import type { Call } from '../../gate/types';
 import { isoOrNull } from '../../http/wire';

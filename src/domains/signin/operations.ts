@@ -4,8 +4,9 @@
 // confirmation before; a number of a cookie is given once; one that comes back late ends its session; a confirmation leaves one cookie.
 import type { CredentialRow, MemberRow, PasskeyRow, Refresh } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
-import { insertion, type Plan, revision } from '../../gate/commit';
+import { insertion, revision } from '../../gate/commit';
 import { isAlive } from '../../gate/identity';
+import type { Plan } from '../../gate/plan';
 import { DAY } from '../../gate/rows';
 import type { Call, Operation, Outcome } from '../../gate/types';
 import { fresh } from '../credentials/create';

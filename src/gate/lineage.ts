@@ -1,0 +1,36 @@
+// What a credential descends from, and what is remembered of callers between requests.
+import type { Caller, PermissionSet } from '../auth/authorize';
+import type { Recent } from '../crypto/recent';
+import type { CredentialRow } from '../db/schema';
+import type { Refusal } from '../errors';
+import type { Allowance } from './rate-limit';
+import type { Rows } from './rows';
+
+/** Who a request comes from, as far as can be said; and why it is refused as such. */
+export interface Identity {
+  caller: Caller;
+  refusal: Refusal | null;
+  allowances: Allowance[];
+  /** Rows that say so: while one is in doubt, so is the caller. */
+  links: string[];
+  /** Asks D1 about a token that the gate does not know. To be asked only within the rate limit. */
+  lookUp?(): Promise<Identity>;
+}
+
+/** What D1 said of tokens that the gate does not know. */
+export type Strangers = Recent<{ identity: Identity; until: number }>;
+
+/** What a credential and the agents above it hold in common, by their revisions: patterns are costly to compare. */
+export type Overlaps = Recent<PermissionSet>;
+
+/** A credential and those that it ends with, itself first. One whose ancestor is gone has ended. */
+export function lineageOf(core: { rows: Pick<Rows, 'get'> }, row: CredentialRow): CredentialRow[] {
+  const lineage = [row];
+  for (let link = row; link.dies_with !== null; ) {
+    const above = core.rows.get('credential', link.dies_with);
+    if (!above) return [{ ...row, revoked_at: row.revoked_at ?? 0 }, ...lineage.slice(1)];
+    lineage.push(above);
+    link = above;
+  }
+  return lineage;
+}

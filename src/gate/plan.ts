@@ -1,0 +1,29 @@
+// What a change will do: made while its rows are locked, carried out by `commit.ts`.
+import type { VersionRow } from '../db/schema';
+import type { Statement } from '../db/statements';
+import type { Intent } from './intents';
+import type { Raised } from './outbox';
+import type { RowKind } from './rows';
+
+/** A row as it will be, and the revision that it replaces; 0 for a new row. */
+export type Put = Intent['puts'][number] & { from: number };
+
+/** What a change will do. Rows come from `insertion` and `revision`, so that they bear a MAC. */
+export interface Plan {
+  status: number;
+  /** The body of the answer, without its one-time values. */
+  data: unknown;
+  etag?: string;
+  puts?: Put[];
+  gone?: { kind: RowKind; id: string }[];
+  /** New versions; their ciphertexts go into the cache. */
+  versions?: VersionRow[];
+  /** Further statements of the batch, before its marker. */
+  also?: Statement[];
+  environments?: string[];
+  destroyed?: string[];
+  trimmed?: { secret: string; version: number }[];
+  /** The resource that kept one-time values belong to. */
+  resource?: string;
+  events?: Raised[];
+}
