@@ -17,8 +17,8 @@ const rootPages = fs.readdirSync(project).filter((name) => name.endsWith('.md'))
 const pages = [...rootPages, ...filesIn('docs'), ...filesIn('.github')].filter((name) => name.endsWith('.md'));
 const read = (name) => fs.readFileSync(path.join(project, name), 'utf8');
 
-/** A page without its blocks of code, and without code in its lines where that is asked. */
-const proseOf = (text) => text.replace(/^```[\s\S]*?^```/gm, '').replace(/^( {4}.*)$/gm, '');
+/** A page without its blocks of code. */
+const proseOf = (text) => text.replace(/^```[\s\S]*?^```/gm, '');
 
 /** The anchors of a page, as GitHub makes them. */
 function anchorsOf(name) {
