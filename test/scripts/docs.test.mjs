@@ -1,0 +1,75 @@
+// The documents agree with the tree: every link leads somewhere, and every file that they name exists.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { it } from 'node:test';
+import { readSettings } from '../../scripts/settings.mjs';
+import { project } from './service.mjs';
+
+/** @param {string} dir @returns {string[]} files below a directory, relative to the project */
+const filesIn = (dir) =>
+  fs
+    .readdirSync(path.join(project, dir), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(project, path.join(entry.parentPath, entry.name)));
+
+const rootPages = fs.readdirSync(project).filter((name) => name.endsWith('.md'));
+const pages = [...rootPages, ...filesIn('docs'), ...filesIn('.github')].filter((name) => name.endsWith('.md'));
+const read = (name) => fs.readFileSync(path.join(project, name), 'utf8');
+
+/** A page without its blocks of code. */
+const proseOf = (text) => text.replace(/^```[\s\S]*?^```/gm, '');
+
+/** The anchors of a page, as GitHub makes them. */
+function anchorsOf(name) {
+  const headings = [...proseOf(read(name)).matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading);
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+        .trim()
+        .replace(/\s/g, '-'),
+    ),
+  );
+}
+
+it('documents: every link to a page or a heading leads there', () => {
+  const broken = pages.flatMap((name) =>
+    [...proseOf(read(name)).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, link]) => {
+      if (/^[a-z]+:/.test(link)) return [];
+      const [file, anchor] = link.split('#');
+      const target = file ? path.join(path.dirname(name), file) : name;
+      if (!fs.existsSync(path.join(project, target))) return [`${name}: ${link} is not there`];
+      return anchor && !anchorsOf(target).has(anchor) ? [`${name}: ${link} has no such heading`] : [];
+    }),
+  );
+  assert.deepEqual(broken, []);
+});
+
+it('documents: every file of the source that they name exists', () => {
+  const missing = pages
+    .filter((name) => name !== 'CHANGELOG.md')
+    .flatMap((name) =>
+      [...read(name).matchAll(/`((?:src|scripts|test|migrations|docs)\/[\w./-]+)`/g)]
+        .map(([, file]) => file)
+        .filter((file) => !fs.existsSync(path.join(project, file)))
+        .map((file) => `${name}: ${file}`),
+    );
+  assert.deepEqual(missing, []);
+});
+
+it('documents: every test that they name exists', () => {
+  const tests = new Set(filesIn('test').map((file) => path.basename(file)));
+  const missing = pages.flatMap((name) =>
+    [...read(name).matchAll(/`([\w-]+\.test\.(?:ts|mjs))`/g)].map(([, test]) => test).filter((test) => !tests.has(test)),
+  );
+  assert.deepEqual(missing, []);
+});
+
+it('documents: every variable that npm start obeys is listed', () => {
+  const variables = { MASTER_KEYS: `k1:${Buffer.alloc(32).toString('base64')}`, BOOTSTRAP_TOKEN: 'x'.repeat(32) };
+  const { settings } = readSettings(variables, {});
+  const listed = new Set([...read('docs/reference/environment-variables.md').matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name));
+  for (const name of [...Object.keys(settings?.worker ?? {}), 'PORT', 'STATE_DIR']) assert.ok(listed.has(name), name);
+});
