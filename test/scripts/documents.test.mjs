@@ -1,8 +1,8 @@
-// The commands of README.md, the guides and the operations pages. Each document is one script that runs in bash exactly as it stands
-// there, beside one service that `npm start` started on a copy of the project, and with an organisation of its own: the blocks of the
-// README that are marked as set-up come first. Only the port is another where the usual one is taken.
+// The commands of README.md, the guides and the operations pages. Each document is one script that runs exactly as it stands there, in
+// bash and, where it is installed, in zsh, beside one service that `npm start` started on a copy of the project. It has an organisation of
+// its own: the blocks of the README that are marked as set-up come first. Only the port is another where the usual one is taken.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { it } from 'node:test';
@@ -16,16 +16,19 @@ const END = '-- end of block --';
 /** @param {string} file */
 const shellOf = (file) => blocksOf(read(file)).filter(({ language }) => language === 'sh');
 
+/** The shells that are there: bash, and zsh where it is installed. */
+const shells = ['bash', 'zsh'].filter((shell) => shell === 'bash' || spawnSync(shell, ['--version']).status === 0);
+
 /**
  * Runs a script as if it were pasted, in the copy of the project.
- * @param {string} script @param {string} dir @param {number} port
+ * @param {string} shell @param {string} script @param {string} dir @param {number} port
  * @returns {Promise<{ status: number, stdout: string, stderr: string }>}
  */
-const bash = (script, dir, port) =>
+const run = (shell, script, dir, port) =>
   new Promise((done) =>
     execFile(
-      'bash',
-      ['-eo', 'pipefail', '-c', script.replaceAll('127.0.0.1:8787', `127.0.0.1:${port}`)],
+      shell,
+      ['-e', '-o', 'pipefail', '-c', script.replaceAll('127.0.0.1:8787', `127.0.0.1:${port}`)],
       { cwd: dir, encoding: 'utf8', timeout: 60_000, env: { ...env, PORT: String(port) } },
       (error, stdout, stderr) => done({ status: error ? Number(error.code ?? 1) : 0, stdout, stderr }),
     ),
@@ -34,25 +37,25 @@ const bash = (script, dir, port) =>
 it('commands: those of every document work', { timeout: 200_000 }, async (t) => {
   const dir = copyOfProject();
   const { port } = await startService(dir, { PORT: String(await freePort(8787)) });
-  for (const document of documents) {
-    await t.test(`commands: ${document}`, async (t) => {
-      for (const { file, text } of blocksOf(read(document))) if (file) fs.writeFileSync(path.join(dir, file), text);
-      for (const { skip, line } of shellOf(document)) if (skip) t.diagnostic(`line ${line} does not run here: ${skip}`);
-      const blocks = shellOf(document).filter(({ skip }) => !skip);
-      if (blocks.length === 0) return;
-      const before = document === 'README.md' ? [] : setUp;
-      const script = [...before, ...blocks].map(({ text }) => `${text}echo '${END}'\n`).join('');
-      const { status, stdout, stderr } = await bash(script, dir, port);
-      const outputs = stdout.split(`${END}\n`).slice(before.length);
-      assert.equal(status, 0, `the block at line ${blocks[outputs.length - 1]?.line} failed: ${stderr}\n${outputs.at(-1)}`);
-      for (const [at, { line, expect }] of blocks.entries()) {
-        const output = outputs[at] ?? '';
-        if (expect) assert.ok(output.includes(expect), `line ${line}: no ${expect} in ${output}`);
-        else assert.doesNotMatch(output, /"error":/, `line ${line}`);
-        assert.doesNotMatch(output, /^undefined$/m, `line ${line}`);
-      }
-    });
-  }
+  for (const document of documents)
+    for (const shell of shells)
+      await t.test(`commands: ${document}, in ${shell}`, async (t) => {
+        for (const name of fs.readdirSync(dir)) if (name.endsWith('.sql')) fs.rmSync(path.join(dir, name));
+        for (const { file, text } of blocksOf(read(document))) if (file) fs.writeFileSync(path.join(dir, file), text);
+        for (const { skip, line } of shellOf(document)) if (skip) t.diagnostic(`line ${line} does not run here: ${skip}`);
+        const blocks = shellOf(document).filter(({ skip }) => !skip);
+        const before = document === 'README.md' ? [] : setUp;
+        const script = [...before, ...blocks].map(({ text }) => `${text}echo '${END}'\n`).join('');
+        const { status, stdout, stderr } = await run(shell, script, dir, port);
+        const outputs = stdout.split(`${END}\n`).slice(before.length);
+        assert.equal(status, 0, `the block at line ${blocks[outputs.length - 1]?.line} failed: ${stderr}\n${outputs.at(-1)}`);
+        for (const [at, { line, expect }] of blocks.entries()) {
+          const output = outputs[at] ?? '';
+          if (expect) assert.ok(output.includes(expect), `line ${line}: no ${expect} in ${output}`);
+          else assert.doesNotMatch(output, /"error":/, `line ${line}`);
+          assert.doesNotMatch(output, /^undefined$/m, `line ${line}`);
+        }
+      });
 });
 
 it('commands: every block that does not run says why', () => {
@@ -70,6 +73,8 @@ it('commands: every block can be pasted into bash and zsh', () => {
       const at = `${document}:${line}`;
       // An interactive zsh takes # for a word unless told otherwise.
       assert.doesNotMatch(text, /(^|\s)#/m, `${at} has a comment`);
+      // Interactive shells expand it as history.
+      assert.doesNotMatch(text.replace(/'[^']*'/gs, ''), /!/, `${at} has a ! outside single quotes`);
       assert.doesNotMatch(text, /(^|[;|&]\s*)read\b/m, `${at}: bash and zsh have different options of read`);
       // In zsh these are read-only or tied to other variables.
       assert.doesNotMatch(text, /(^|\s)(status|path|options|argv|UID|GID|EUID)=/m, `${at} sets a variable that zsh uses itself`);
