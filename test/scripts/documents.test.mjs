@@ -1,0 +1,85 @@
+// The commands of README.md, the guides and the operations pages. Each document is one script that runs exactly as it stands there, in
+// bash and, where it is installed, in zsh, beside one service that `npm start` started on a copy of the project. It has an organisation of
+// its own: the blocks of the README that are marked as set-up come first. Only the port is another where the usual one is taken.
+import assert from 'node:assert/strict';
+import { execFile, spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { it } from 'node:test';
+import { blocksOf, markdownFiles, read } from './markdown.mjs';
+import { copyOfProject, env, freePort, startService } from './service.mjs';
+
+const documents = ['README.md', ...markdownFiles().filter((file) => /^docs\/(guides|operations)\//.test(file))];
+const setUp = blocksOf(read('README.md')).filter((block) => block.setUp);
+const END = '-- end of block --';
+
+/** @param {string} file */
+const shellOf = (file) => blocksOf(read(file)).filter(({ language }) => language === 'sh');
+
+/** The shells that are there: bash, and zsh where it is installed. */
+const shells = ['bash', 'zsh'].filter((shell) => shell === 'bash' || spawnSync(shell, ['--version']).status === 0);
+
+/**
+ * Runs a script as if it were pasted, in the copy of the project.
+ * @param {string} shell @param {string} script @param {string} dir @param {number} port
+ * @returns {Promise<{ status: number, stdout: string, stderr: string }>}
+ */
+const run = (shell, script, dir, port) =>
+  new Promise((done) =>
+    execFile(
+      shell,
+      ['-e', '-o', 'pipefail', '-c', script.replaceAll('127.0.0.1:8787', `127.0.0.1:${port}`)],
+      { cwd: dir, encoding: 'utf8', timeout: 60_000, env: { ...env, PORT: String(port) } },
+      (error, stdout, stderr) => done({ status: error ? Number(error.code ?? 1) : 0, stdout, stderr }),
+    ),
+  );
+
+it('commands: those of every document work', { timeout: 200_000 }, async (t) => {
+  const dir = copyOfProject();
+  const { port } = await startService(dir, { PORT: String(await freePort(8787)) });
+  for (const document of documents)
+    for (const shell of shells)
+      await t.test(`commands: ${document}, in ${shell}`, async (t) => {
+        for (const name of fs.readdirSync(dir)) if (name.endsWith('.sql')) fs.rmSync(path.join(dir, name));
+        for (const { file, text } of blocksOf(read(document))) if (file) fs.writeFileSync(path.join(dir, file), text);
+        for (const { skip, line } of shellOf(document)) if (skip) t.diagnostic(`line ${line} does not run here: ${skip}`);
+        const blocks = shellOf(document).filter(({ skip }) => !skip);
+        const before = document === 'README.md' ? [] : setUp;
+        const script = [...before, ...blocks].map(({ text }) => `${text}echo '${END}'\n`).join('');
+        const { status, stdout, stderr } = await run(shell, script, dir, port);
+        const outputs = stdout.split(`${END}\n`).slice(before.length);
+        assert.equal(status, 0, `the block at line ${blocks[outputs.length - 1]?.line} failed: ${stderr}\n${outputs.at(-1)}`);
+        for (const [at, { line, expect }] of blocks.entries()) {
+          const output = outputs[at] ?? '';
+          if (expect) assert.ok(output.includes(expect), `line ${line}: no ${expect} in ${output}`);
+          else assert.doesNotMatch(output, /"error":/, `line ${line}`);
+          assert.doesNotMatch(output, /^undefined$/m, `line ${line}`);
+        }
+      });
+});
+
+it('commands: every block that does not run says why', () => {
+  for (const document of documents)
+    for (const { skip, line, text } of shellOf(document)) {
+      assert.ok(skip === undefined || skip.length >= 15, `${document}:${line}: say why`);
+      const remote = /--remote|wrangler (?!d1 migrations apply DB --local)/.test(text) || /npm run deploy(?! -- --dry-run)/.test(text);
+      assert.ok(!remote || skip, `${document}:${line} needs a Cloudflare account: mark it with <!-- skip: why -->`);
+    }
+});
+
+it('commands: every block can be pasted into bash and zsh', () => {
+  for (const document of markdownFiles())
+    for (const { line, text } of shellOf(document)) {
+      const at = `${document}:${line}`;
+      // An interactive zsh takes # for a word unless told otherwise.
+      assert.doesNotMatch(text, /(^|\s)#/m, `${at} has a comment`);
+      // Interactive shells expand it as history.
+      assert.doesNotMatch(text.replace(/'[^']*'/gs, ''), /!/, `${at} has a ! outside single quotes`);
+      assert.doesNotMatch(text, /(^|[;|&]\s*)read\b/m, `${at}: bash and zsh have different options of read`);
+      // In zsh these are read-only or tied to other variables.
+      assert.doesNotMatch(text, /(^|\s)(status|path|options|argv|UID|GID|EUID)=/m, `${at} sets a variable that zsh uses itself`);
+      assert.doesNotMatch(text, /(^|\s)(declare|mapfile|shopt)\b/m, `${at} has a command that zsh lacks`);
+      // Unquoted ? and [ are patterns, and zsh fails where they match no file.
+      assert.doesNotMatch(text.replace(/'[^']*'|"(?:\\.|[^"\\])*"/gs, ''), /[?[]/, `${at} has an unquoted pattern`);
+    }
+});

@@ -1,0 +1,28 @@
+// Links between documents: each relative link names a file that exists, and each anchor a heading of it.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { it } from 'node:test';
+import { anchorsOf, linksOf, markdownFiles, read } from './markdown.mjs';
+import { project } from './service.mjs';
+
+it('links: every relative link and anchor in a document resolves', () => {
+  const files = markdownFiles();
+  assert.ok(files.includes('README.md'));
+  const broken = [];
+  for (const file of files) {
+    for (const link of linksOf(read(file))) {
+      if (/^[a-z][a-z+.-]*:/i.test(link)) continue;
+      const [target = '', anchor] = link.split('#');
+      const to = target === '' ? file : path.join(path.dirname(file), decodeURIComponent(target));
+      if (to.startsWith('..') || !fs.existsSync(path.join(project, to))) broken.push(`${file}: ${link} names no file`);
+      else if (anchor !== undefined && !anchorsOf(read(to)).has(anchor)) broken.push(`${file}: ${link} names no heading`);
+    }
+  }
+  assert.deepEqual(broken, []);
+});
+
+it('links: anchors are spelled as GitHub spells them', () => {
+  const anchors = anchorsOf('# A `code` title, with marks!\n## Twice\n## Twice\n```sh\n# no heading\n```\n## [Linked](x.md) one\n');
+  assert.deepEqual([...anchors], ['a-code-title-with-marks', 'twice', 'twice-1', 'linked-one']);
+});
