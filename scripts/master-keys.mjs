@@ -67,7 +67,7 @@ export function writeKeyFile(file, keys, retired) {
   }
 }
 
-/** `open` of src/crypto/envelope.ts, which is written for a bundler. */
+/** `decrypt` of src/crypto/envelope.ts, which is written for a bundler. */
 async function envelope() {
   // esbuild comes with wrangler, whose own version is the one that bundles the Worker.
   const { buildSync } = createRequire(createRequire(path.join(root, 'package.json')).resolve('wrangler'))('esbuild');
@@ -89,10 +89,10 @@ async function envelope() {
  * @returns {Promise<{ missing: string[], closed: Wrap[] }>} ids of master keys that are not at hand, and wraps that theirs does not open
  */
 export async function checkWraps(masters, wraps) {
-  const { open } = await envelope();
+  const { decrypt } = await envelope();
   const byId = new Map(masters.map(({ id, key }) => [id, new Uint8Array(key)]));
   const opens = ({ owner, master_id: id, key_sealed: sealed }) =>
-    open(byId.get(id), owner === 'deployment' ? 'deployment key' : 'org key', [owner, id], sealed)?.length === 32;
+    decrypt(byId.get(id), owner === 'deployment' ? 'deployment key' : 'org key', [owner, id], sealed)?.length === 32;
   return {
     missing: [...new Set(wraps.map(({ master_id: id }) => id))].filter((id) => !byId.has(id)),
     closed: wraps.filter((wrap) => byId.has(wrap.master_id) && !opens(wrap)),

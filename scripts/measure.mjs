@@ -371,7 +371,7 @@ export const freshValue = () => randomBytes(24).toString('hex');
  * @param {number} count
  */
 export async function fill(vault, org, count) {
-  const { deriveOrg, unwrap, sealValue, macOf, newId } = await ownCode();
+  const { deriveOrg, unwrap, encryptValue, macOf, newId } = await ownCode();
   const master = { id: 'k1', key: new Uint8Array(Buffer.from(vault.secrets.MASTER_KEYS.slice('k1:'.length), 'base64')) };
   const wrapped = await vault.db.prepare('select master_id, key_sealed from org_keys where org_id = ?').bind(org.id).first();
   const keys = deriveOrg(unwrap([master], 'org key', org.id, wrapped));
@@ -387,7 +387,7 @@ export async function fill(vault, org, count) {
   for (let from = org.secrets.length; from < count; from = org.secrets.length) {
     const rows = Array.from({ length: Math.min(1000, count - from) }, (_, n) => {
       const [id, name] = [newId('sec'), nameOf(from + n)];
-      const { seal_id, value_sealed, fingerprint, size } = sealValue(keys, org.id, id, freshValue());
+      const { seal_id, value_sealed, fingerprint, size } = encryptValue(keys, org.id, id, freshValue());
       org.secrets.push({ id, name });
       return {
         secret: signed('secret', {
@@ -429,11 +429,11 @@ export async function signIn(vault, org, count) {
   );
 }
 
-/** The Worker's own functions that seal and sign, for this process. */
+/** The Worker's own functions that encrypt and sign, for this process. */
 const ownCode = () =>
   codeOf({
     'src/crypto/keyring': ['deriveOrg', 'unwrap'],
-    'src/domains/secrets/seal': ['sealValue'],
+    'src/domains/secrets/encryption': ['encryptValue'],
     'src/gate/rows': ['macOf'],
     'src/db/ids': ['newId'],
   });

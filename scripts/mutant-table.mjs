@@ -588,7 +588,7 @@ export const mutants = [
   {
     name: 'a secret takes a name that is taken by being renamed',
     file: changes,
-    from: "input.name !== row.name && core.rows.find('secret', row.environment_id, input.name)",
+    from: "isRenamed && core.rows.find('secret', row.environment_id, input.name as string)",
     to: 'false',
     notice: 'faults: a name has one secret',
   },

@@ -17,7 +17,7 @@ export interface Descendants {
   liveSessions(key: string, now: number): number;
   /** The ids of a member's browser sessions that have not been revoked. */
   browserSessions(member: string): string[];
-  /** Has what ends with these credentials, and would stay, cleared away at a time. */
+  /** Has what ends with these credentials cleared away at a time, or at its own where that is sooner. */
   orphan(credentials: string[], at: number): void;
 }
 
@@ -71,8 +71,8 @@ export function createDescendants(sql: SqlStorage): Descendants {
     orphan(credentials, at) {
       if (credentials.length === 0) return;
       sql.exec(
-        `update rows indexed by rows_dies_with set sweep_at = ? where kind = 'credential' and body is not null and sweep_at is null
-          and body ->> 'dies_with' in (select value from json_each(?))`,
+        `update rows indexed by rows_dies_with set sweep_at = ?1 where kind = 'credential' and body is not null and (sweep_at is null or sweep_at > ?1)
+          and body ->> 'dies_with' in (select value from json_each(?2))`,
         at,
         JSON.stringify(credentials),
       );

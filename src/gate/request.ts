@@ -236,10 +236,10 @@ function isApart({ rows, intents }: Core, { org, named, bearer }: Ask, { change 
 }
 
 function draftOf(ask: Ask, caller: Caller, subject: Call['subject']): Draft {
-  const { reason, ...target } = subject;
+  const { reason, action = ask.action, ...target } = subject;
   return {
     actor: { kind: caller.kind, id: caller.id || null, parent_id: caller.parent_id, name: caller.name },
-    action: ask.action,
+    action,
     ...target,
     resource: target.resource || null,
     reason: reason ?? ask.request.reason,

@@ -141,7 +141,7 @@ async function sweepLocked(core: Core, org: string, now: number, locked: Readonl
   if (!(await clear(core, org, rest))) return now + 5000;
   core.storage.transactionSync(() => {
     const credentials = brief.filter(({ kind, buried }) => kind === 'credential' && !buried).map(({ id }) => id);
-    // What ended with them has no end of its own. It is remembered for as long as they are.
+    // What ended with them is remembered for as long as they are.
     core.descendants.orphan(credentials, now + REMEMBERED);
     for (const id of credentials) forgetUse(core, id);
     for (const { kind, id } of brief) core.rows.forget(kind, id);

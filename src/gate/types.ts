@@ -118,6 +118,8 @@ export type Subject = Pick<
   | 'successor'
 > & {
   reason?: string;
+  /** Where the request did something else than its action says: a put that changes what exists. */
+  action?: Action;
 };
 
 /** Something that a caller can do: a read answers an outcome, a change a plan, made while its rows are locked. */

@@ -309,8 +309,24 @@ function validBody(route: Route, absent: boolean, json: unknown): Validated {
       json === undefined || (typeof json === 'object' && json !== null && !Array.isArray(json) && Object.keys(json).length === 0);
     return { details: isEmpty ? [] : [detail([], 'this request takes no body')] };
   }
-  const parsed = route.body.schema.safeParse(json);
+  const parsed = route.body.schema.safeParse(withoutNulls(route.body.schema, json));
   return parsed.success ? { data: parsed.data, details: [] } : { details: detailsOf(parsed.error) };
+}
+
+/** The optional fields of a schema that do not take null: there null counts as absent. */
+const optional = new WeakMap<z.ZodType, string[]>();
+
+/** A body without the fields that are null and that may be left out. */
+function withoutNulls(schema: z.ZodType, json: unknown): unknown {
+  if (typeof json !== 'object' || json === null || !('shape' in schema)) return json;
+  const fields = Object.entries(schema.shape as Record<string, z.ZodType>);
+  const names =
+    optional.get(schema) ??
+    fields.filter(([, field]) => field.safeParse(undefined).success && !field.safeParse(null).success).map(([name]) => name);
+  optional.set(schema, names);
+  const body = json as Record<string, unknown>;
+  const nulls = names.filter((name) => body[name] === null);
+  return nulls.length ? Object.fromEntries(Object.entries(body).filter(([name]) => !nulls.includes(name))) : json;
 }
 
 const blank = (params: Record<string, string>, request: Request): Input => ({

@@ -9,7 +9,7 @@ import type { Context, PublicAnswer, PublicContext } from './context';
 /** Where the API begins. */
 export const API = '/api/v1';
 
-export type Method = 'get' | 'post' | 'patch' | 'delete';
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
 /** A validated request. */
 export interface Input<Q = unknown, B = unknown> {

@@ -30,8 +30,8 @@ export interface State {
 export interface Answer {
   status: number;
   code?: string;
-  /** Another code that is as right. */
-  or?: string;
+  /** Other answers that are as right. */
+  or?: { status: number; code: string }[];
   version?: number;
   value?: string | null;
   values?: Record<string, string | null>;
@@ -71,6 +71,10 @@ const refused = (status: number, code: string): Answer => ({ status, code });
 const KEPT = new Set([200, 201, 204, 400, 404, 409, 410, 422]);
 const POSTS = new Set(['create', 'rotate', 'rollback', 'restore', 'mint', 'rotate key']);
 
+/** Whether a session token ended so long ago, half a day, that it may have left the database and be unknown. */
+const mayBeForgotten = ({ kind, expires, revoked }: Credential, now: number): boolean =>
+  kind === 'session' && Math.min(expires ?? now, revoked ?? now) <= now - DAY / 2;
+
 /** Why a credential is one no more, or null. */
 export function ended(state: State, id: string, now: number): Answer | null {
   for (let at: string | null = id; at !== null; ) {
@@ -79,8 +83,11 @@ export function ended(state: State, id: string, now: number): Answer | null {
     const { expires, revoked } = link;
     // What was over by time, and has perhaps been cleared away, when it was revoked may be called either.
     const late = revoked !== null && expires !== null && expires <= revoked;
-    if (revoked !== null && revoked <= now) return { ...refused(401, 'TOKEN_REVOKED'), ...(late && { or: 'TOKEN_EXPIRED' }) };
-    if (link.expires !== null && link.expires <= now) return refused(401, 'TOKEN_EXPIRED');
+    const or = [late && 'TOKEN_EXPIRED', mayBeForgotten(link, now) && 'UNAUTHENTICATED'].flatMap((code) =>
+      code ? [{ status: 401, code }] : [],
+    );
+    if (revoked !== null && revoked <= now) return { ...refused(401, 'TOKEN_REVOKED'), or };
+    if (expires !== null && expires <= now) return { ...refused(401, 'TOKEN_EXPIRED'), or };
     at = link.parent;
   }
   return null;
@@ -133,8 +140,9 @@ function act(state: State, { op, as, now }: Asked): [Answer, State] {
     case 'revoke': {
       const row = state.credentials[op.credential];
       if (!row) return stay(refused(404, 'NOT_FOUND'));
-      if (row.revoked !== null) return stay({ status: 204 });
-      return [{ status: 204 }, { ...state, credentials: { ...state.credentials, [op.credential]: { ...row, revoked: now } } }];
+      const answer: Answer = { status: 204, ...(mayBeForgotten(row, now) && { or: [{ status: 404, code: 'NOT_FOUND' }] }) };
+      if (row.revoked !== null) return stay(answer);
+      return [answer, { ...state, credentials: { ...state.credentials, [op.credential]: { ...row, revoked: now } } }];
     }
     case 'rotate key': {
       const row = state.credentials[op.credential];

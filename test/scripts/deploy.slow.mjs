@@ -5,7 +5,7 @@ import path from 'node:path';
 import { describe, it } from 'node:test';
 import { knownMigrations } from '../../scripts/state.mjs';
 import { deployment } from './deploying.mjs';
-import { seal } from './envelope.mjs';
+import { encrypt } from './envelope.mjs';
 import { project } from './service.mjs';
 
 /** What a first deployment changes, in order: each migration is a query. */
@@ -126,7 +126,7 @@ describe('npm run deploy', { timeout: 900_000 }, () => {
     db.prepare('INSERT INTO deployment_keys VALUES (?, ?, ?, 0)').run(
       'deployment',
       'k1',
-      await seal(right, 'deployment key', ['deployment', 'k1'], new Uint8Array(32)),
+      await encrypt(right, 'deployment key', ['deployment', 'k1'], new Uint8Array(32)),
     );
     const before = changes().length;
     const noKeys = await deploy(args);

@@ -8,7 +8,7 @@ import { describe, it } from 'node:test';
 import { lackingBindings, neededBindings } from '../../scripts/bindings.mjs';
 import { readToml } from '../../scripts/production.mjs';
 import { deployment } from './deploying.mjs';
-import { seal } from './envelope.mjs';
+import { encrypt } from './envelope.mjs';
 import { copyOfProject, env, freePort, project, startService } from './service.mjs';
 
 const doctor = (dir, variables = {}, args = []) => {
@@ -148,7 +148,7 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     db.prepare('INSERT INTO deployment_keys VALUES (?, ?, ?, 0)').run(
       'deployment',
       'k1',
-      seal(master, 'deployment key', ['deployment', 'k1'], new Uint8Array(32)),
+      encrypt(master, 'deployment key', ['deployment', 'k1'], new Uint8Array(32)),
     );
     db.prepare('INSERT INTO org_keys VALUES (?, ?, ?, 0)').run('org_1', 'k1', 'sealed');
     const bindings = ['DB', 'GATE', 'THROTTLE', 'QUEUE', 'ALLOW_PRIVATE_TARGETS', 'PLATFORM_BASE_URLS'].map((name) => ({

@@ -1,4 +1,4 @@
-// `seal` of src/crypto/envelope.ts for tests of scripts: what the Worker stores, made without a Worker.
+// `encrypt` of src/crypto/envelope.ts for tests of scripts: what the Worker stores, made without a Worker.
 import { buildSync } from 'esbuild';
 import { project } from './service.mjs';
 
@@ -9,4 +9,4 @@ const built = buildSync({
   platform: 'node',
   write: false,
 });
-export const { seal } = await import(`data:text/javascript;base64,${Buffer.from(built.outputFiles[0].contents).toString('base64')}`);
+export const { encrypt } = await import(`data:text/javascript;base64,${Buffer.from(built.outputFiles[0].contents).toString('base64')}`);

@@ -10,11 +10,13 @@ import { countLive, isAlive } from '../../gate/identity';
 import { lineageOf } from '../../gate/lineage';
 import { environmentOf } from '../../gate/named';
 import type { Plan } from '../../gate/plan';
+import { DAY } from '../../gate/rows';
 import type { Call, Operation } from '../../gate/types';
 import { isoOrNull } from '../../http/wire';
 import { endIn, raised, shown, type TokenInput } from './credential';
 
 const MOST_CREDENTIALS = 10_000;
+const AGENT_LIVES = 30 * DAY;
 const MOST_BREAK_GLASS = 5;
 /** Live session tokens of an API key. */
 const MOST_SESSIONS = 1000;
@@ -67,10 +69,10 @@ export const maker = ({ kind, id, credential }: Caller) => ({ created_by: id, cr
 type Made = Pick<New<'credential'>, 'kind' | 'name' | 'rate_limit' | 'reason'> & { scopes: readonly string[] };
 
 /** The plan of a new credential, whose permissions have been judged. */
-function issue(call: Call<unknown>, token: TokenInput, made: Made, holding: Wanted, asked: Asked, now: number): Plan | Refusal {
+function issue(call: Call<unknown>, token: TokenInput, made: Made, permissions: Wanted, asked: Asked, now: number): Plan | Refusal {
   const { core, ask, caller } = call;
   call.subject.resource = token.id;
-  const unknown = unknownEnvironment(asked.environments, holding.environments);
+  const unknown = unknownEnvironment(asked.environments, permissions.environments);
   if (unknown) return unknown;
   if (countLive(core, ask.org, now) >= MOST_CREDENTIALS)
     return refuse('LIMIT_REACHED', { message: 'An organisation holds up to 10,000 live credentials.' });
@@ -80,7 +82,7 @@ function issue(call: Call<unknown>, token: TokenInput, made: Made, holding: Want
     return refuse('LIMIT_REACHED', { message: 'Credentials may descend from one another 16 times at most.' });
   const put = insertion(call, 'credential', {
     ...fresh(core, ask.org, token, now),
-    ...(holding as Pick<CredentialRow, 'environments' | 'secrets' | 'allowed_addresses' | 'expires_at'>),
+    ...(permissions as Pick<CredentialRow, 'environments' | 'secrets' | 'allowed_addresses' | 'expires_at'>),
     ...made,
     scopes: [...made.scopes],
     ...maker(caller),
@@ -132,32 +134,47 @@ interface NewInput extends Asked {
   name: string;
 }
 
+/** Of API keys and agents: a lifetime in seconds, in place of an end; null for neither. */
+interface LastingInput extends NewInput {
+  ttlSeconds: number | null;
+}
+
+/** What is asked for, with the end that a lifetime gives. */
+const lasting = ({ input }: Call<LastingInput>, now: number): Asked => ({
+  ...input,
+  expires_at: endIn(input.ttlSeconds, now) ?? input.expires_at,
+});
+
 /** Whether an API key that holds this would act as an owner: then making it is making an owner, which a member must confirm. */
 export const wouldOwn = (caller: Caller, { scopes, environments, secrets }: Wanted): boolean =>
   caller.isOwner && scopes.includes('*') && environments === null && secrets === null;
 
-export const createKey: Operation<NewInput> = {
+export const createKey: Operation<LastingInput> = {
   authorize(call) {
-    const { caller, input } = call;
-    const holding = wanted(call, input);
-    return withinPermissions(caller, holding) ?? (wouldOwn(caller, holding) ? mustBeConfirmed(caller) : null);
+    const { caller } = call;
+    const permissions = wanted(call, lasting(call, call.core.now()));
+    return withinPermissions(caller, permissions) ?? (wouldOwn(caller, permissions) ? mustBeConfirmed(caller) : null);
   },
   change: {
     locks: makerLocks,
     plan(call, now) {
       const { token, name, scopes } = call.input;
-      const holding = wanted(call, call.input);
-      return issue(call, token, { kind: 'api_key', name, scopes, rate_limit: RATES.api_key }, holding, call.input, now);
+      const permissions = wanted(call, lasting(call, now));
+      return issue(call, token, { kind: 'api_key', name, scopes, rate_limit: RATES.api_key }, permissions, call.input, now);
     },
   },
 };
 
-interface AgentInput extends NewInput {
-  ttlSeconds: number | null;
+interface AgentInput extends LastingInput {
   rate_limit: number | null;
 }
 
-const agent = (call: Call<AgentInput>, now: number) => wanted(call, { ...call.input, expires_at: endIn(call.input.ttlSeconds, now) });
+/** An agent that is given no lifetime ends after 30 days, or with its creator if that is sooner. */
+function agent(call: Call<AgentInput>, now: number) {
+  const asked = lasting(call, now);
+  const permissions = wanted(call, asked);
+  return asked.expires_at === null ? { ...permissions, expires_at: earliest(permissions.expires_at, now + AGENT_LIVES) } : permissions;
+}
 
 export const createAgent: Operation<AgentInput> = {
   authorize: (call) => withinPermissions(call.caller, agent(call, call.core.now())),
@@ -165,9 +182,9 @@ export const createAgent: Operation<AgentInput> = {
     locks: makerLocks,
     plan(call, now) {
       const { token, name, scopes, rate_limit } = call.input;
-      const holding = agent(call, now);
+      const permissions = agent(call, now);
       const made = { kind: 'agent', name, scopes, rate_limit: rate_limit ?? RATES.agent } as const;
-      return issue(call, token, made, holding, call.input, now);
+      return issue(call, token, made, permissions, call.input, now);
     },
   },
 };
@@ -177,15 +194,15 @@ const provided = (input: NewInput): Asked => ({ ...input, scopes: input.scopes.m
 
 export const createProvider: Operation<NewInput> = {
   authorize(call) {
-    const holding = wanted(call, provided(call.input));
-    return withinPermissions(call.caller, { ...holding, expires_at: null });
+    const permissions = wanted(call, provided(call.input));
+    return withinPermissions(call.caller, { ...permissions, expires_at: null });
   },
   change: {
     locks: makerLocks,
     plan(call, now) {
       const { token, name, scopes } = call.input;
-      const holding = { ...wanted(call, provided(call.input)), expires_at: null };
-      return issue(call, token, { kind: 'provider', name, scopes, rate_limit: RATES.provider }, holding, call.input, now);
+      const permissions = { ...wanted(call, provided(call.input)), expires_at: null };
+      return issue(call, token, { kind: 'provider', name, scopes, rate_limit: RATES.provider }, permissions, call.input, now);
     },
   },
 };
@@ -208,8 +225,8 @@ export const createBreakGlass: Operation<BreakGlassInput> = {
       if (core.rows.within('credential', 'break_glass').filter((row) => isAlive(core, ask.org, row)).length >= MOST_BREAK_GLASS)
         return refuse('LIMIT_REACHED', { message: 'At most 5 break-glass tokens may be alive: end one that is no longer needed.' });
       const made = { kind: 'break_glass', name: null, reason: input.reason, scopes: EMERGENCY, rate_limit: RATES.break_glass } as const;
-      const holding = emergency(call, now);
-      return issue(call, input.token, made, holding, holding, now);
+      const permissions = emergency(call, now);
+      return issue(call, input.token, made, permissions, permissions, now);
     },
   },
 };

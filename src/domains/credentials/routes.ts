@@ -55,7 +55,7 @@ export const credentialRoutes = [
     refusals: ['REAUTHENTICATION_REQUIRED', 'SCOPE_EXCEEDS_PARENT', 'NOT_FOUND', 'LIMIT_REACHED'],
     prepare({ body }, context) {
       const { token, once } = issue('api_key', context);
-      return { input: { ...silent, ...body, token }, once };
+      return { input: { ...silent, ttlSeconds: null, ...body, token }, once };
     },
   }),
   route({

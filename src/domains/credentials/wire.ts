@@ -5,17 +5,30 @@ import type { CredentialRow } from '../../db/schema';
 import type { Use } from '../../gate/last-used';
 import { Addresses, Environments, FutureTime, iso, isoOrNull, Name, Patterns, pageOf, Scopes, Time, text } from '../../http/wire';
 
+/** A lifetime is given as a length or as an end, not as both. */
+const oneEnd = {
+  check: ({ ttlSeconds, expires_at }: { ttlSeconds?: number; expires_at?: number }) => ttlSeconds === undefined || expires_at === undefined,
+  message: { path: ['ttlSeconds'], message: 'cannot be given together with expires_at' },
+};
+
 export const ApiKeyIn = z
   .strictObject({
     name: Name.openapi({ example: 'deploy' }),
     scopes: Scopes,
     expires_at: FutureTime.optional(),
+    ttlSeconds: z
+      .int()
+      .min(60)
+      .max(315_360_000)
+      .optional()
+      .openapi({ description: 'A lifetime from now on, in place of expires_at.', example: 7_776_000 }),
     environments: Environments.optional().openapi({
       description: 'Where it may act, by id or slug; where absent, wherever its creator may.',
     }),
     secrets: Patterns.optional().openapi({ description: 'Names that it may touch, as glob patterns; where absent, those of its creator.' }),
     allowed_addresses: Addresses.optional(),
   })
+  .refine(oneEnd.check, oneEnd.message)
   .openapi('ApiKeyIn');
 
 export const ApiKeyPatch = z
@@ -95,10 +108,12 @@ export const AgentIn = z
     scopes: Scopes,
     environments: Environments.optional(),
     secrets: Patterns.optional(),
-    ttlSeconds: AgentLifetime.optional(),
+    ttlSeconds: AgentLifetime.optional().openapi({ description: '30 days, or what is left of its creator, where neither is given.' }),
+    expires_at: FutureTime.optional(),
     rate_limit: RateLimit.optional(),
     allowed_addresses: Addresses.optional(),
   })
+  .refine(oneEnd.check, oneEnd.message)
   .openapi('AgentIn');
 
 export const AgentPatch = z

@@ -1,10 +1,10 @@
 // The Provider API over HTTP. A value is encrypted for a secret's id, which a request that names a secret does not know: this isolate remembers
 // which one a name had, and the gate asks again where that is wrong. Invariant: what is remembered is a guess, and decides nothing.
-import { createRecent } from '../../crypto/recent';
 import { newId } from '../../db/ids';
 import { type Context, keysOf } from '../../http/context';
 import { route } from '../../http/route';
 import { encryptValue } from '../secrets/encryption';
+import { knownId, type NamedSecret, rememberId } from '../secrets/known-ids';
 import * as wire from './wire';
 
 const tag = 'Provider';
@@ -14,22 +14,14 @@ interface Named {
   environment: string;
 }
 
-/** Ids that names had, by organisation, environment as it was spelled, and name. */
-const known = createRecent<string>(5000);
-const placeOf = (context: Context, { environment, secretName }: Named) => JSON.stringify([context.org, environment, secretName]);
+const secretOf = ({ secretName: name, environment }: Named): NamedSecret => ({ name, environment });
 
 /** The operation's input, with the value encrypted for a secret; for none where nobody knows which. */
-const sealed = (context: Context, { secretName: name, environment }: Named, id: string | null, value: string) => ({
-  name,
-  environment,
+const encrypted = (context: Context, body: Named, id: string | null, value: string) => ({
+  ...secretOf(body),
   id,
   value: id === null ? null : encryptValue(keysOf(context), context.org, id, value),
 });
-
-function remember(context: Context, body: Named, id: string): string {
-  known.set(placeOf(context, body), id);
-  return id;
-}
 
 export const providerRoutes = [
   route({
@@ -44,12 +36,12 @@ export const providerRoutes = [
     answers: { 200: wire.Issued, 201: wire.Issued },
     refusals: ['NOT_FOUND', 'LIMIT_REACHED'],
     prepare({ body }, context) {
-      const id = known.get(placeOf(context, body)) ?? remember(context, body, newId('sec'));
-      return { input: { ...sealed(context, body, id, body.value), ttl: body.ttlSeconds } };
+      const id = knownId(context, secretOf(body)) ?? rememberId(context, secretOf(body), newId('sec'));
+      return { input: { ...encrypted(context, body, id, body.value), ttl: body.ttlSeconds } };
     },
     async more(asked: { id: string | null }, { body }, context) {
-      const id = remember(context, body, asked.id ?? newId('sec'));
-      return { input: { ...sealed(context, body, id, body.value), ttl: body.ttlSeconds } };
+      const id = rememberId(context, secretOf(body), asked.id ?? newId('sec'));
+      return { input: { ...encrypted(context, body, id, body.value), ttl: body.ttlSeconds } };
     },
   }),
   route({
@@ -65,10 +57,10 @@ export const providerRoutes = [
     refusals: ['NOT_FOUND', 'SECRET_REVOKED', 'LIMIT_REACHED'],
     statuses: { SECRET_REVOKED: 409 },
     prepare: ({ body }, context) => ({
-      input: sealed(context, body, known.get(placeOf(context, body)) ?? null, body.newValue),
+      input: encrypted(context, body, knownId(context, secretOf(body)), body.newValue),
     }),
     async more(asked: { id: string }, { body }, context) {
-      return { input: sealed(context, body, remember(context, body, asked.id), body.newValue) };
+      return { input: encrypted(context, body, rememberId(context, secretOf(body), asked.id), body.newValue) };
     },
   }),
   route({

@@ -2,10 +2,10 @@
 import { z } from '@hono/zod-openapi';
 import type { SecretRow } from '../../db/schema';
 import { EnvironmentRef, iso, isoOrNull, Time } from '../../http/wire';
-import { SecretName, SecretValue } from '../secrets/wire';
+import { NonEmptyValue, SecretName } from '../secrets/wire';
 
 const named = { secretName: SecretName.openapi({ example: 'db/app/password' }), environment: EnvironmentRef };
-const value = SecretValue.openapi({ example: 'correct-horse-battery' });
+const value = NonEmptyValue.openapi({ example: 'correct-horse-battery' });
 
 export const Issue = z
   .strictObject({

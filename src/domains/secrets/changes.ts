@@ -5,6 +5,7 @@ import { canGenerate, type GenerateOptions, optionsProblem } from '../../crypto/
 import type { SecretRow, SecretType, VersionRow } from '../../db/schema';
 import { invalid, type Refusal, refuse } from '../../errors';
 import { environmentOf, slugOf } from '../../gate/named';
+import type { Plan } from '../../gate/plan';
 import { RESTORABLE } from '../../gate/rows';
 import { type Call, isRefusal, type Operation } from '../../gate/types';
 import { advance, begin, changed, type Kept, keptOf, lifetime, nameLock } from './plans';
@@ -50,7 +51,7 @@ export const create: Operation<CreateInput> = {
   },
 };
 
-interface UpdateInput {
+export interface UpdateInput {
   if_match: string | null;
   name: string | null;
   /** Fields as they are to stand; those that are absent stay. */
@@ -72,38 +73,35 @@ export const update: Operation<UpdateInput> = {
       return [target(call), ...(row && call.input.name !== null ? [nameLock(row.environment_id, call.input.name)] : [])];
     },
     locked: async (call) => (call.input.value ? kept(call) : null),
-    plan(call, now, _, left) {
-      const { core, input, caller } = call;
-      const row = core.rows.get('secret', target(call));
-      // A new lifetime revives what has expired; nothing else may change it.
-      const refusal = row && input.ttl !== undefined && row.deleted_at === null && row.revoked_at === null ? null : readable(row, now);
-      if (refusal || !row) return refusal ?? refuse('NOT_FOUND');
-      const environment = describe(call, row);
-      const conflict = stale(row, input.if_match);
-      if (conflict) return conflict;
-      if (input.name !== null && input.name !== row.name && core.rows.find('secret', row.environment_id, input.name))
-        return refuse('SECRET_NAME_TAKEN');
-      if (input.name !== null && input.name !== row.name) call.subject.former_name = row.name;
-
-      const wanted: Partial<SecretRow> = {
-        ...input.fields,
-        ...(input.name !== null && { name: input.name }),
-        ...(input.ttl !== undefined && lifetime(input.ttl, now)),
-      };
-      // Who may not read the value is not told, by a version that stays, that it equals theirs.
-      const same =
-        input.value !== null &&
-        input.value.fingerprint === row.fingerprint &&
-        reaches(caller, ['secrets:read'], row.environment_id, row.name);
-      if (input.value && !same) return advance(call, row, input.value, wanted, left as Kept | null, now);
-      const differs = Object.entries(wanted).some(
-        ([field, value]) => JSON.stringify(value) !== JSON.stringify(row[field as keyof SecretRow]),
-      );
-      if (!differs) return { status: 200, data: secretOut(row, environment, now), etag: etagOf(row) };
-      return changed(call, row, wanted, now);
-    },
+    plan: (call, now, _, left) => amend(call, call.core.rows.get('secret', target(call)), left as Kept | null, now),
   },
 };
+
+/** The plan of a secret that gets other fields, another name or another value. */
+export function amend(call: Call<UpdateInput>, row: SecretRow | null, left: Kept | null, now: number): Plan | Refusal {
+  const { core, input, caller } = call;
+  // A new lifetime revives what has expired; nothing else may change it.
+  const refusal = row && input.ttl !== undefined && row.deleted_at === null && row.revoked_at === null ? null : readable(row, now);
+  if (refusal || !row) return refusal ?? refuse('NOT_FOUND');
+  const environment = describe(call, row);
+  const conflict = stale(row, input.if_match);
+  if (conflict) return conflict;
+  const isRenamed = input.name !== null && input.name !== row.name;
+  if (isRenamed && core.rows.find('secret', row.environment_id, input.name as string)) return refuse('SECRET_NAME_TAKEN');
+  if (isRenamed) call.subject.former_name = row.name;
+
+  const wanted: Partial<SecretRow> = {
+    ...input.fields,
+    ...(input.name !== null && { name: input.name }),
+    ...(input.ttl !== undefined && lifetime(input.ttl, now)),
+  };
+  // Who may not read the value is not told, by a version that stays, that it equals theirs.
+  const same =
+    input.value !== null && input.value.fingerprint === row.fingerprint && reaches(caller, ['secrets:read'], row.environment_id, row.name);
+  if (input.value && !same) return advance(call, row, input.value, wanted, left, now);
+  const differs = Object.entries(wanted).some(([field, value]) => JSON.stringify(value) !== JSON.stringify(row[field as keyof SecretRow]));
+  return differs ? changed(call, row, wanted, now) : { status: 200, data: secretOut(row, environment, now), etag: etagOf(row) };
+}
 
 interface RotateInput {
   if_match: string | null;

@@ -1,11 +1,13 @@
 // What can be done with secrets, as the gate does it.
 import type { Operation } from '../../gate/types';
 import { create, remove, restore, rollback, rotate, update } from './changes';
+import { put } from './put';
 import { type ListInput, list, readAll, secretRead, secretReadByName, type ValuesInput } from './reads';
 import { type VersionsInput, versions } from './versions';
 
 export const secretOperations = {
   'secret.create': create,
+  'secret.put': put,
   'secret.list': { read: list } satisfies Operation<ListInput>,
   'secret.read': secretRead,
   'secret.read_by_name': secretReadByName,

@@ -6,6 +6,8 @@ import { ApiError, refuse } from '../../errors';
 import { type Context, keysOf, pageOf } from '../../http/context';
 import { type Input, route } from '../../http/route';
 import { decryptValue, encryptValue } from './encryption';
+import { knownId, rememberId } from './known-ids';
+import type { PutInput } from './put';
 import type { ValuesPage } from './reads';
 import type { Delivered } from './state';
 import * as wire from './wire';
@@ -72,6 +74,22 @@ async function allValues(first: ValuesPage, { query }: Input<z.output<typeof wir
 const path = '/orgs/{org_id}/secrets';
 const one = `${path}/{id}`;
 
+type PutRequest = Input<z.output<typeof wire.PutQuery>, z.output<typeof wire.SecretPut>>;
+const putName = ({ params, query }: PutRequest) => ({ environment: query.environment ?? null, name: params.name as string });
+
+/** The input of a put, with the value encrypted for the secret that the name is taken to have. */
+function putInput(input: PutRequest, context: Context, id: string): PutInput {
+  const { value, ttlSeconds, ...fields } = input.body;
+  return {
+    if_match: input.if_match,
+    if_none_match: input.if_none_match,
+    id: rememberId(context, putName(input), id),
+    fields,
+    ...(ttlSeconds !== undefined && { ttl: ttlSeconds }),
+    value: encryptValue(keysOf(context), context.org, id, value),
+  };
+}
+
 export const secretRoutes = [
   route({
     method: 'get',
@@ -89,6 +107,24 @@ export const secretRoutes = [
     named: ({ params, query }) => ({ environment: query.environment ?? null, name: params.name as string }),
     prepare: ({ query, if_none_match }) => ({ input: { version: query.version ?? null, if_none_match } }),
     render: withValue,
+  }),
+  route({
+    method: 'put',
+    path: `${path}/by-name/{name}`,
+    action: 'secret.create',
+    operation: 'secret.put',
+    tag,
+    summary: 'Create or update a secret by name',
+    description:
+      'Creates the secret (201), or updates the one that has the name as PATCH does (200). An equal value makes no new version if the caller may read it. With `If-None-Match: *` it only creates. PUT is idempotent: it takes no Idempotency-Key.',
+    query: wire.PutQuery,
+    body: { schema: wire.SecretPut },
+    conditional: ['if-match', 'if-none-match'],
+    answers: { 200: wire.Secret, 201: wire.Secret },
+    refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED', 'VERSION_CONFLICT', 'LIMIT_REACHED'],
+    named: ({ params, query }) => ({ environment: query.environment ?? null, name: params.name as string }),
+    prepare: (input, context) => ({ input: putInput(input, context, knownId(context, putName(input)) ?? newId('sec')) }),
+    more: async (asked: { id: string | null }, input, context) => ({ input: putInput(input, context, asked.id ?? newId('sec')) }),
   }),
   route({
     method: 'post',

@@ -16,13 +16,16 @@ export const SecretName = z
   )
   .openapi({ example: 'DATABASE_URL' });
 
+/** A value, up to 64 KiB of UTF-8. It may be empty where a caller sets it: `.env` files have empty values. */
 export const SecretValue = z
   .string()
-  .min(1)
   .max(MOST_VALUE, { message: 'must be at most 64 KiB of UTF-8', abort: true })
   .refine((value) => utf8(value).length <= MOST_VALUE, 'must be at most 64 KiB of UTF-8')
   .refine((value) => value.isWellFormed(), 'must be well-formed Unicode: a lone surrogate has no UTF-8')
   .openapi({ example: 'postgres://app:correct-horse@db.example.com/app' });
+
+/** A value that replaces another, or that a provider issues: never empty. */
+export const NonEmptyValue = SecretValue.refine((value) => value !== '', 'must not be empty');
 
 const Type = z.enum(secretTypes);
 const Description = text(1024);
@@ -80,6 +83,17 @@ export const SecretIn = z
     example: { name: 'DATABASE_URL', type: 'database_url', value: 'postgres://app:correct-horse@db.example.com/app' },
   });
 
+export const SecretPut = z
+  .strictObject({
+    value: SecretValue,
+    type: Type.optional().openapi({ description: '`generic` where a new secret gives none.' }),
+    description: Description.nullable().optional(),
+    tags: Tags.optional(),
+    ttlSeconds: Seconds.nullable().optional().openapi({ description: 'A new lifetime from now on; null for none.' }),
+    rotate_every_seconds: Seconds.nullable().optional(),
+  })
+  .openapi('SecretPut');
+
 export const SecretPatch = z
   .strictObject({
     name: SecretName.optional(),
@@ -94,7 +108,7 @@ export const SecretPatch = z
 
 export const Rotate = z
   .strictObject({
-    value: SecretValue.optional(),
+    value: NonEmptyValue.optional(),
     generate: Generate.optional(),
   })
   .refine((body) => body.value === undefined || body.generate === undefined, {
@@ -155,6 +169,7 @@ export const ListQuery = z.strictObject({
 });
 export const VersionQuery = z.strictObject({ version: QueryInteger(1, 999_999_999).optional() });
 export const ByNameQuery = VersionQuery.extend({ environment: EnvironmentRef.optional() });
+export const PutQuery = z.strictObject({ environment: EnvironmentRef.optional() });
 export const ValuesQuery = z.strictObject({ prefix: z.string().max(255).optional() });
 export const DeleteQuery = z.strictObject({ permanent: z.enum(['true', 'false']).optional() });
 
