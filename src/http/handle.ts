@@ -20,6 +20,7 @@ import type { Ask, BudgetState, Named, Reply, RequestFacts } from '../gate/types
 import { type ReadBody, readBody } from './body';
 import type { Context, Trace } from './context';
 import { callGate } from './gate-call';
+import { messageOf } from './messages';
 import type { Input, Prepared, Route } from './route';
 import { type Detail, MOST_DETAILS, MOST_PARAMETERS, shapeOf } from './shape';
 import { isPrintable, printable } from './text';
@@ -241,7 +242,7 @@ export function headerFinding(request: Request): Refusal | null {
   const reason = request.headers.get('x-access-reason');
   if (reason !== null && !isReason(reason)) return invalid('X-Access-Reason', 'must be 1 to 256 printable characters');
   for (const name of ['If-Match', 'If-None-Match'])
-    if ((request.headers.get(name)?.length ?? 0) > MOST_TAGS) return invalid(name, `must be at most ${MOST_TAGS} characters`);
+    if ((request.headers.get(name)?.length ?? 0) > MOST_TAGS) return invalid(name, `must have at most ${MOST_TAGS} characters`);
   return null;
 }
 
@@ -293,10 +294,12 @@ function validQuery(route: Route, parameters: URLSearchParams): Validated {
   }
   // A schema passes over a field of this name.
   const unknown = route.query ? ['__proto__'].filter((name) => query.delete(name)) : [...query.keys()];
-  details.push(...unknown.map((name) => detail([name], 'is not a parameter of this request')));
+  details.push(...unknown.map((name) => detail([name], 'is not a known parameter')));
   if (!route.query) return { details };
-  const parsed = route.query.safeParse(Object.fromEntries(query));
-  return parsed.success ? { data: parsed.data, details } : { details: [...details, ...detailsOf(parsed.error)] };
+  const parsed = route.query.safeParse(Object.fromEntries(query), { error: messageOf });
+  return parsed.success
+    ? { data: parsed.data, details }
+    : { details: [...details, ...detailsOf(parsed.error, 'is not a known parameter')] };
 }
 
 function validBody(route: Route, absent: boolean, json: unknown): Validated {
@@ -306,10 +309,10 @@ function validBody(route: Route, absent: boolean, json: unknown): Validated {
   if (!route.body) {
     const isEmpty =
       json === undefined || (typeof json === 'object' && json !== null && !Array.isArray(json) && Object.keys(json).length === 0);
-    return { details: isEmpty ? [] : [detail([], 'this request takes no body')] };
+    return { details: isEmpty ? [] : [detail([], 'must be empty: this call takes no body')] };
   }
-  const parsed = route.body.schema.safeParse(json);
-  return parsed.success ? { data: parsed.data, details: [] } : { details: detailsOf(parsed.error) };
+  const parsed = route.body.schema.safeParse(json, { error: messageOf });
+  return parsed.success ? { data: parsed.data, details: [] } : { details: detailsOf(parsed.error, 'is not a known field') };
 }
 
 const blank = (params: Record<string, string>, request: Request): Input => ({
@@ -323,12 +326,12 @@ const blank = (params: Record<string, string>, request: Request): Input => ({
 /** Names a field by its path, bounded and printable, since an unknown field's name is the caller's own; never quotes what a field held. */
 const detail = (path: PropertyKey[], message: string): Detail => ({ path: printable(path.map(String).join('.'), 200), message });
 
-const detailsOf = (error: z.ZodError): Detail[] =>
+const detailsOf = (error: z.ZodError, unknown: string): Detail[] =>
   error.issues
     .slice(0, MOST_DETAILS)
     .flatMap((issue) =>
       issue.code === 'unrecognized_keys'
-        ? issue.keys.slice(0, MOST_DETAILS).map((key) => detail([...issue.path, key], 'is not a known field'))
+        ? issue.keys.slice(0, MOST_DETAILS).map((key) => detail([...issue.path, key], unknown))
         : [detail(issue.path, issue.message)],
     );
 
