@@ -32,12 +32,9 @@ export const AuditEntry = z
       example: 'DATABASE_URL',
     }),
     environment: z.string().nullable(),
-    version: z
-      .int()
-      .nullable()
-      .openapi({
-        description: 'Version of the secret. For a bulk read, the revision of the environment: the sequence of the last change there.',
-      }),
+    version: z.int().nullable().openapi({
+      description: 'Version of the secret. For a bulk read, the revision of the environment: the sequence of the last change there.',
+    }),
     reason: z.string().nullable(),
     request_id: z.string(),
     ip: z.string(),

@@ -110,11 +110,9 @@ const Node = z.object({
   kind: z.enum([...Kind.options, 'member', 'system']),
   id: z.string(),
   name: z.string().nullable(),
-  relation: z
-    .enum(['dies_with', 'created_by'])
-    .openapi({
-      description: 'dies_with: the one ends with the other. created_by: the one was created by the other and lives on without it.',
-    }),
+  relation: z.enum(['dies_with', 'created_by']).openapi({
+    description: 'dies_with: the one ends with the other. created_by: the one was created by the other and lives on without it.',
+  }),
 });
 
 export const Graph = z

@@ -43,11 +43,9 @@ export const Member = z
     email: z.string(),
     name: z.string(),
     role: RoleName,
-    status: z
-      .enum(statuses)
-      .openapi({
-        description: 'invited: the enrolment link is still valid. lapsed: it expired before it was used. active: the member has enrolled.',
-      }),
+    status: z.enum(statuses).openapi({
+      description: 'invited: the enrolment link is still valid. lapsed: it expired before it was used. active: the member has enrolled.',
+    }),
     passkeys: z.int().openapi({ description: 'How many passkeys the member has.', example: 1 }),
     invited_by: z.string().nullable(),
     created_at: Time,
@@ -69,12 +67,10 @@ export const MemberPage = pageOf(Member, 'MemberPage');
 
 export const Removed = z
   .object({
-    credentials: z
-      .array(z.object({ kind: z.string(), id: z.string(), name: z.string().nullable() }))
-      .openapi({
-        description:
-          'Live credentials that the member created, without session tokens. They stay valid unless revoke_credentials=true revoked them.',
-      }),
+    credentials: z.array(z.object({ kind: z.string(), id: z.string(), name: z.string().nullable() })).openapi({
+      description:
+        'Live credentials that the member created, without session tokens. They stay valid unless revoke_credentials=true revoked them.',
+    }),
     remaining: z.int().optional().openapi({
       description:
         'How many more credentials there are that this call neither listed nor revoked: one call covers about 1,000. Repeat it with revoke_credentials=true.',

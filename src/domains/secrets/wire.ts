@@ -40,14 +40,9 @@ const Seconds = z.int().min(1).max(31_536_000);
 
 const Generate = z.strictObject({
   length: z.int().min(8).max(4096).optional(),
-  charset: z
-    .string()
-    .min(2)
-    .max(256)
-    .optional()
-    .openapi({
-      description: 'The name of a character set (alphanumeric, letters, digits, hex, base64url, ascii, …) or the characters themselves.',
-    }),
+  charset: z.string().min(2).max(256).optional().openapi({
+    description: 'The name of a character set (alphanumeric, letters, digits, hex, base64url, ascii, …) or the characters themselves.',
+  }),
 });
 
 /** Types that a new secret's value can be generated for: those whose values nobody else issues. */
