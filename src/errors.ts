@@ -286,6 +286,10 @@ export const statusOf = ({ code, status }: Refusal): number => status ?? catalog
 /** Builds a refusal; the catalogue's words are used unless others are given. */
 export const refuse = (code: Code, more: Omit<Refusal, 'code'> = {}): Refusal => ({ code, ...more });
 
+/** 401 for every token that this deployment does not accept, whether it is malformed, mistyped or no longer known: an attacker learns no more. */
+export const UNKNOWN_TOKEN =
+  'The token is not a valid token of this deployment. Check that it is complete, without typing errors, and was issued by this deployment.';
+
 /** A failed validation with one detail. */
 export const invalid = (path: string, message: string): Refusal => refuse('VALIDATION_FAILED', { details: [{ path, message }] });
 

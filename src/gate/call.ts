@@ -18,7 +18,7 @@ const KEPT = new Set([400, 404, 409, 410, 422]);
 
 const noRoom = refuse('LIMIT_REACHED', {
   message:
-    'The responses stored for Idempotency-Keys of this credential take 64 MiB: send requests without a key, or wait until they are a day old.',
+    'The stored responses of this credential have reached 64 MiB. Send requests without an Idempotency-Key, or wait until older responses expire after 24 hours.',
 });
 
 /** Answers one request. `operations` is what the domains can do, by action. */
@@ -54,7 +54,13 @@ export async function answer(shared: Core, operations: Record<string, Operation>
   }
   const { urgent } = needOf(ask.action);
   const isFull = core.chain.size() >= MOST_ENTRIES;
-  const full = refused(refuse('UNAVAILABLE', { message: 'The audit log cannot take more entries right now.', retry_after: 30 }));
+  const full = refused(
+    refuse('UNAVAILABLE', {
+      message:
+        'The audit log cannot take more entries right now. Only calls that revoke credentials or recover the organisation work until the database responds again.',
+      retry_after: 30,
+    }),
+  );
   if (isFull && (!urgent || core.chain.size() >= MOST_ENTRIES + RESERVE)) return reply(full);
 
   if (!ask.keys && (await isWhole(core, ask.org))) {

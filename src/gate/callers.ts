@@ -6,7 +6,7 @@ import { type Caller, ended, type Holding, type Lifetime, nobody, overlap, stand
 import { roleScopes } from '../auth/scopes';
 import type { Recent } from '../crypto/recent';
 import { type CredentialRow, credentials, type GrantRow, type MemberRow, type OrgRow } from '../db/schema';
-import { type Refusal, refuse } from '../errors';
+import { type Refusal, refuse, UNKNOWN_TOKEN } from '../errors';
 import { raise } from './alarm';
 import type { Allowance } from './budget';
 import { isConfirmed, isRefused } from './confirmation';
@@ -62,7 +62,10 @@ export function identify(core: Core, ask: Ask): Identity {
     };
   }
   const caller: Caller = { ...nobody, kind: kind === 'browser' ? 'member' : kind, root: hash };
-  const unknown = { caller, allowances: [{ id: `hash:${hash}`, limit: UNKNOWN_RATE }], links: [], refusal: refuse('UNAUTHENTICATED') };
+  // A refresh cookie is refused in the words of every refused sign-in.
+  const isToken = kind !== 'browser' || bearer.jwt !== undefined;
+  const refusal = refuse('UNAUTHENTICATED', isToken ? { message: UNKNOWN_TOKEN } : {});
+  const unknown = { caller, allowances: [{ id: `hash:${hash}`, limit: UNKNOWN_RATE }], links: [], refusal };
   const { keys } = ask;
   if (over || !keys) return { ...unknown, refusal: refuse('TOKEN_REVOKED') };
   const before = core.strangers.get(hash);
@@ -95,7 +98,7 @@ async function stranger(core: Core, ask: Ask, unknown: Identity, hash: string, r
     core.now(),
   );
   if (!end) raise(core, ask.org, { event: 'credential_put_back', resource: stored.id }, met);
-  return { ...unknown, caller: callerOf(core, ask.org, [stored]), refusal: end ?? refuse('UNAUTHENTICATED') };
+  return { ...unknown, caller: callerOf(core, ask.org, [stored]), refusal: end ?? unknown.refusal };
 }
 
 /** The rows that say what a member may do. */

@@ -6,7 +6,7 @@ import { needOf } from '../auth/actions';
 import { clientOf } from '../auth/addresses';
 import { isJwt, readSession } from '../auth/jwt';
 import { signingKeysOf } from '../auth/signing';
-import { canonical, readToken, type TokenRef } from '../auth/token';
+import { canonical, prefixes, readToken, type TokenRef } from '../auth/token';
 import { fromUtf8, tuple, utf8 } from '../crypto/bytes';
 import { equalSecret, hkdf, hmacHex } from '../crypto/digest';
 import { open, seal } from '../crypto/envelope';
@@ -15,7 +15,7 @@ import { idBytes, newId } from '../db/ids';
 import { forms } from '../db/names';
 import { fromCursor } from '../db/page';
 import type { Env, Settings } from '../env';
-import { ApiError, errorBody, invalid, type Refusal, refuse, statusOf } from '../errors';
+import { ApiError, errorBody, invalid, type Refusal, refuse, statusOf, UNKNOWN_TOKEN } from '../errors';
 import type { Ask, BudgetState, Named, Reply, RequestFacts } from '../gate/types';
 import { type ReadBody, readBody } from './body';
 import type { Context, Trace } from './context';
@@ -57,9 +57,10 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
   }
   const byBootstrap = !genuine && isBootstrap(route) && bearer !== null && equalSecret(settings.bootstrapToken, bearer);
   if (!genuine && !byBootstrap) {
-    if (!isBootstrap(route)) return refused(refuse('UNAUTHENTICATED'));
+    const unauthenticated = refuse('UNAUTHENTICATED', { message: unauthenticatedMessage(request, bearer, route) });
+    if (!isBootstrap(route)) return refused(unauthenticated);
     const wait = await env.THROTTLE.getByName(clientOf(facts.ip)).refused();
-    return refused(wait ? refuse('RATE_LIMITED', { retry_after: wait }) : refuse('UNAUTHENTICATED'));
+    return refused(wait ? refuse('RATE_LIMITED', { retry_after: wait }) : unauthenticated);
   }
 
   // What they ask.
@@ -199,6 +200,7 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
   return rendered({ json: outcome.data === null ? undefined : withOnce(outcome.data, once) }, outcome.status, budget, headers);
 }
 
+const hasPrefix = (bearer: string) => Object.values(prefixes).some((prefix) => bearer.startsWith(prefix));
 const isBootstrap = (route: Route) => needOf(route.action).kinds.includes('system');
 const listOf = (route: Route, params: Record<string, string>) => [route.path, params.id ?? ''].join(' ').trim();
 
@@ -222,6 +224,19 @@ function namedOf(route: Route, input: Input): { named: Named; isWellFormed: bool
 function bearerOf(request: Request): string | null {
   const shown = /^Bearer +([\x21-\x7e]{1,1024}) *$/i.exec(request.headers.get('authorization') ?? '')?.[1];
   return shown === undefined ? null : canonical(shown);
+}
+
+/**
+ * What was wrong with what was sent, by its form alone: nothing is compared with the bootstrap token where that is not accepted, so that no
+ * response tells whether a guess at it was right.
+ */
+function unauthenticatedMessage(request: Request, bearer: string | null, route: Route): string {
+  if (!request.headers.get('authorization')) return 'The Authorization header is missing. Send "Authorization: Bearer TOKEN".';
+  if (bearer === null) return 'The Authorization header does not hold a bearer token. Send "Authorization: Bearer TOKEN".';
+  if (isJwt(bearer) || hasPrefix(bearer)) return UNKNOWN_TOKEN;
+  return isBootstrap(route)
+    ? 'The token is neither the bootstrap token nor a valid token of this deployment.'
+    : `${UNKNOWN_TOKEN} The bootstrap token is not accepted for this call.`;
 }
 
 /** The Idempotency-Key, bare or as a quoted structured-field string (RFC 8941 §3.3.3); null if there is none, or it is refused. */
@@ -269,7 +284,7 @@ export function validate(route: Route, { request, params }: Incoming, body: Read
   const input = blank(params, request);
   const absent = body.json === undefined && body.bytes.length === 0;
   if (route.body && absent && !route.body.optional)
-    return { input, finding: refuse('MALFORMED_JSON', { message: 'A JSON body is required.' }) };
+    return { input, finding: refuse('MALFORMED_JSON', { message: 'The body is missing. This call requires a JSON object.' }) };
   const query = validQuery(route, new URL(request.url).searchParams);
   const sent = validBody(route, absent, body.json);
   const details = [...query.details, ...sent.details].slice(0, MOST_DETAILS);

@@ -78,4 +78,10 @@ export const pageQuery = {
 };
 
 export const pageOf = <T extends z.ZodType>(item: T, name: string) =>
-  z.object({ data: z.array(item), next_cursor: z.string().nullable(), has_more: z.boolean() }).openapi(name);
+  z
+    .object({
+      data: z.array(item),
+      next_cursor: z.string().nullable().openapi({ description: 'Pass it as cursor to get the next page. null on the last page.' }),
+      has_more: z.boolean(),
+    })
+    .openapi(name);

@@ -50,9 +50,9 @@ export const AuditEntry = z
     former_name: z.string().optional().openapi({ description: 'For a change that renames or deletes a secret: its previous name.' }),
     outcome: z.enum(['success', 'denied', 'failed']),
     status: z.int(),
-    count: z.int(),
-    emergency: z.boolean(),
-    prev_hash: z.string(),
+    count: z.int().openapi({ description: 'How many requests the entry stands for. More than 1 only for requests over the rate limit.' }),
+    emergency: z.boolean().openapi({ description: 'Whether it concerns a break-glass token.' }),
+    prev_hash: z.string().openapi({ description: 'hash of the previous entry.' }),
     hash: z.string().openapi({ description: 'SHA-256 of this entry as compact JSON, with the fields in this order and without hash.' }),
   })
   .openapi('AuditEntry');

@@ -63,7 +63,8 @@ function mayRotate(call: Call<never>): Refusal | null {
   return reached.every(isWithin)
     ? null
     : refuse('INSUFFICIENT_SCOPE', {
-        message: 'To rotate what it read or wrote, this needs the scope secrets:rotate wherever the contained credential could go.',
+        message:
+          'With rotate, the calling credential needs the scope secrets:rotate for everything that the contained credential could reach.',
       });
 }
 
@@ -84,7 +85,7 @@ export const contain: Operation<{ rotate: boolean }> = {
       if (!(core.rows.get('credential', id) ?? fetched)) return refuse('NOT_FOUND');
       if (ownOf(call as never).has(id))
         return refuse('CONFLICT', {
-          message: 'The calling credential would end by this: contain it with one that does not descend from it.',
+          message: 'This call would revoke the calling credential. Use a credential that does not end with the contained one.',
         });
       const living = independent(call as never);
       const rows = portion(living);
