@@ -102,7 +102,7 @@ export const kindNames: Record<Caller['kind'], string> = {
 
 const denied = (why: string) =>
   refuse('SECRET_ACCESS_DENIED', {
-    message: `${why}. A caller that holds tokens:write can extend the agent with PATCH /orgs/:org_id/agent-credentials/:id.`,
+    message: `${why}. A caller that holds tokens:write can extend the agent with PATCH /api/v1/orgs/:org_id/agent-credentials/:id.`,
   });
 
 const gives = ({ scopes }: Holding, wanted: readonly string[]) => wanted.some((scope) => covers(scopes, scope));

@@ -22,7 +22,16 @@ export const ApiKeyPatch = z
   .strictObject({ name: Name.optional(), allowed_addresses: Addresses.nullable().optional() })
   .openapi('ApiKeyPatch');
 
-export const ApiKeyRotate = z.strictObject({ overlap_seconds: z.int().min(0).max(86_400).optional() }).openapi('ApiKeyRotate');
+export const ApiKeyRotate = z
+  .strictObject({
+    overlap_seconds: z
+      .int()
+      .min(0)
+      .max(86_400)
+      .optional()
+      .openapi({ description: 'How long the old key stays valid, in seconds. 0 by default.' }),
+  })
+  .openapi('ApiKeyRotate');
 
 /** When, how often and from where it was last used. */
 const lastUse = {
@@ -63,7 +72,7 @@ export const ApiKeyPage = pageOf(ApiKey, 'ApiKeyPage');
 
 export const AccessTokenIn = z
   .strictObject({
-    ttlSeconds: z.int().min(60).max(86_400).openapi({ example: 900 }),
+    ttlSeconds: z.int().min(60).max(86_400).openapi({ description: 'Lifetime in seconds, at most a day.', example: 900 }),
     scopes: Scopes.optional().openapi({ description: 'A subset of the scopes of its API key. All of them by default.' }),
     environments: Environments.optional().openapi({ description: 'Environments by id or slug. By default, those of its API key.' }),
     secrets: Patterns.optional().openapi({ description: 'Secret names as glob patterns (* and ?). By default, those of its API key.' }),
@@ -96,9 +105,9 @@ export const AgentIn = z
   .strictObject({
     name: Name.openapi({ example: 'triage agent' }),
     scopes: Scopes,
-    environments: Environments.optional(),
-    secrets: Patterns.optional(),
-    ttlSeconds: AgentLifetime.optional(),
+    environments: Environments.optional().openapi({ description: 'Environments by id or slug. By default, those of its creator.' }),
+    secrets: Patterns.optional().openapi({ description: 'Secret names as glob patterns (* and ?). By default, those of its creator.' }),
+    ttlSeconds: AgentLifetime.optional().openapi({ description: 'Lifetime in seconds.' }),
     rate_limit: RateLimit.optional(),
     allowed_addresses: Addresses.optional(),
   })

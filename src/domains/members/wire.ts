@@ -30,7 +30,7 @@ export const AccessQuery = z.strictObject({
     .max(64)
     .refine((scope) => allScopes.includes(scope), 'is not a known scope')
     .openapi({ description: 'The scope to check.', example: 'secrets:read' }),
-  environment: EnvironmentRef.optional(),
+  environment: EnvironmentRef.optional().openapi({ description: 'Id or slug of the environment to check.' }),
   secret: z.string().min(1).max(255).optional().openapi({
     description: 'The name of a secret. It is looked up in the default environment unless environment is sent.',
     example: 'DATABASE_URL',

@@ -66,7 +66,7 @@ export const SecretIn = z
       description:
         'Generates the value instead, for the types password, ssh_key, private_key and webhook_secret. The response holds the generated value once.',
     }),
-    environment: EnvironmentRef.optional(),
+    environment: EnvironmentRef.optional().openapi({ description: 'Id or slug. The default environment by default.' }),
     description: Description.nullable().optional(),
     tags: Tags.optional(),
     ttlSeconds: Seconds.optional().openapi({ description: 'How long the value can be read, in seconds. Unlimited by default.' }),
@@ -106,7 +106,9 @@ export const Rotate = z
   })
   .openapi('Rotate');
 
-export const Rollback = z.strictObject({ version: z.int().min(1).max(999_999_999) }).openapi('Rollback');
+export const Rollback = z
+  .strictObject({ version: z.int().min(1).max(999_999_999).openapi({ description: 'The version whose value becomes current again.' }) })
+  .openapi('Rollback');
 
 const status = z.enum(['active', 'expired', 'revoked', 'deleted']);
 
