@@ -1107,6 +1107,20 @@ export const mutants = [
     to: '(parent === null || lives ? sum + n : sum)',
     notice: 'usage: a credential counts while',
   },
+  {
+    name: 'a 404 names environments beyond the reach of its reader',
+    file: reads,
+    from: "reaches(caller, ['secrets:list', 'secrets:read'], id, name) && hasIt(id)",
+    to: 'hasIt(id)',
+    notice: 'refusals: names nothing beyond the environments',
+  },
+  {
+    name: 'an unknown token is refused in words of its own',
+    file: callers,
+    from: 'isToken ? { message: UNKNOWN_TOKEN } : {}',
+    to: '{}',
+    notice: 'refusals: a token that is mistyped, forged',
+  },
 ];
 
 /** The source with a mutant in it. Throws where its text does not stand there exactly once. @param {Mutant} mutant @param {string} source */

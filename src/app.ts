@@ -117,7 +117,13 @@ for (const [path, allowed] of methods) {
   });
 }
 
-app.notFound((c) => errorResponse(refuse('NOT_FOUND', { message: 'This path is not part of the API.' }), c.get('base'), c.get('trace')));
+app.notFound((c) =>
+  errorResponse(
+    refuse('NOT_FOUND', { message: 'This path is not part of the API. The API reference is at /docs.' }),
+    c.get('base'),
+    c.get('trace'),
+  ),
+);
 
 app.onError((error, c) => {
   let refusal: Refusal = refuse('INTERNAL');

@@ -75,18 +75,18 @@ const isBaseUrls = (text: string) => {
 
 /** What each variable has to be, in the words of the message that names it. */
 const checks: [keyof Env, string, (env: Env) => boolean][] = [
-  ['MASTER_KEYS', 'a comma-separated list of id:base64, each of 32 bytes', (env) => masterKeys.safeParse(env.MASTER_KEYS).success],
-  ['BOOTSTRAP_TOKEN', '32 characters or more, printable and without spaces', (env) => /^[\x21-\x7e]{32,}$/.test(env.BOOTSTRAP_TOKEN ?? '')],
+  ['MASTER_KEYS', 'a comma-separated list of id:key, each key 32 bytes in base64', (env) => masterKeys.safeParse(env.MASTER_KEYS).success],
+  ['BOOTSTRAP_TOKEN', 'at least 32 printable characters without spaces', (env) => /^[\x21-\x7e]{32,}$/.test(env.BOOTSTRAP_TOKEN ?? '')],
   ['PUBLIC_URL', 'an http or https origin, such as https://vault.example.com', (env) => !env.PUBLIC_URL || isOrigin(env.PUBLIC_URL)],
   [
     'ALLOW_PRIVATE_TARGETS',
-    'true or false, and true only where PUBLIC_URL is a loopback address',
+    'true or false, and true only if PUBLIC_URL is a loopback address',
     ({ ALLOW_PRIVATE_TARGETS: allow, PUBLIC_URL: url }) =>
       ['', 'false', undefined].includes(allow) || (allow === 'true' && (!url || isLoopback(url))),
   ],
   [
     'PLATFORM_BASE_URLS',
-    'a JSON object of platform names and base URLs',
+    'a JSON object that maps platform names to base URLs',
     (env) => !env.PLATFORM_BASE_URLS || isBaseUrls(env.PLATFORM_BASE_URLS),
   ],
 ];

@@ -12,238 +12,253 @@ export const catalogue = {
   MALFORMED_JSON: {
     status: 400,
     message: 'The body is not valid JSON in UTF-8.',
-    cause: 'The bytes of the body could not be decoded as UTF-8, or the text is not one JSON value.',
-    remedy: 'Send one JSON object, encoded as UTF-8 without a byte order mark. Most HTTP clients do so when given an object.',
+    cause: 'The body cannot be decoded as UTF-8, or it is not a single JSON value.',
+    remedy: 'Send one JSON object, encoded as UTF-8 without a byte order mark. Most HTTP clients do this when you pass them an object.',
   },
   VALIDATION_FAILED: {
     status: 400,
-    message: 'The request has fields that are missing, unknown or not allowed; see details.',
-    cause: 'A field of the body, the query or a header is missing, unknown, of the wrong type or out of bounds. Nothing was changed.',
+    message: 'Some fields of the request are missing, unknown or not valid. See details.',
+    cause:
+      'A field of the body, a query parameter or a header is missing, unknown, of the wrong type or out of bounds. Nothing was changed.',
     remedy:
-      'Each item of error.details names one field by its path and says what is expected there. Correct all of them and send the request again.',
+      'Each item of error.details names a field by its path and says what is expected there. Correct them and send the request again.',
   },
   INVALID_CURSOR: {
     status: 400,
-    message: 'The cursor is not one that this list has given.',
-    cause: 'Cursors are bound to their organisation and their list; this one was altered, cut short, or belongs elsewhere.',
-    remedy: 'Pass next_cursor of the previous page as it is, to the same list, or start again without a cursor.',
+    message: 'The cursor is not valid for this list.',
+    cause: 'A cursor works for one list of one organisation. This one was changed, cut short, or comes from another list.',
+    remedy: 'Pass next_cursor of the previous page unchanged to the same list, or start again without a cursor.',
   },
   UNAUTHENTICATED: {
     status: 401,
-    message: 'A valid credential is required: send it as "Authorization: Bearer TOKEN".',
-    cause: 'The Authorization header is missing, or its token is malformed, mistyped, cut short or unknown to this deployment.',
-    remedy: 'Check that the whole token is sent, without quotes or line ends, and that it belongs to this deployment.',
+    message: 'Authentication failed: no valid credential was sent.',
+    cause:
+      'The Authorization header is missing, does not hold a bearer token, or holds a token that this deployment did not issue: mistyped, cut short, or from another deployment. It can also be the bootstrap token in a call that does not accept it. At sign-in, the passkey was not accepted.',
+    remedy:
+      'Send "Authorization: Bearer TOKEN" with the whole token, without quotes or line breaks, to the deployment that issued it. Create an API key with POST /api/v1/orgs/:org_id/api-keys. The bootstrap token works only for the calls that the API reference lists for it, such as POST /api/v1/orgs.',
   },
   TOKEN_EXPIRED: {
     status: 401,
     message: 'This credential has expired.',
-    cause: 'The time given when the credential was created is over. This is normal for session tokens.',
-    remedy: 'Mint a new session token from its API key, or create a new credential.',
+    cause: 'The lifetime of the credential is over. For session tokens this is normal.',
+    remedy:
+      'Create a new session token with POST /api/v1/orgs/:org_id/access-tokens and its API key, refresh the browser session, or create a new credential.',
   },
   TOKEN_REVOKED: {
     status: 401,
     message: 'This credential has been revoked.',
-    cause: 'The credential, the one that it descends from, or its whole organisation has been ended.',
-    remedy: 'Use another credential, or ask whoever administers the organisation for a new one. A revoked credential never comes back.',
+    cause: 'The credential or one of its parents was revoked, or its organisation was deleted.',
+    remedy: 'Use another credential, or ask an administrator of the organisation for a new one. A revoked credential cannot be restored.',
   },
   INSUFFICIENT_SCOPE: {
     status: 403,
-    message: 'This credential may not do that.',
-    cause: 'The credential lacks the scope that the message names, or is limited to other environments or names than the one asked for.',
-    remedy: 'Use a credential that holds the scope and reaches the environment and name. GET /api/v1/whoami shows what this one holds.',
+    message: 'This credential does not hold the scope that this call needs.',
+    cause: 'The credential does not hold the scope that the message names, or it is limited to other environments or names.',
+    remedy:
+      'Use a credential that holds the scope for this environment and name. GET /api/v1/whoami shows what a credential holds. POST /api/v1/orgs/:org_id/api-keys creates one that holds more.',
   },
   SECRET_ACCESS_DENIED: {
     status: 403,
     message: 'This agent may not read this secret.',
-    cause: 'The agent credential lacks the scope secrets:read, or the secret lies outside the environments or names that it was given.',
+    cause: 'The agent credential does not hold the scope secrets:read, or the secret is outside its environments or names.',
     remedy:
-      'Grant it with PATCH /orgs/:org_id/agent-credentials/:id, whose scopes must include secrets:read and whose environments and secrets must reach the secret, or use another credential. GET /api/v1/whoami shows what the agent holds.',
+      'Extend scopes, environments or secrets of the agent with PATCH /api/v1/orgs/:org_id/agent-credentials/:id, which needs tokens:write, or use another credential. GET /api/v1/whoami shows what the agent holds.',
   },
   SCOPE_EXCEEDS_PARENT: {
     status: 403,
-    message: 'A credential cannot create or change another to hold more than it holds itself.',
+    message: 'A credential cannot give another more than it holds itself.',
     cause:
-      'The scopes, environments, names, addresses or lifetime asked for go beyond those of the credential that made the request, or it would raise a rate limit that it is under itself.',
-    remedy: 'Ask for a subset of what the calling credential holds, or make the request with a stronger one.',
+      'The scopes, environments, names, addresses or lifetime in the request exceed those of the calling credential, or the request raises a rate limit that applies to the caller.',
+    remedy:
+      'Ask for a subset of what the calling credential holds, or make the request with a credential that holds more. GET /api/v1/whoami shows what a credential holds.',
   },
   CREDENTIAL_KIND_NOT_ALLOWED: {
     status: 403,
-    message: 'This kind of credential cannot make this request.',
-    cause: 'Some requests are open to certain kinds of credential alone: a session token mints no session token and rotates no API key.',
-    remedy: 'Make the request with the kind of credential that the message or the API reference names, usually an API key.',
+    message: 'This kind of credential cannot make this call.',
+    cause:
+      'Some calls accept only certain kinds of credential. For example, a session token cannot create a session token or rotate an API key.',
+    remedy: 'Use the kind of credential that the message or the API reference names. For most calls that is an API key.',
   },
   ADDRESS_NOT_ALLOWED: {
     status: 403,
-    message: 'This credential may not be used from this address.',
-    cause: 'The credential, or the one that it descends from, is limited by allowed_addresses, and the request came from elsewhere.',
-    remedy: 'Make the request from an allowed network, or have allowed_addresses extended by someone who may.',
+    message: 'This credential may not be used from this IP address.',
+    cause:
+      'The allowed_addresses of the credential, of one of its parents or, for members, of the organisation do not include the IP address of the request.',
+    remedy: 'Send the request from an allowed network, or extend allowed_addresses with PATCH on the credential or on the organisation.',
   },
   REAUTHENTICATION_REQUIRED: {
     status: 403,
-    message: 'This needs a fresh confirmation with a passkey: call POST /api/v1/auth/confirm, then repeat the request with the new token.',
+    message:
+      'This call needs a recent confirmation with a passkey. Call POST /api/v1/auth/confirm, then repeat the request with the new token.',
     cause:
-      'A browser session may change passkeys, re-enrol members, make or change owners, delete the organisation and call panic only within five minutes of a sign-in or a confirmation with a passkey, and only with a token that was issued then or later.',
+      'In a browser session, sensitive calls need a sign-in or a confirmation with a passkey in the last five minutes, and a token that was issued since then. These calls change passkeys, owners, enrolments or allowed_addresses, create or rotate an API key that acts as an owner, delete the organisation, or call panic.',
     remedy:
-      'Get options from POST /api/v1/auth/confirm/options, pass them to navigator.credentials.get(), send the response to POST /api/v1/auth/confirm, and repeat the request with the token in its answer. API keys need no confirmation.',
+      'Get options from POST /api/v1/auth/confirm/options, pass them to navigator.credentials.get(), send the response to POST /api/v1/auth/confirm, and repeat the request with the token from its response. API keys need no confirmation.',
   },
   NOT_FOUND: {
     status: 404,
-    message: 'There is nothing here.',
-    cause: 'The path is not part of this API, or the resource does not exist, is deleted, or belongs to another organisation.',
-    remedy: 'Check the path and the id. A deleted secret can be restored for seven days: GET /secrets?status=deleted lists such ones.',
+    message: 'The resource does not exist.',
+    cause: 'The path is not part of this API, or the resource does not exist, was deleted, or belongs to another organisation.',
+    remedy:
+      'Check the path, the id and the environment. GET /api/v1/orgs/:org_id/secrets?status=deleted lists deleted secrets; POST …/secrets/:id/restore restores one for seven days.',
   },
   METHOD_NOT_ALLOWED: {
     status: 405,
-    message: 'This path does not take that method; the Allow header lists those that it takes.',
-    cause: 'The path exists, but not with the HTTP method that was used.',
-    remedy: 'Use one of the methods in the Allow header; the API reference at /docs says what each does.',
+    message: 'This path does not support this method. The Allow header lists the methods that it supports.',
+    cause: 'The path exists, but not with this HTTP method.',
+    remedy: 'Use one of the methods in the Allow header. The API reference at /docs describes each of them.',
   },
   SECRET_EXPIRED: {
     status: 410,
     message: 'This secret has expired.',
-    cause: 'The lifetime given with ttlSeconds is over, so its value is no longer given out.',
-    remedy: 'Give it a new lifetime with PATCH { "ttlSeconds": … }, and a new value if the old one no longer serves, or delete it.',
+    cause: 'The lifetime of the secret (ttlSeconds) is over, so its value can no longer be read.',
+    remedy:
+      'Set a new lifetime with PATCH /api/v1/orgs/:org_id/secrets/:id and { "ttlSeconds": … }, with a new value if the old one no longer works, or delete the secret.',
   },
   SECRET_REVOKED: {
     status: 410,
     message: 'This secret has been revoked.',
     cause:
-      'Whoever provides it has revoked it: none of the versions that it had until then can be read or brought back. To POST /provider/rotate the same is answered with 409.',
-    remedy: 'Have its provider issue it anew (POST /provider/issue), or delete it.',
+      'Its provider revoked it with POST /provider/revoke. The versions up to then can never be read again. POST /provider/rotate returns this code with status 409.',
+    remedy: 'Have the provider issue it again with POST /api/v1/provider/issue, or delete the secret.',
   },
   ENROLMENT_GONE: {
     status: 410,
-    message: 'This enrolment is over.',
+    message: 'This enrolment link is no longer valid.',
     cause:
-      'An enrolment URL serves once and for 24 hours, and a newer one takes its place. This one is spent, lapsed, replaced or never was.',
-    remedy: 'Ask an owner for a new one (POST /orgs/:org_id/members/:id/enrolments).',
+      'An enrolment link works once and for 24 hours, and a newer link replaces it. This one was used, expired, replaced or never issued.',
+    remedy: 'Ask an owner for a new link. An owner creates it with POST /api/v1/orgs/:org_id/members/:id/enrolments.',
   },
   EMAIL_TAKEN: {
     status: 409,
-    message: 'A member with that email already exists.',
-    cause: 'An email stands once in an organisation, whatever its capitals.',
-    remedy: 'Change the existing member with PATCH, or use another address.',
+    message: 'A member with this email address already exists.',
+    cause: 'Email addresses are unique within an organisation. Upper and lower case count as equal.',
+    remedy: 'Change the existing member with PATCH /api/v1/orgs/:org_id/members/:id, or use another email address.',
   },
   LAST_OWNER: {
     status: 409,
-    message: 'This is the last owner.',
-    cause: 'An organisation always has an owner: the last one can be neither removed nor given another role.',
-    remedy: 'Make another member an owner first.',
+    message: 'This member is the last owner.',
+    cause: 'An organisation must have at least one owner, so the last one cannot be removed or given another role.',
+    remedy: 'Make another member an owner first, with PATCH /api/v1/orgs/:org_id/members/:id and { "role": "owner" }.',
   },
   LAST_PASSKEY: {
     status: 409,
     message: 'This is the last passkey of the member.',
-    cause: 'Without a passkey the member could not sign in any more.',
+    cause: 'A member without a passkey could not sign in.',
     remedy: 'Add another passkey first, or remove the member.',
   },
   ORIGIN_NOT_ALLOWED: {
     status: 403,
-    message: 'Sign-in works from the pages of this deployment alone.',
-    cause: 'The Origin header is missing or is not the PUBLIC_URL of this deployment.',
-    remedy: 'Open the deployment at its PUBLIC_URL. Programs use an API key, and no cookie.',
+    message: 'This call is accepted only from the pages of this deployment.',
+    cause: 'The Origin header is missing, or it is not the PUBLIC_URL of this deployment.',
+    remedy:
+      'Open the deployment at its PUBLIC_URL. If that is the wrong address, correct the variable PUBLIC_URL and deploy again. Programs use an API key instead of a browser session.',
   },
   SECRET_NAME_TAKEN: {
     status: 409,
-    message: 'A secret of that name already exists in that environment.',
-    cause: 'Names are unique among the secrets of one environment that are not deleted.',
-    remedy: 'Choose another name, change the existing secret with PATCH, or delete it first.',
+    message: 'A secret with this name already exists in this environment.',
+    cause: 'Secret names are unique within an environment. Deleted secrets do not count.',
+    remedy: 'Choose another name, change the existing secret with PATCH /api/v1/orgs/:org_id/secrets/:id, or delete it first.',
   },
   IDEMPOTENCY_IN_PROGRESS: {
     status: 409,
-    message: 'A request with this Idempotency-Key is still running.',
-    cause: 'The same request was sent a moment ago and has not been answered yet.',
-    remedy: 'Wait for as long as Retry-After says and send it again: it then gives the answer of the first one.',
+    message: 'A request with this Idempotency-Key is still in progress.',
+    cause: 'The same request was sent a moment ago and has no response yet.',
+    remedy: 'Wait for the number of seconds in Retry-After and send the request again. It then returns the response of the first one.',
   },
   SLUG_TAKEN: {
     status: 409,
-    message: 'An environment with that slug already exists.',
+    message: 'An environment with this slug already exists.',
     cause: 'Slugs are unique within an organisation.',
     remedy: 'Choose another slug.',
   },
   ENVIRONMENT_NOT_EMPTY: {
     status: 409,
-    message: 'This environment still holds secrets.',
-    cause: 'Only an environment without secrets can be deleted, so that none is lost by accident.',
-    remedy: 'Delete its secrets first; GET /secrets?environment=… lists them.',
+    message: 'This environment still contains secrets.',
+    cause: 'Only an empty environment can be deleted, so that no secret is lost by accident.',
+    remedy: 'Delete its secrets first. GET /api/v1/orgs/:org_id/secrets?environment=… lists them.',
   },
   ENVIRONMENT_IS_DEFAULT: {
     status: 409,
     message: 'This is the default environment.',
-    cause: 'The default environment is used by every request that names none, so it cannot be deleted.',
-    remedy: 'Make another one the default with PATCH /orgs/:org_id { "default_environment": … } first.',
+    cause: 'Requests that name no environment use the default environment, so it cannot be deleted.',
+    remedy: 'Choose another default environment first, with PATCH /api/v1/orgs/:org_id and { "default_environment": … }.',
   },
   LIMIT_REACHED: {
     status: 409,
     message: 'The organisation has reached a limit.',
     cause:
-      'An organisation holds a bounded number of secrets, sealed bytes and live credentials; the message names the one that is reached.',
-    remedy: 'Delete what is no longer needed (permanently, for secrets), or spread over several organisations.',
+      'The number of secrets, encrypted bytes, credentials, members and other resources of an organisation is limited. The message names the limit.',
+    remedy:
+      'Delete or revoke what you no longer need (secrets with ?permanent=true), or use several organisations. GET /api/v1/orgs/:org_id shows the usage.',
   },
   CONFLICT: {
     status: 409,
-    message: 'The request conflicts with the present state.',
+    message: 'The request conflicts with the current state of the resource.',
     cause: 'The resource is in a state that does not allow this request.',
-    remedy: 'Read the resource, and decide anew.',
+    remedy: 'Read the resource again and decide whether the request still applies.',
   },
   VERSION_CONFLICT: {
     status: 412,
-    message: 'The secret has changed: its ETag is not the one in If-Match.',
-    cause: 'Someone else changed the secret after you read it. Nothing was changed by this request.',
+    message: 'The secret has changed: its ETag does not match If-Match.',
+    cause: 'Someone changed the secret after you read it. This request changed nothing.',
     remedy: 'Read the secret again, and repeat the change with the new ETag if it still applies.',
   },
   PAYLOAD_TOO_LARGE: {
     status: 413,
     message: 'The body is larger than 1 MiB.',
-    cause: 'Bodies are limited to 1,048,576 bytes, counted while they are read.',
-    remedy: 'Send less. A value may be up to 64 KiB.',
+    cause: 'A body can have at most 1,048,576 bytes.',
+    remedy: 'Send a smaller body. The value of a secret can have up to 64 KiB.',
   },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
     message: 'The body must be sent as application/json, without a content encoding.',
     cause: 'The Content-Type header is missing or names another type, or the body is compressed.',
-    remedy: 'Send "Content-Type: application/json".',
+    remedy: 'Send "Content-Type: application/json" and an uncompressed body.',
   },
   IDEMPOTENCY_KEY_REUSED: {
     status: 422,
     message: 'This Idempotency-Key was used for a different request.',
-    cause: 'Within 24 hours a key stands for one request: method, path, query, If-Match and body alike.',
-    remedy: 'Use a new key for a new request; repeat a request exactly to get its first answer again.',
+    cause: 'For 24 hours, an Idempotency-Key stands for one request with the same method, path, query, If-Match header and body.',
+    remedy: 'Use a new key for a new request. To get the stored response again, repeat the request unchanged.',
   },
   RESULT_TOO_LARGE: {
     status: 422,
-    message: 'The answer would hold more than 2,000 secrets or 16 MiB.',
-    cause: 'Bulk answers are bounded.',
-    remedy: 'Narrow it with ?prefix=, and read the parts one by one.',
+    message: 'The response would hold more than 2,000 secrets or 16 MiB.',
+    cause: 'The size of a bulk read is limited.',
+    remedy: 'Narrow the request with ?prefix= and read the parts one after the other.',
   },
   RATE_LIMITED: {
     status: 429,
     message: 'Too many requests in the last minute.',
-    cause: 'Each credential has a budget of requests a minute, and what needs no credential is limited by address.',
-    remedy: 'Wait for as long as Retry-After says. The RateLimit headers of each response show what is left.',
+    cause: 'Each credential has a rate limit per minute. Failed attempts without a credential are limited by IP address.',
+    remedy: 'Wait for the number of seconds in Retry-After. The RateLimit headers of each response show what is left.',
   },
   INTERNAL: {
     status: 500,
-    message: 'Something went wrong on our side. Quote the Request-Id when you report it.',
-    cause: 'An unexpected fault. A change may or may not have been made.',
-    remedy: 'Read before you repeat a change, or repeat it under the same Idempotency-Key, which never does it twice.',
+    message: 'An unexpected error occurred. Include the Request-Id when you report it.',
+    cause: 'This is a fault of the service. A change may or may not have been made.',
+    remedy: 'Check the state before you repeat a change, or repeat it with the same Idempotency-Key, which never makes it twice.',
   },
   UNAVAILABLE: {
     status: 503,
-    message: 'The service cannot do this right now.',
-    cause: 'A part of the service that this request needs does not answer. Reads of what is at hand go on.',
-    remedy: 'Repeat the request after Retry-After seconds; repeat a POST under the same Idempotency-Key.',
+    message: 'The service cannot process this request right now.',
+    cause: 'A part of the service that this request needs, such as the database, does not respond.',
+    remedy: 'Repeat the request after the number of seconds in Retry-After. Repeat a POST with the same Idempotency-Key.',
   },
   OVERLOADED: {
     status: 503,
-    message: 'This organisation receives more requests than can be served at once.',
-    cause: 'All requests of an organisation pass through one place, which is at its limit.',
-    remedy: 'Repeat the request after Retry-After seconds, and read in bulk instead of one by one.',
+    message: 'This organisation receives more requests than can be processed at once.',
+    cause: 'All requests of an organisation pass through one Durable Object, which is at its capacity.',
+    remedy:
+      'Repeat the request after the number of seconds in Retry-After. Read all values of an environment in one call instead of one by one.',
   },
   MISCONFIGURED: {
     status: 503,
-    message: 'This deployment is not configured.',
-    cause: 'A deployment variable is missing or malformed; the message names it.',
-    remedy: 'Whoever runs the deployment sets the variable as the README describes, and deploys again.',
+    message: 'This deployment is not configured correctly.',
+    cause: 'A variable of the deployment is missing or not valid. The message names it.',
+    remedy:
+      'The operator of the deployment sets the variable as the README describes and deploys again. `npm run doctor` checks all variables.',
   },
 } as const satisfies Record<string, Entry>;
 
@@ -268,6 +283,10 @@ export const statusOf = ({ code, status }: Refusal): number => status ?? catalog
 
 /** Builds a refusal; the catalogue's words are used unless others are given. */
 export const refuse = (code: Code, more: Omit<Refusal, 'code'> = {}): Refusal => ({ code, ...more });
+
+/** 401 for every token that this deployment does not accept, whether it is malformed, mistyped or no longer known: an attacker learns no more. */
+export const UNKNOWN_TOKEN =
+  'The token is not a valid token of this deployment. Check that it is complete, without typing errors, and was issued by this deployment.';
 
 /** A failed validation with one detail. */
 export const invalid = (path: string, message: string): Refusal => refuse('VALIDATION_FAILED', { details: [{ path, message }] });

@@ -42,7 +42,8 @@ const operations: Record<string, Operation> = {
 
 const newerStorage = () =>
   refuse('UNAVAILABLE', {
-    message: 'A newer release has written what this organisation holds, and this one does not touch it: deploy the newer release again.',
+    message:
+      'A newer release has upgraded the storage of this organisation, and this release cannot read it. Deploy the newer release again.',
     retry_after: 60,
   });
 

@@ -161,11 +161,11 @@ describe('an agent that asks for a value', () => {
     for (const [way, ask] of Object.entries(ways)) {
       const answer = await ask(agent.o);
       expect([way, ...code(answer)]).toEqual([way, ...DENIED]);
-      for (const part of ['secrets:read', 'tokens:write', 'PATCH /orgs/:org_id/agent-credentials/:id'])
+      for (const part of ['secrets:read', 'tokens:write', 'PATCH /api/v1/orgs/:org_id/agent-credentials/:id'])
         expect(answer.json.error.message).toContain(part);
       const page = await send('GET', new URL(answer.json.error.docs).pathname);
       expect(page.status).toBe(200);
-      for (const part of ['secrets:read', 'PATCH /orgs/:org_id/agent-credentials/:id']) expect(page.text).toContain(part);
+      for (const part of ['secrets:read', 'PATCH /api/v1/orgs/:org_id/agent-credentials/:id']) expect(page.text).toContain(part);
       const [entry] = (await o.get('/audit-log?limit=1&outcome=denied')).json.data;
       expect(entry).toMatchObject({ outcome: 'denied', status: 403, actor: { kind: 'agent', id: agent.id } });
     }

@@ -20,8 +20,8 @@ describe('validation: parameters', () => {
     expect(details(await o.get(`/secrets?${query(51)}`))).toEqual(refusal('', 'must have at most 50 parameters'));
     expect(details(await o.get(`/secrets?${query(5000)}`))).toEqual(refusal('', 'must have at most 50 parameters'));
     expect(details(await o.get('/secrets?limit=1&limit=1'))).toEqual(refusal('limit', 'must not be repeated'));
-    expect(details(await o.get('/secrets?__proto__=1'))).toEqual(refusal('__proto__', 'is not a parameter of this request'));
-    expect(details(await o.get('?x=1'))).toEqual(refusal('x', 'is not a parameter of this request'));
+    expect(details(await o.get('/secrets?__proto__=1'))).toEqual(refusal('__proto__', 'is not a known parameter'));
+    expect(details(await o.get('?x=1'))).toEqual(refusal('x', 'is not a known parameter'));
   });
 });
 
@@ -30,7 +30,7 @@ describe('validation: the shape of a body', () => {
 
   it('is bounded in depth, in fields, in items and in values', () => {
     expect(shapeOf(nested(MOST_DEPTH))).toBe(null);
-    expect(shapeOf(nested(MOST_DEPTH + 1))?.message).toContain('16 deep');
+    expect(shapeOf(nested(MOST_DEPTH + 1))?.message).toContain('16 levels');
     expect(shapeOf(Object.fromEntries(filled(MOST_FIELDS, (n) => [`f${n}`, n])))).toBe(null);
     expect(shapeOf({ a: Object.fromEntries(filled(MOST_FIELDS + 1, (n) => [`f${n}`, n])) })).toEqual({
       path: 'a',
@@ -42,7 +42,7 @@ describe('validation: the shape of a body', () => {
     expect(shapeOf([filled(999, (n) => n), filled(998, (n) => n)])).toBe(null);
     expect(shapeOf([filled(999, (n) => n), filled(999, (n) => n)])).toEqual({
       path: '',
-      message: `the body must hold at most ${MOST_VALUES} values`,
+      message: `must have at most ${MOST_VALUES} values in total`,
     });
     for (const whole of [undefined, null, 'text', 1, {}, []]) expect(shapeOf(whole)).toBe(null);
   });
@@ -53,7 +53,7 @@ describe('validation: the shape of a body', () => {
       ['{"tags":{"a":"b","__proto__":"x"}}', 'tags.__proto__'],
       ['[{"a":[{"__proto__":null}]}]', '0.a.0.__proto__'],
     ] as const)
-      expect(shapeOf(JSON.parse(body))).toEqual({ path, message: 'a field must not be named __proto__' });
+      expect(shapeOf(JSON.parse(body))).toEqual({ path, message: 'is not allowed as a field name' });
   });
 
   it('is judged in steps that what is allowed bounds, not what was sent', () => {
@@ -93,7 +93,7 @@ describe('validation: the shape of a body', () => {
       expect(answer.text.length).toBeLessThan(400);
     }
     expect(details(await o.post('/secrets', `${'['.repeat(400_000)}${']'.repeat(400_000)}`))).toEqual(
-      refusal(filled(16, () => '0').join('.'), expect.stringContaining('16 deep')),
+      refusal(filled(16, () => '0').join('.'), expect.stringContaining('16 levels')),
     );
   });
 });
@@ -121,7 +121,7 @@ describe('validation: text', () => {
     const o = await newOrg();
     const stored = await newSecret(o);
     const says = async (answer: Promise<Answer>, path: string) => {
-      const message = 'must be well-formed text without control, format or line-separator characters';
+      const message = 'must not contain control, format or line-separator characters';
       expect(details(await answer), path).toEqual(refusal(path, message));
     };
     for (const char of unprintable) {
@@ -161,14 +161,14 @@ describe('validation: tags', () => {
     expect((await o.post('/secrets', secret({ tags: tags(119) }))).status).toBe(201);
     const more = tags(120);
     for (const answer of [await o.post('/secrets', secret({ tags: more })), await o.patch(`/secrets/${stored.id}`, { tags: more })])
-      expect(details(answer)).toEqual(refusal('tags', 'must hold at most 16 kB together'));
+      expect(details(answer)).toEqual(refusal('tags', 'must have at most 16,384 bytes in total'));
   });
 
   it('may have any name but __proto__, which is refused and not lost', async () => {
     const o = await newOrg();
     const body = (tags: string) => `{"name":"s-${crypto.randomUUID()}","type":"generic","value":"v","tags":${tags}}`;
     expect(details(await o.post('/secrets', body('{"team":"core","__proto__":"x"}')))).toEqual(
-      refusal('tags.__proto__', 'a field must not be named __proto__'),
+      refusal('tags.__proto__', 'is not allowed as a field name'),
     );
     const kept = await o.post('/secrets', body('{"constructor":"a","toString":"b"}'));
     expect(kept.json.tags).toEqual({ constructor: 'a', toString: 'b' });
@@ -190,11 +190,11 @@ describe('validation: name patterns', () => {
     ];
     for (const [path, make] of makes) {
       expect((await o.post(path, make(sixteen))).status, path).toBe(201);
-      expect(details(await o.post(path, make(over))), path).toEqual(refusal('secrets', 'must hold at most 4 kB together'));
+      expect(details(await o.post(path, make(over))), path).toEqual(refusal('secrets', 'must have at most 4,096 bytes in total'));
     }
     const agent = (await o.post('/agent-credentials', makes[1]?.[1](['*']))).json.id;
     expect(details(await o.patch(`/agent-credentials/${agent}`, { secrets: over }))).toEqual(
-      refusal('secrets', 'must hold at most 4 kB together'),
+      refusal('secrets', 'must have at most 4,096 bytes in total'),
     );
   });
 });
@@ -205,7 +205,7 @@ describe('validation: headers', () => {
     const { id } = await newSecret(o);
     for (const name of ['If-Match', 'If-None-Match'])
       expect(details(await o.get(`/secrets/${id}`, { [name]: '"v1", '.repeat(200) }))).toEqual(
-        refusal(name, 'must be at most 1000 characters'),
+        refusal(name, 'must have at most 1000 characters'),
       );
     expect((await o.get(`/secrets/${id}`, { 'If-None-Match': '"v9", '.repeat(150) })).status).toBe(200);
   });

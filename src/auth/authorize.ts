@@ -1,5 +1,6 @@
 // The decision: may this caller do that, here, from there, now? Pure: data and `now` in, a refusal or null out. The same functions
 // decide in the gate and explain to people why something is allowed.
+import { forms } from '../db/names';
 import { type Refusal, refuse } from '../errors';
 import { type Action, needOf } from './actions';
 import { isWithin, rangesContain } from './addresses';
@@ -68,7 +69,7 @@ export function mayAct(caller: Caller, action: Action, ip: string, exempt = fals
   const ranges = caller.member_addresses ? [...caller.addresses, caller.member_addresses] : caller.addresses;
   if (!ranges.every((allowed) => isWithin(ip, allowed))) return refuse('ADDRESS_NOT_ALLOWED');
   if (!need.kinds.includes(caller.kind))
-    return refuse('CREDENTIAL_KIND_NOT_ALLOWED', { message: `This needs ${need.kinds.map((kind) => kindNames[kind]).join(' or ')}.` });
+    return refuse('CREDENTIAL_KIND_NOT_ALLOWED', { message: `This call needs ${need.kinds.map((kind) => kindNames[kind]).join(' or ')}.` });
   const lacking = exempt ? null : lacks(caller, need);
   return lacking ?? (need.fresh ? mustBeConfirmed(caller) : null);
 }
@@ -76,11 +77,11 @@ export function mayAct(caller: Caller, action: Action, ip: string, exempt = fals
 /** 403 if the caller does not hold what an action needs. */
 function lacks(caller: Caller, need: ReturnType<typeof needOf>): Refusal | null {
   if (need.owner && !caller.isOwner)
-    return refuse('INSUFFICIENT_SCOPE', { message: 'This needs an owner, or an API key that holds the scope * without limits.' });
+    return refuse('INSUFFICIENT_SCOPE', { message: 'This call needs an owner, or an API key that holds the scope * without limits.' });
   if (need.scopes.length === 0 || reasons(caller.permissions, need.scopes, null).length) return null;
-  if (caller.kind === 'agent' && need.reveals) return denied('It does not hold the scope secrets:read');
+  if (caller.kind === 'agent' && need.reveals) return denied('This agent does not hold the scope secrets:read');
   return refuse('INSUFFICIENT_SCOPE', {
-    message: `This needs the scope ${need.scopes.join(' or ')}, which this credential does not hold.`,
+    message: `This credential does not hold the scope ${need.scopes.join(' or ')}, which this call needs.`,
   });
 }
 
@@ -95,13 +96,13 @@ export const kindNames: Record<Caller['kind'], string> = {
   agent: 'an agent credential',
   provider: 'a provider token',
   break_glass: 'a break-glass token',
-  member: "a member's browser session",
+  member: 'a browser session',
   system: 'the bootstrap token',
 };
 
 const denied = (why: string) =>
   refuse('SECRET_ACCESS_DENIED', {
-    message: `${why}: whoever holds tokens:write can grant it with PATCH /orgs/:org_id/agent-credentials/:id.`,
+    message: `${why}. A caller that holds tokens:write can extend the agent with PATCH /api/v1/orgs/:org_id/agent-credentials/:id.`,
   });
 
 const gives = ({ scopes }: PermissionSet, wanted: readonly string[]) => wanted.some((scope) => covers(scopes, scope));
@@ -122,10 +123,15 @@ export function mayReach(caller: Caller, action: Action, target: Target): Refusa
   const needed = scopes.length ? scopes : caller.permissions.flatMap((permissionSet) => permissionSet.scopes);
   if (reasons(caller.permissions, needed, target).length) return null;
   const isEnvironment = reasons(caller.permissions, needed, { environment: target.environment }).length === 0;
-  const place = target.shown === null ? 'this secret' : isEnvironment ? `the environment ${target.shown}` : `the name ${target.name}`;
-  if (caller.kind === 'agent' && reveals) return denied(`It does not reach ${place}`);
-  return refuse('INSUFFICIENT_SCOPE', { message: `This credential does not reach ${place}.` });
+  const place =
+    target.shown === null ? 'this secret' : isEnvironment ? environmentPlace(target.shown) : `a secret with the name ${target.name}`;
+  if (caller.kind === 'agent' && reveals)
+    return denied(`This agent may not read ${isEnvironment && target.shown !== null ? 'secrets in ' : ''}${place}`);
+  return refuse('INSUFFICIENT_SCOPE', { message: `This credential may not access ${place}.` });
 }
+
+/** What a body names an environment by may be any text, and is shown only if it has the form of an id or a slug. */
+const environmentPlace = (shown: string) => (forms.environment(shown) ? `the environment ${shown}` : 'this environment');
 
 /** Where a scope would be used; null: anywhere. */
 type Place = Omit<Target, 'shown'> | null;
@@ -180,22 +186,23 @@ export interface Wanted extends PermissionSet {
 
 /** 403 if a credential would hold more than the caller does, in any respect; the message names the first. */
 export function withinPermissions(caller: Caller, wanted: Wanted): Refusal | null {
-  const exceeds = (what: string) => refuse('SCOPE_EXCEEDS_PARENT', { message: `The calling credential does not hold ${what} itself.` });
+  const exceeds = (what: string) => refuse('SCOPE_EXCEEDS_PARENT', { message: `The calling credential ${what}.` });
   for (const scope of wanted.scopes) {
     // Each scope has to come from one permission set, with all that the new one would reach.
     let held = caller.permissions.filter(({ scopes }) => covers(scopes, scope));
-    if (held.length === 0) return exceeds(`the scope ${scope}`);
+    if (held.length === 0) return exceeds(`does not hold the scope ${scope}`);
     held = held.filter(({ environments }) => environments === null || wanted.environments?.every((id) => environments.includes(id)));
-    if (held.length === 0) return exceeds('all of these environments');
+    if (held.length === 0) return exceeds('does not reach all of these environments');
     held = held.filter(
       ({ secrets }) => secrets === null || wanted.secrets?.every((inner) => secrets.some((outer) => contains(outer, inner))),
     );
-    if (held.length === 0) return exceeds('all of these names');
-    if (!held.some(({ expires_at }) => lasts(expires_at, wanted.expires_at))) return exceeds('so long a lifetime');
+    if (held.length === 0) return exceeds('does not reach all of these names');
+    if (!held.some(({ expires_at }) => lasts(expires_at, wanted.expires_at)))
+      return exceeds('ends earlier than the lifetime in the request');
   }
   if (!caller.addresses.every((ranges) => wanted.allowed_addresses && rangesContain(ranges, wanted.allowed_addresses)))
-    return exceeds('all of these addresses');
-  return lasts(caller.expires_at, wanted.expires_at) ? null : exceeds('so long a lifetime');
+    return exceeds('may not be used from all of these addresses');
+  return lasts(caller.expires_at, wanted.expires_at) ? null : exceeds('ends earlier than the lifetime in the request');
 }
 
 const lasts = (outer: number | null, inner: number | null) => outer === null || (inner !== null && inner <= outer);

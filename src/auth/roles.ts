@@ -19,9 +19,9 @@ export function mayGiveRole(caller: Caller, role: Role): Refusal | null {
   if (!standsAlone(caller))
     return refuse('SCOPE_EXCEEDS_PARENT', {
       message:
-        'A credential that is limited in environments, names, addresses or time, or that ends with another, invites nobody and changes no role.',
+        'A credential that is limited to environments, names, addresses or a lifetime, or that ends with another, cannot invite members or change roles.',
     });
-  if (role === 'owner' && !caller.isOwner) return refuse('SCOPE_EXCEEDS_PARENT', { message: 'Only an owner makes owners.' });
+  if (role === 'owner' && !caller.isOwner) return refuse('SCOPE_EXCEEDS_PARENT', { message: 'Only an owner can make a member an owner.' });
   return withinPermissions(caller, holdingOf(role));
 }
 
@@ -38,5 +38,5 @@ function outranks(role: Role, caller: Caller): boolean {
 /** 403 if a member's role ranks above the caller. */
 export const mayChangeMember = (caller: Caller, role: Role): Refusal | null =>
   outranks(role, caller)
-    ? refuse('SCOPE_EXCEEDS_PARENT', { message: 'The role of this member holds more than the calling credential does.' })
+    ? refuse('SCOPE_EXCEEDS_PARENT', { message: 'The role of this member holds more than the calling credential.' })
     : null;

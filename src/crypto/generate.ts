@@ -73,7 +73,8 @@ export function canGenerate(type: string): boolean {
 export function optionsProblem(type: string, options: GenerateOptions | undefined): { path: string; message: string } | null {
   if (!options) return null;
   const { length, charset } = options;
-  if (!canGenerate(type)) return { path: 'generate', message: `a value of type ${type} cannot be generated; send the new value` };
+  if (!canGenerate(type))
+    return { path: 'generate', message: `does not apply to type ${type}, whose values cannot be generated: send value instead` };
   if (!TEXT_LENGTHS.has(type)) {
     const message = `does not apply to type ${type}, whose values have a fixed form`;
     if (length !== undefined) return { path: 'generate.length', message };
@@ -81,11 +82,11 @@ export function optionsProblem(type: string, options: GenerateOptions | undefine
     return null;
   }
   if (length !== undefined && !(Number.isInteger(length) && length >= MIN_LENGTH && length <= MAX_LENGTH)) {
-    return { path: 'generate.length', message: `must be an integer from ${MIN_LENGTH} to ${MAX_LENGTH}` };
+    return { path: 'generate.length', message: `must be an integer between ${MIN_LENGTH} and ${MAX_LENGTH}` };
   }
   if (charset !== undefined && !CHARSETS.has(charset) && !isLiteralCharset(charset)) {
     const names = [...CHARSETS.keys()].join(', ');
-    return { path: 'generate.charset', message: `must be one of ${names}, or 2 to 256 distinct printable ASCII characters` };
+    return { path: 'generate.charset', message: `must be one of: ${names}, or 2 to 256 distinct printable ASCII characters` };
   }
   return null;
 }

@@ -60,7 +60,7 @@ export function unwrap(masters: MasterKey[], purpose: Purpose, owner: string, { 
     console.error(JSON.stringify({ level: 'error', event: 'wrapped_key_does_not_open', owner, master_id }));
     throw new ApiError(
       refuse('MISCONFIGURED', {
-        message: `The deployment variable MASTER_KEYS does not hold the key ${master_id} that this deployment's data is sealed under.`,
+        message: `The deployment variable MASTER_KEYS does not contain the master key ${master_id}, which encrypts data of this deployment. Add it again.`,
       }),
     );
   }

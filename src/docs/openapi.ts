@@ -57,50 +57,54 @@ export interface Document {
 }
 
 const tagDescriptions: Record<string, string> = {
-  Organisations: 'An organisation is one tenant: a vault of its own with its own key. Deleting it destroys that key.',
+  Organisations:
+    'An organisation is a tenant with its own secrets, members and encryption key. Operators create organisations with the bootstrap token.',
   Environments:
-    'Secrets live in environments, such as staging and production. One of them is the default, used where a request names none.',
-  Credentials: 'What the calling credential is and holds.',
+    'Every secret belongs to an environment, such as staging or production. Requests that name no environment use the default one.',
+  Credentials: 'Information about the calling credential.',
   Members:
-    'People, each with a role that is a set of scopes. A member enrols by a URL that is shown once, registers a passkey, and signs in with it.',
-  Teams: 'Members that are granted access together.',
-  Grants: 'What a member or a team may do with secrets beyond roles: read or write, in some environments, for some names, for some time.',
-  'API keys': 'Long-lived credentials for services. A key holds scopes and may be limited to environments, names and addresses.',
-  'Session tokens': 'Short-lived credentials that an API key mints of itself. They hold a subset of what the key does and die with it.',
+    'Members are people. Each has a role, which is a set of scopes. A new member registers a passkey with an enrolment link and signs in with the passkey.',
+  Teams: 'A team is a group of members that shares grants.',
+  Grants:
+    'A grant gives a member or a team access to secrets in addition to roles: read or write, and optionally limited to environments, names and a lifetime.',
+  'API keys': 'Long-lived credentials for services. A key holds scopes and can be limited to environments, names and IP addresses.',
+  'Session tokens':
+    'Short-lived credentials that an API key creates of itself. A session token holds a subset of what the key holds, and ends with the key.',
   Agents:
-    'Credentials for AI agents, limited to the scopes, environments and names that each needs, and in how often they may ask. What an agent creates ends with it.',
-  'Provider tokens': 'Credentials for platforms that issue credentials. They work on `/provider/*` alone.',
-  'Break-glass': 'Credentials for emergencies: all secrets of the organisation, for four hours at most, with every use marked and told.',
-  Secrets: 'Encrypted values with versions, lifetimes and rotation. Values are given out only where a request reads one.',
+    'Credentials for AI agents. Each is limited to scopes, environments and names, and has its own rate limit. Credentials that an agent creates end with it.',
+  'Provider tokens': 'Credentials for platforms that issue credentials. They work only for the provider calls (/provider/*).',
+  'Break-glass':
+    'Credentials for emergencies. They give access to all secrets of the organisation for at most four hours, and the audit log marks every use.',
+  Secrets: 'Encrypted values with versions, lifetimes and rotation. Only reads return values.',
   Provider:
-    'For platforms that issue credentials, such as a database provisioner or a certificate authority: with a provider token they push, rotate and revoke secrets by name.',
+    'For platforms that issue credentials, such as a database provisioner or a certificate authority. With a provider token, they issue, rotate and revoke secrets by name.',
   'Sign-in':
-    'People sign in with passkeys, and act with a JWT of ten minutes that a cookie renews. The pages /enrol and /sign-in of this deployment do all of it.',
-  Passkeys: 'What members sign in with. Each may have several; those of a browser session end with it.',
-  'The bad day': 'For when a credential, or everything, may be in the wrong hands: end it, and see what it did and what it could reach.',
-  Deployment: 'What concerns the deployment as a whole, for those who operate it.',
-  'Audit log': 'Who did what, when and from where: a hash chain of entries that never change.',
+    'Members sign in with passkeys. A sign-in starts a browser session: a JWT that is valid for ten minutes and a cookie that refreshes it. The pages /enrol and /sign-in of this deployment use these calls.',
+  Passkeys: 'Members sign in with passkeys. A member can have several.',
+  'Incident response': 'For leaked credentials: revoke one or all of them, and see what a credential did and what it could reach.',
+  Deployment: 'For operators, with the bootstrap token.',
+  'Audit log': 'Who did what, when and from where. Entries form a hash chain and never change.',
 };
 
 const pathDescriptions: Record<string, string> = {
-  org_id: 'Id of the organisation; it must be the one that the credential belongs to.',
+  org_id: 'Id of the organisation that the credential belongs to.',
   id: 'Id of the resource.',
   passkey_id: 'Id of the passkey.',
-  name: 'Name of the secret. It may hold slashes, percent-encoded or not.',
+  name: 'Name of the secret. It may contain slashes, percent-encoded or not.',
   environment: 'Id or slug of the environment.',
 };
 
 const queryDescriptions: Record<string, string> = {
-  environment: 'Id or slug of the environment; where absent, the default one or, in lists, all.',
+  environment: 'Id or slug of the environment. By default, lists cover all environments; other calls use the default environment.',
   type: 'Only secrets of this type.',
-  prefix: 'Only names that begin so.',
-  status: 'Only secrets that stand so. Deleted ones are listed only when asked for.',
-  action: 'Only entries of this action.',
+  prefix: 'Only secrets whose names start with this prefix.',
+  status: 'Only secrets with this status. Without it, all except deleted ones.',
+  action: 'Only entries with this action.',
   outcome: 'Only entries with this outcome.',
-  from: 'Only entries from this time on.',
+  from: 'Only entries at or after this time.',
   to: 'Only entries before this time.',
-  version: 'The version to read; the current one where absent.',
-  permanent: 'Whether to destroy every ciphertext now, beyond restoring.',
+  version: 'The version to read. The current one by default.',
+  permanent: 'Whether to destroy all values now, so that the secret cannot be restored.',
 };
 
 const parameters: Record<string, Parameter> = {
@@ -109,7 +113,7 @@ const parameters: Record<string, Parameter> = {
     in: 'header',
     required: false,
     description:
-      'Makes the request safe to repeat: within 24 hours the same key with the same request gives the first answer again. 1 to 255 printable ASCII characters, bare or as a quoted string.',
+      'Makes the request safe to repeat. For 24 hours, the same request with the same key returns the stored response of the first one. 1 to 255 printable ASCII characters, bare or as a quoted string.',
     schema: { type: 'string', minLength: 1, maxLength: 512 },
     example: '7c9f0d0e-4c1b-4b0e-9a57-1d2f8c1f6a55',
   },
@@ -117,7 +121,7 @@ const parameters: Record<string, Parameter> = {
     name: 'X-Access-Reason',
     in: 'header',
     required: false,
-    description: 'Why the request is made; kept with its entry in the audit log. 1 to 256 printable characters, in UTF-8.',
+    description: 'The reason for the request, stored in its audit log entry. 1 to 256 printable characters in UTF-8.',
     schema: { type: 'string', minLength: 1, maxLength: 1024 },
     example: 'deploying release 42',
   },
@@ -125,7 +129,8 @@ const parameters: Record<string, Parameter> = {
     name: 'If-Match',
     in: 'header',
     required: false,
-    description: 'The ETag that the resource was read with: if it has changed since then, nothing is done and the answer is 412.',
+    description:
+      'The ETag of the resource when you read it. If the resource has changed since then, nothing is done and the response is 412.',
     schema: { type: 'string', maxLength: 1000 },
     example: '"v1"',
   },
@@ -133,7 +138,7 @@ const parameters: Record<string, Parameter> = {
     name: 'If-None-Match',
     in: 'header',
     required: false,
-    description: 'The ETag of what the caller has: if it is still current, the answer is 304 without a body.',
+    description: 'The ETag of the copy that you have. If it is still current, the response is 304 without a body.',
     schema: { type: 'string', maxLength: 1000 },
     example: '"v1"',
   },
@@ -141,74 +146,79 @@ const parameters: Record<string, Parameter> = {
 
 const headers: Document['components']['headers'] = {
   'Request-Id': {
-    description: 'Id of this request. Quote it when reporting a fault.',
+    description: 'Id of this request. Include it when you report a problem.',
     schema: { type: 'string' },
     example: 'req_01M9xQeKcX3vTz6nWJfQ4b',
   },
   'RateLimit-Policy': {
-    description: 'The budget of the credential: q requests in w seconds.',
+    description: 'The rate limit of the credential: q requests in w seconds.',
     schema: { type: 'string' },
     example: '"credential";q=600;w=60',
   },
   RateLimit: {
-    description: 'What is left of the budget: r requests, for another t seconds. X-RateLimit-Limit, -Remaining and -Reset say the same.',
+    description:
+      'What is left of the rate limit: r requests in the next t seconds. X-RateLimit-Limit, X-RateLimit-Remaining and X-RateLimit-Reset hold the same information.',
     schema: { type: 'string' },
     example: '"credential";r=598;t=41',
   },
   ETag: {
-    description: 'Stands for this state of the resource; send it back in If-Match or If-None-Match.',
+    description: 'Identifies this state of the resource. Send it in If-Match or If-None-Match.',
     schema: { type: 'string' },
     example: '"v1"',
   },
   'Idempotency-Replayed': {
-    description: 'true where this is the kept answer to an earlier request with the same Idempotency-Key.',
+    description: 'true if this is the stored response to an earlier request with the same Idempotency-Key.',
     schema: { type: 'string', enum: ['true'] },
   },
   'Retry-After': {
-    description: 'After how many seconds to try again, where that is known.',
+    description: 'After how many seconds to repeat the request.',
     schema: { type: 'integer', minimum: 0 },
     example: 12,
   },
-  'WWW-Authenticate': { description: 'The scheme to authenticate with.', schema: { type: 'string', enum: ['Bearer'] } },
-  Allow: { description: 'The methods that the path takes.', schema: { type: 'string' }, example: 'GET, POST' },
+  'WWW-Authenticate': { description: 'The authentication scheme.', schema: { type: 'string', enum: ['Bearer'] } },
+  Allow: { description: 'The methods that the path supports.', schema: { type: 'string' }, example: 'GET, POST' },
 };
 
 const errorSchema: Schema = {
   type: 'object',
-  description: 'The one shape of every refusal.',
+  description: 'The body of every error response.',
   required: ['error'],
   properties: {
     error: {
       type: 'object',
       required: ['code', 'message', 'docs'],
       properties: {
-        code: { type: 'string', description: 'Stable; decide by it.', enum: Object.keys(catalogue) },
-        message: { type: 'string', description: 'For people; it may change.' },
-        docs: { type: 'string', format: 'uri', description: 'The page about this code.' },
+        code: {
+          type: 'string',
+          description: 'Identifies the error. Codes never change: use them in programs.',
+          enum: Object.keys(catalogue),
+        },
+        message: { type: 'string', description: 'Describes the error for people. It may change.' },
+        docs: { type: 'string', format: 'uri', description: 'Address of the page about this code.' },
         details: {
           type: 'array',
-          description: 'What is wrong with the request, field by field.',
+          description: 'What is wrong with the request, by field.',
           items: {
             type: 'object',
             required: ['path', 'message'],
             properties: {
-              path: { type: 'string', description: 'The field.' },
-              message: { type: 'string', description: 'What is expected there.' },
+              path: { type: 'string', description: 'Path of the field, such as owner.email or scopes.0.' },
+              message: { type: 'string', description: 'What is expected of the field.' },
             },
           },
         },
-        retry_after: { type: 'integer', minimum: 0, description: 'After how many seconds to try again.' },
+        retry_after: { type: 'integer', minimum: 0, description: 'After how many seconds to repeat the request.' },
       },
     },
   },
 };
 
 const statusWords: Record<number, string> = {
-  200: 'Done.',
+  200: 'Success.',
   201: 'Created.',
-  202: 'Accepted; it is done in time.',
-  204: 'Done. There is no body.',
-  304: 'Unchanged: what the caller has is current. There is no body.',
+  202: 'Accepted. The work continues in the background.',
+  204: 'Success, without a body.',
+  304: 'Not modified: your copy is current. There is no body.',
 };
 
 const everywhere: Code[] = [
@@ -254,7 +264,7 @@ export function errorExample(code: Code, base: string) {
 
 /** Who may make a call, in words. */
 export function accessOf(route: Route): string {
-  if (route.public) return 'By anyone: it needs no credential.';
+  if (route.public) return 'Needs no credential.';
   const confirmation = needOf(route.action).fresh
     ? ' A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).'
     : '';
@@ -264,12 +274,12 @@ export function accessOf(route: Route): string {
 function callersOf(route: Route): string {
   const { scopes, kinds, owner } = needOf(route.action);
   const words = kinds.map((kind) => kindNames[kind]);
-  const who = `By ${[words.slice(0, -1).join(', '), words.at(-1)].filter(Boolean).join(' or ')}`;
+  const who = `Accepts ${[words.slice(0, -1).join(', '), words.at(-1)].filter(Boolean).join(' or ')}`;
   if (kinds.includes('system')) return `${who}.`;
-  if (owner) return `${who}: an owner, or a key that holds \`*\` without limits.`;
-  if (scopes.length === 0) return `${who}; no scope is needed.`;
+  if (owner) return 'Accepts a browser session of an owner, or an API key that holds `*` without limits.';
+  if (scopes.length === 0) return `${who}. No scope is needed.`;
   const names = scopes.map((scope) => `\`${scope}\``);
-  return names.length === 1 ? `${who} with the scope ${names[0]}.` : `${who} with any one of the scopes ${names.join(', ')}.`;
+  return names.length === 1 ? `${who} with the scope ${names[0]}.` : `${who} with one of the scopes ${names.join(', ')}.`;
 }
 
 const kept = createRecent<Document>(4);
@@ -311,7 +321,7 @@ function build(routes: Route[], base: string, version: string): Document {
     info: {
       title: 'Secrets Vault Service',
       version,
-      summary: 'A secrets manager for the edge.',
+      summary: 'A secrets manager on Cloudflare Workers.',
       description: introduction,
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },
@@ -324,11 +334,16 @@ function build(routes: Route[], base: string, version: string): Document {
       headers: {},
       examples: {},
       securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer', description: 'An API key (svc_live_…) or a session token (svcsess_…).' },
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description:
+            'A token of any kind: API key (svc_live_…), session token (svcsess_…), agent credential (svcag_…), provider token (svcprov_…), break-glass token (svcbg_…) or the JWT of a browser session.',
+        },
         bootstrap: {
           type: 'http',
           scheme: 'bearer',
-          description: 'The bootstrap token of the deployment, which founds organisations and recovers them.',
+          description: 'The bootstrap token of the deployment. It creates and recovers organisations.',
         },
       },
     },
@@ -345,11 +360,11 @@ function build(routes: Route[], base: string, version: string): Document {
   return document;
 }
 
-const introduction = `Stores secrets of organisations, encrypted, and gives them to whom may have them.
+const introduction = `Stores the secrets of organisations in encrypted form and controls who can read them.
 
-Send a credential with each request: \`Authorization: Bearer TOKEN\`. Bodies are JSON objects; an unknown field is refused.
-Lists come in pages: pass \`next_cursor\` as \`cursor\` for as long as \`has_more\` is true. A POST with an \`Idempotency-Key\` is safe to repeat.
-Every refusal has the same shape, and a page at /docs/errors says what its code means and what to do.`;
+Send a credential with each request: \`Authorization: Bearer TOKEN\`. Bodies are JSON objects. Unknown fields are refused.
+Lists are paginated: pass \`next_cursor\` as \`cursor\` while \`has_more\` is true. A POST with an \`Idempotency-Key\` is safe to repeat.
+All error responses have the same form. The pages at /docs/errors explain each code and what to do about it.`;
 
 const idOf = (words: string) => words.replace(/[^A-Za-z0-9]+/g, '_').replace(/^_|_$/g, '');
 
@@ -375,7 +390,7 @@ const bodyOf = (content: Record<string, Media>, required: boolean, schemas: Sche
   const schema = content['application/json']?.schema ?? {};
   return {
     required,
-    description: required ? 'A JSON object of at most 1 MiB.' : 'A JSON object of at most 1 MiB, if any.',
+    description: required ? 'A JSON object of at most 1 MiB.' : 'A JSON object of at most 1 MiB, or no body.',
     content: { 'application/json': { schema, example: exampleOf(schema, schemas, { leanest: true }) } },
   };
 };
@@ -388,7 +403,7 @@ function parametersOf(route: Route, generated: Operation, components: Document['
       in: 'path',
       required: true,
       description: resource
-        ? `Id of the ${resource.words}${resource.words === 'environment' ? ', or its slug' : ''}.`
+        ? `Id${resource.words === 'environment' ? ' or slug' : ''} of the ${resource.words}.`
         : (pathDescriptions[name] ?? `The ${name.replaceAll('_', ' ')}.`),
       schema: { type: 'string', maxLength: name === 'name' ? 255 : 64 },
       example: resource
@@ -464,7 +479,7 @@ function answersOf(route: Route, generated: Operation, components: Document['com
     if (hasTag) names.push('ETag');
     if (isKept(route)) names.push('Idempotency-Replayed');
     found[status] = {
-      description: statusWords[Number(status)] ?? 'Done.',
+      description: statusWords[Number(status)] ?? 'Success.',
       headers: headersOf(names, components),
       ...(schema && {
         content: {
@@ -481,7 +496,7 @@ function answersOf(route: Route, generated: Operation, components: Document['com
 function furtherForms(route: Route, schema: Schema, schemas: Schemas): Record<string, Media> {
   const item = resolved(schema, schemas).properties?.data?.items;
   const form: Media = {
-    schema: { type: 'string', description: item?.$ref ? `One ${nameOf(item.$ref)} a line, each as JSON.` : 'Text.' },
+    schema: { type: 'string', description: item?.$ref ? `One ${nameOf(item.$ref)} per line, as JSON.` : 'Text.' },
     example: item ? `${JSON.stringify(exampleOf(item, schemas))}\n` : 'text',
   };
   return Object.fromEntries((route.alsoAs ?? []).map((type) => [type, form]));

@@ -117,7 +117,7 @@ ${
 <dl>${fieldsOf(body.schema, components.schemas).map(field)}</dl>
 ${json(body.example)}`
 }
-<h4>Answers</h4>
+<h4>Responses</h4>
 ${answers.filter(([status]) => Number(status) < 400).map(([status, answer]) => answerPart(status, answer, document))}
 <h4>Errors</h4>
 <dl>${answers.filter(([status]) => Number(status) >= 400).map(([status, answer]) => refusedPart(status, answer))}</dl>
@@ -149,7 +149,7 @@ const errorList = (): Rendered =>
     'Errors',
     html`<main>
 <h1>Errors</h1>
-<p>Every refusal has one shape: <code>error.code</code> says what happened, <code>error.message</code> says it for people, and <code>error.docs</code> is the address of the page about the code.</p>
+<p>All error responses have the same form. <code>error.code</code> identifies the error, <code>error.message</code> describes it, and <code>error.docs</code> is the address of the page about the code.</p>
 <dl>${codes.map((code) => html`<dt><a href="/docs/errors/${code}"><code>${code}</code></a> <span>${catalogue[code].status}</span></dt><dd>${catalogue[code].message}</dd>`)}</dl>
 </main>`,
   );
@@ -172,10 +172,10 @@ function errorPage(code: Code, base: string, routes: Route[]): Rendered {
 ${json(errorExample(code, base))}
 ${
   given.length > 0 &&
-  html`<h4>Given by</h4>
+  html`<h4>Returned by</h4>
 ${
   given.length === routes.length
-    ? html`<p>Every request of the <a href="/docs">API</a>.</p>`
+    ? html`<p>All calls of the <a href="/docs">API</a>.</p>`
     : html`<ul class="plain">${given.map((route) => html`<li><a href="/docs#${paths[route.path]?.[route.method]?.operationId}">${route.summary}</a></li>`)}</ul>`
 }`
 }

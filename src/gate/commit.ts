@@ -152,7 +152,7 @@ async function write(core: Core, org: string, intent: Intent, plan: Plan): Promi
       if (present === null) return 'unknown';
       return present.has(intent.id) ? 'done' : 'never';
     }
-    if (isTooLarge(end.why)) return refuse('INTERNAL', { message: 'This change is larger than the database takes. Nothing was changed.' });
+    if (isTooLarge(end.why)) return refuse('INTERNAL', { message: 'This change is too large for the database. Nothing was changed.' });
     if (end.why.includes('commits.id')) return 'done';
     // A name that is free here is taken there only by a commit in doubt, or by a row that this org never wrote.
     const taken = end.why.includes('secrets.name') || end.why.includes('secrets_live_name');
@@ -164,7 +164,8 @@ async function write(core: Core, org: string, intent: Intent, plan: Plan): Promi
     if (!raised && epochOf(core) === epoch) {
       reportViolation(core, org, { event: 'database_diverged', resource: intent.draft.resource ?? org }, intent.draft, { why: end.why });
       return refuse('UNAVAILABLE', {
-        message: 'The database does not stand as this organisation left it. Whoever runs the deployment finds more in its log.',
+        message:
+          'The database does not match the records of this organisation (an integrity violation). The log of the deployment says more. After a restore from a backup, the operator calls POST /api/v1/orgs/:org_id/adopt.',
         retry_after: 60,
       });
     }

@@ -5,7 +5,7 @@
 import { type Caller, ended, type Lifetime, nobody, overlap, type PermissionSet, standsAlone } from '../auth/authorize';
 import { roleScopes } from '../auth/scopes';
 import { type CredentialRow, credentials, type GrantRow, type MemberRow, type OrgRow } from '../db/schema';
-import { type Refusal, refuse } from '../errors';
+import { type Refusal, refuse, UNKNOWN_TOKEN } from '../errors';
 import { isConfirmed, isRefused } from './confirmation';
 import type { Core } from './core';
 import { reportViolation } from './integrity';
@@ -48,7 +48,10 @@ export function identify(core: Core, ask: Ask): Identity {
     };
   }
   const caller: Caller = { ...nobody, kind: kind === 'browser' ? 'member' : kind, root: hash };
-  const unknown = { caller, allowances: [{ id: `hash:${hash}`, limit: UNKNOWN_RATE }], links: [], refusal: refuse('UNAUTHENTICATED') };
+  // A refresh cookie is refused in the words of every refused sign-in.
+  const isToken = kind !== 'browser' || bearer.jwt !== undefined;
+  const refusal = refuse('UNAUTHENTICATED', isToken ? { message: UNKNOWN_TOKEN } : {});
+  const unknown = { caller, allowances: [{ id: `hash:${hash}`, limit: UNKNOWN_RATE }], links: [], refusal };
   const { keys } = ask;
   if (over || !keys) return { ...unknown, refusal: refuse('TOKEN_REVOKED') };
   const before = core.strangers.get(hash);
@@ -81,7 +84,7 @@ async function stranger(core: Core, ask: Ask, unknown: Identity, hash: string, r
     core.now(),
   );
   if (!end) reportViolation(core, ask.org, { event: 'credential_put_back', resource: stored.id }, met);
-  return { ...unknown, caller: callerOf(core, ask.org, [stored]), refusal: end ?? refuse('UNAUTHENTICATED') };
+  return { ...unknown, caller: callerOf(core, ask.org, [stored]), refusal: end ?? unknown.refusal };
 }
 
 /** The rows that say what a member may do. */

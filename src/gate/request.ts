@@ -59,7 +59,13 @@ async function unable({ core, ask, operation, isFull }: Request): Promise<Answer
   return { outcome: refused(refuse('UNAVAILABLE', { retry_after: 60 })) };
 }
 
-const full = refused(refuse('UNAVAILABLE', { message: 'The audit log cannot take more entries right now.', retry_after: 30 }));
+const full = refused(
+  refuse('UNAVAILABLE', {
+    message:
+      'The audit log cannot take more entries right now. Only calls that revoke credentials or recover the organisation work until the database responds again.',
+    retry_after: 30,
+  }),
+);
 
 /** Identifies the caller, applies the rate limit, and has the rest done. */
 async function identified(request: Request): Promise<Answer> {
@@ -179,7 +185,7 @@ function replay(call: Call<unknown>, operation: Operation): Performed | null {
 
 const noRoom = refuse('LIMIT_REACHED', {
   message:
-    'The responses stored for Idempotency-Keys of this credential take 64 MiB: send requests without a key, or wait until they are a day old.',
+    'The stored responses of this credential have reached 64 MiB. Send requests without an Idempotency-Key, or wait until older responses expire after 24 hours.',
 });
 
 async function change(call: Call<unknown>, operation: Operation, draft: () => Draft): Promise<ClosedOutcome> {

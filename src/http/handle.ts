@@ -5,7 +5,7 @@ import type { z } from '@hono/zod-openapi';
 import { needOf } from '../auth/actions';
 import { isJwt, readSession } from '../auth/jwt';
 import { signingKeysOf } from '../auth/signing';
-import { canonical, readToken, type TokenRef } from '../auth/token';
+import { canonical, prefixes, readToken, type TokenRef } from '../auth/token';
 import { fromUtf8, tuple, utf8 } from '../crypto/bytes';
 import { equalSecret, hkdf, hmacHex } from '../crypto/digest';
 import { decrypt, encrypt } from '../crypto/envelope';
@@ -14,12 +14,13 @@ import { idBytes, newId } from '../db/ids';
 import { forms } from '../db/names';
 import { fromCursor } from '../db/page';
 import type { Env, Settings } from '../env';
-import { ApiError, errorBody, invalid, type Refusal, refuse, statusOf } from '../errors';
+import { ApiError, errorBody, invalid, type Refusal, refuse, statusOf, UNKNOWN_TOKEN } from '../errors';
 import type { RateLimitState } from '../gate/rate-limit';
 import type { Ask, Named, Reply, RequestFacts } from '../gate/types';
 import { type ReadBody, readBody } from './body';
 import type { Context, Trace } from './context';
 import { callGate } from './gate-call';
+import { messageOf } from './messages';
 import { countRefused } from './refused-attempts';
 import type { Input, Prepared, Route } from './route';
 import { type Detail, MOST_DETAILS, MOST_PARAMETERS, shapeOf } from './shape';
@@ -57,9 +58,10 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
   }
   const byBootstrap = !genuine && isBootstrap(route) && bearer !== null && equalSecret(settings.bootstrapToken, bearer);
   if (!genuine && !byBootstrap) {
-    if (!isBootstrap(route)) return refused(refuse('UNAUTHENTICATED'));
+    const unauthenticated = refuse('UNAUTHENTICATED', { message: unauthenticatedMessage(request, bearer, route) });
+    if (!isBootstrap(route)) return refused(unauthenticated);
     const wait = await countRefused(env, facts.ip);
-    return refused(wait ? refuse('RATE_LIMITED', { retry_after: wait }) : refuse('UNAUTHENTICATED'));
+    return refused(wait ? refuse('RATE_LIMITED', { retry_after: wait }) : unauthenticated);
   }
 
   // What they ask.
@@ -199,6 +201,7 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
   return rendered({ json: outcome.data === null ? undefined : withOnce(outcome.data, once) }, outcome.status, budget, headers);
 }
 
+const hasPrefix = (bearer: string) => Object.values(prefixes).some((prefix) => bearer.startsWith(prefix));
 const isBootstrap = (route: Route) => needOf(route.action).kinds.includes('system');
 const listOf = (route: Route, params: Record<string, string>) => [route.path, params.id ?? ''].join(' ').trim();
 
@@ -224,6 +227,19 @@ function bearerOf(request: Request): string | null {
   return shown === undefined ? null : canonical(shown);
 }
 
+/**
+ * What was wrong with what was sent, by its form alone: nothing is compared with the bootstrap token where that is not accepted, so that no
+ * response tells whether a guess at it was right.
+ */
+function unauthenticatedMessage(request: Request, bearer: string | null, route: Route): string {
+  if (!request.headers.get('authorization')) return 'The Authorization header is missing. Send "Authorization: Bearer TOKEN".';
+  if (bearer === null) return 'The Authorization header does not hold a bearer token. Send "Authorization: Bearer TOKEN".';
+  if (isJwt(bearer) || hasPrefix(bearer)) return UNKNOWN_TOKEN;
+  return isBootstrap(route)
+    ? 'The token is neither the bootstrap token nor a valid token of this deployment.'
+    : `${UNKNOWN_TOKEN} The bootstrap token is not accepted for this call.`;
+}
+
 /** The Idempotency-Key, bare or as a quoted structured-field string (RFC 8941 §3.3.3); null if there is none, or it is refused. */
 function idempotencyKeyOf(request: Request): string | null {
   const header = request.headers.get('idempotency-key');
@@ -242,7 +258,7 @@ export function headerFinding(request: Request): Refusal | null {
   const reason = request.headers.get('x-access-reason');
   if (reason !== null && !isReason(reason)) return invalid('X-Access-Reason', 'must be 1 to 256 printable characters');
   for (const name of ['If-Match', 'If-None-Match'])
-    if ((request.headers.get(name)?.length ?? 0) > MOST_TAGS) return invalid(name, `must be at most ${MOST_TAGS} characters`);
+    if ((request.headers.get(name)?.length ?? 0) > MOST_TAGS) return invalid(name, `must have at most ${MOST_TAGS} characters`);
   return null;
 }
 
@@ -269,7 +285,7 @@ export function validate(route: Route, { request, params }: Incoming, body: Read
   const input = blank(params, request);
   const absent = body.json === undefined && body.bytes.length === 0;
   if (route.body && absent && !route.body.optional)
-    return { input, finding: refuse('MALFORMED_JSON', { message: 'A JSON body is required.' }) };
+    return { input, finding: refuse('MALFORMED_JSON', { message: 'The body is missing. This call requires a JSON object.' }) };
   const query = validQuery(route, new URL(request.url).searchParams);
   const sent = validBody(route, absent, body.json);
   const details = [...query.details, ...sent.details].slice(0, MOST_DETAILS);
@@ -294,10 +310,12 @@ function validQuery(route: Route, parameters: URLSearchParams): Validated {
   }
   // A schema passes over a field of this name.
   const unknown = route.query ? ['__proto__'].filter((name) => query.delete(name)) : [...query.keys()];
-  details.push(...unknown.map((name) => detail([name], 'is not a parameter of this request')));
+  details.push(...unknown.map((name) => detail([name], 'is not a known parameter')));
   if (!route.query) return { details };
-  const parsed = route.query.safeParse(Object.fromEntries(query));
-  return parsed.success ? { data: parsed.data, details } : { details: [...details, ...detailsOf(parsed.error)] };
+  const parsed = route.query.safeParse(Object.fromEntries(query), { error: messageOf });
+  return parsed.success
+    ? { data: parsed.data, details }
+    : { details: [...details, ...detailsOf(parsed.error, 'is not a known parameter')] };
 }
 
 function validBody(route: Route, absent: boolean, json: unknown): Validated {
@@ -307,10 +325,10 @@ function validBody(route: Route, absent: boolean, json: unknown): Validated {
   if (!route.body) {
     const isEmpty =
       json === undefined || (typeof json === 'object' && json !== null && !Array.isArray(json) && Object.keys(json).length === 0);
-    return { details: isEmpty ? [] : [detail([], 'this request takes no body')] };
+    return { details: isEmpty ? [] : [detail([], 'must be empty: this call takes no body')] };
   }
-  const parsed = route.body.schema.safeParse(withoutNulls(route.body.schema, json));
-  return parsed.success ? { data: parsed.data, details: [] } : { details: detailsOf(parsed.error) };
+  const parsed = route.body.schema.safeParse(withoutNulls(route.body.schema, json), { error: messageOf });
+  return parsed.success ? { data: parsed.data, details: [] } : { details: detailsOf(parsed.error, 'is not a known field') };
 }
 
 /** The optional fields of a schema that do not take null: there null counts as absent. */
@@ -340,12 +358,12 @@ const blank = (params: Record<string, string>, request: Request): Input => ({
 /** Names a field by its path, bounded and printable, since an unknown field's name is the caller's own; never quotes what a field held. */
 const detail = (path: PropertyKey[], message: string): Detail => ({ path: printable(path.map(String).join('.'), 200), message });
 
-const detailsOf = (error: z.ZodError): Detail[] =>
+const detailsOf = (error: z.ZodError, unknown: string): Detail[] =>
   error.issues
     .slice(0, MOST_DETAILS)
     .flatMap((issue) =>
       issue.code === 'unrecognized_keys'
-        ? issue.keys.slice(0, MOST_DETAILS).map((key) => detail([...issue.path, key], 'is not a known field'))
+        ? issue.keys.slice(0, MOST_DETAILS).map((key) => detail([...issue.path, key], unknown))
         : [detail(issue.path, issue.message)],
     );
 

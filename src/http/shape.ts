@@ -29,16 +29,16 @@ export function shapeOf(body: unknown): Detail | null {
     const { value, path } = next;
     if (typeof value !== 'object' || value === null) continue;
     const at = path.join('.');
-    if (path.length >= MOST_DEPTH) return { path: at, message: `must not be nested more than ${MOST_DEPTH} deep` };
+    if (path.length >= MOST_DEPTH) return { path: at, message: `must not be nested deeper than ${MOST_DEPTH} levels` };
     const isArray = Array.isArray(value);
     const size = isArray ? value.length : Object.keys(value).length;
     const most = isArray ? MOST_ITEMS : MOST_FIELDS;
     if (size > most) return { path: at, message: `must have at most ${most} ${isArray ? 'items' : 'fields'}` };
     values += size;
-    if (values > MOST_VALUES) return { path: '', message: `the body must hold at most ${MOST_VALUES} values` };
+    if (values > MOST_VALUES) return { path: '', message: `must have at most ${MOST_VALUES} values in total` };
     for (const [key, inner] of Object.entries(value)) {
       // A field of this name would be lost where objects are copied.
-      if (key === PROTO) return { path: [...path, PROTO].join('.'), message: `a field must not be named ${PROTO}` };
+      if (key === PROTO) return { path: [...path, PROTO].join('.'), message: 'is not allowed as a field name' };
       open.push({ value: inner, path: [...path, key] });
     }
   }

@@ -14,7 +14,7 @@ export const Time = z.string().openapi({ format: 'date-time', example: '2026-11-
 
 /** Text that people write: well-formed Unicode without control, format (bidi too) and line-separator characters. */
 export const text = (most: number) =>
-  z.string().min(1).max(most).refine(isPrintable, 'must be well-formed text without control, format or line-separator characters');
+  z.string().min(1).max(most).refine(isPrintable, 'must not contain control, format or line-separator characters');
 
 export const Name = text(255);
 /** An environment, by id or slug. */
@@ -27,24 +27,24 @@ export const Scopes = z
     z
       .string()
       .max(64)
-      .refine((scope) => allScopes.includes(scope), 'is not a scope'),
+      .refine((scope) => allScopes.includes(scope), 'is not a known scope'),
   )
   .min(1)
   .max(100)
-  .refine(distinct, 'must not repeat')
+  .refine(distinct, 'must not contain duplicates')
   .openapi({ example: ['secrets:read'] });
-export const Environments = z.array(EnvironmentRef).min(1).max(100).refine(distinct, 'must not repeat');
+export const Environments = z.array(EnvironmentRef).min(1).max(100).refine(distinct, 'must not contain duplicates');
 /** What the name patterns of one credential or grant hold together, in bytes: what judging one name by them costs. */
 const MOST_PATTERNS = 4096;
 export const Patterns = z
-  .array(z.string().max(256).refine(isPattern, 'must be a pattern of letters, digits, . _ / - * ? of at most 256 bytes and five *'))
+  .array(z.string().max(256).refine(isPattern, 'must be a pattern of letters, digits, . _ / - * ? with at most 256 characters and five *'))
   .min(1)
   .max(100)
-  .refine(distinct, 'must not repeat')
-  .refine((list) => utf8(list.join('')).length <= MOST_PATTERNS, 'must hold at most 4 kB together')
+  .refine(distinct, 'must not contain duplicates')
+  .refine((list) => utf8(list.join('')).length <= MOST_PATTERNS, 'must have at most 4,096 bytes in total')
   .openapi({ example: ['app/*'] });
 export const Addresses = z
-  .array(z.string().max(49).refine(isRange, 'must be an IPv4 or IPv6 address or range'))
+  .array(z.string().max(49).refine(isRange, 'must be an IPv4 or IPv6 address or CIDR range'))
   .min(1)
   .max(20)
   .openapi({ example: ['203.0.113.0/24'] });
@@ -58,24 +58,30 @@ export const Instant = Spelled.transform((value) => Date.parse(value)).openapi(s
 
 /** The same, to come. */
 export const FutureTime = Spelled.transform((value) => Date.parse(value))
-  .refine((time) => time > Date.now() && time < 253402300800000, 'must lie in the future')
+  .refine((time) => time > Date.now() && time < 253402300800000, 'must be in the future')
   .openapi({ ...spelled, example: '2027-11-21T12:00:00.000Z' });
 
 const whole = (least: number, most: number) =>
   z
     .string()
-    .regex(/^\d{1,9}$/, 'must be a whole number')
+    .regex(/^\d{1,9}$/, 'must be an integer')
     .transform(Number)
-    .refine((value) => value >= least && value <= most, `must be from ${least} to ${most}`)
+    .refine((value) => value >= least && value <= most, `must be between ${least} and ${most}`)
     .openapi({ type: 'integer', minimum: least, maximum: most });
 
 /** A whole number in a query. */
 export const QueryInteger = whole;
 
 export const pageQuery = {
-  limit: whole(1, 100).optional().openapi({ description: 'Items on a page, 50 unless told otherwise.' }),
-  cursor: z.string().max(1000).optional().openapi({ description: 'next_cursor of the page before.' }),
+  limit: whole(1, 100).optional().openapi({ description: 'How many items to return, 50 by default.' }),
+  cursor: z.string().max(1000).optional().openapi({ description: 'next_cursor of the previous page.' }),
 };
 
 export const pageOf = <T extends z.ZodType>(item: T, name: string) =>
-  z.object({ data: z.array(item), next_cursor: z.string().nullable(), has_more: z.boolean() }).openapi(name);
+  z
+    .object({
+      data: z.array(item),
+      next_cursor: z.string().nullable().openapi({ description: 'Pass it as cursor to get the next page. null on the last page.' }),
+      has_more: z.boolean(),
+    })
+    .openapi(name);

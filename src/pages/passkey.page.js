@@ -14,7 +14,7 @@
 
   /** What was refused, in the service's own words. */
   class Refused extends Error {
-    constructor({ code, message } = { code: 'INTERNAL', message: 'The service gave no answer that this page understands.' }) {
+    constructor({ code, message } = { code: 'INTERNAL', message: 'The service sent an unexpected response. Try again.' }) {
       super(message);
       this.code = code;
     }
@@ -42,18 +42,17 @@
   /** What went wrong, and what to do about it. */
   function wordsFor(error) {
     const byCode = {
-      ENROLMENT_GONE: 'This link has been used, has run out or was replaced by a newer one. Ask whoever invited you for a new link.',
-      UNAUTHENTICATED:
-        'That passkey does not sign in here. Try another one, or ask an owner of your organisation for a new enrolment link.',
-      RATE_LIMITED: 'Too many attempts from here. Wait a minute and try again.',
+      ENROLMENT_GONE: 'This link was used, has expired or was replaced by a newer one. Ask the person who invited you for a new link.',
+      UNAUTHENTICATED: 'This passkey was not accepted. Try another one, or ask an owner of your organisation for a new enrolment link.',
+      RATE_LIMITED: 'Too many attempts from your network. Wait a minute and try again.',
     };
     const byName = {
-      NotAllowedError: 'Nothing was done: the request was dismissed or took too long. Try again when you are ready.',
-      AbortError: 'Nothing was done: the request was dismissed. Try again when you are ready.',
-      InvalidStateError: 'This device already holds a passkey of yours for this service. Sign in with it.',
-      NotSupportedError: 'This device cannot make such a passkey. Try another device or a security key.',
-      SecurityError: 'Passkeys do not work at this address. Open the service at its own address.',
-      TypeError: 'The service cannot be reached. Check the connection and try again.',
+      NotAllowedError: 'The request was cancelled or timed out. Try again when you are ready.',
+      AbortError: 'The request was cancelled. Try again when you are ready.',
+      InvalidStateError: 'This device already has a passkey of yours for this service. Sign in with it.',
+      NotSupportedError: 'This device cannot create a passkey that this service accepts. Try another device or a security key.',
+      SecurityError: 'Passkeys do not work at this address. Open the service at the address that your administrator gave you.',
+      TypeError: 'The service cannot be reached. Check your connection and try again.',
     };
     if (error instanceof Refused) return byCode[error.code] ?? error.message;
     return byName[error.cause?.name ?? error.name] ?? byName[error.name] ?? 'Something went wrong. Try again.';
@@ -140,12 +139,12 @@
 
   if (!browserSupportsWebAuthn()) {
     find('act').hidden = true;
-    return say('This browser does not know passkeys. Use a current version of Chrome, Edge, Firefox or Safari.', true);
+    return say('This browser does not support passkeys. Use a current version of Chrome, Edge, Firefox or Safari.', true);
   }
   find('act').disabled = false;
   if (enrolling && !enrolment) {
     find('act').hidden = true;
-    return say('This page needs the whole enrolment link that you were given. Open it again, or ask for a new one.', true);
+    return say('The enrolment link is incomplete. Open the whole link again, or ask for a new one.', true);
   }
   say('');
   if (!enrolling) renew().then((is) => is && say('You are signed in.'));

@@ -20,7 +20,7 @@ ${lead}
 <p><button id="out" type="button">Sign out</button></p>
 </section>
 <p id="status" role="status" aria-live="polite"></p>
-<noscript><p class="error">Passkeys need JavaScript, and this page runs only its own. Allow it for this address, and load the page again.</p></noscript>
+<noscript><p class="error">Passkeys need JavaScript. Allow it for this site and reload the page. The page loads no scripts from other sites.</p></noscript>
 </main>`,
     { name, scripts },
   );
@@ -28,15 +28,15 @@ ${lead}
 const enrolling = shell(
   'enrol',
   'Set up your passkey',
-  html`<p>A passkey lets you sign in with what unlocks this device: a fingerprint, your face, or its PIN. There is no password to remember, and none to steal.</p>
-<p>Your browser will ask you where to keep it.</p>`,
+  html`<p>With a passkey, you sign in the way you unlock this device: with your fingerprint, your face or a PIN. You need no password.</p>
+<p>Your browser asks you where to save the passkey.</p>`,
   'Set up a passkey',
 );
 
 const signingIn = shell(
   'sign-in',
   'Sign in',
-  html`<p>Use the passkey that you made for this service. There is no name to type.</p>`,
+  html`<p>Use the passkey that you created for this service. You do not need to enter a name.</p>`,
   'Sign in with a passkey',
 );
 

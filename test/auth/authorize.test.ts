@@ -155,7 +155,8 @@ describe('a caller may act', () => {
     expect(mayAct(callerWith({}, bare), 'secret.list', IP)?.message).toContain('secrets:list or secrets:read');
     expect(mayAct(callerWith({ kind: 'session' }), 'access_token.create', IP)?.message).toContain('an API key');
     const { message } = mayAct(callerWith({ kind: 'agent' }, bare), 'secret.read', IP) ?? {};
-    for (const part of ['secrets:read', 'tokens:write', 'PATCH /orgs/:org_id/agent-credentials/:id']) expect(message).toContain(part);
+    for (const part of ['secrets:read', 'tokens:write', 'PATCH /api/v1/orgs/:org_id/agent-credentials/:id'])
+      expect(message).toContain(part);
   });
 });
 
@@ -170,7 +171,7 @@ describe('a caller reaches', () => {
     const elsewhere = callerWith({}, { environments: ['env_2'] });
     expect(mayReach(elsewhere, 'secret.read', at('env_1', 'x'))).toEqual({
       code: 'INSUFFICIENT_SCOPE',
-      message: 'This credential does not reach the environment staging.',
+      message: 'This credential may not access the environment staging.',
     });
   });
 
@@ -212,7 +213,7 @@ describe('a caller reaches', () => {
     for (const where of [at('env_2', 'a'), at('env_1', 'b'), at('env_2')]) {
       const refusal = mayReach(agent, 'secret.read', where);
       expect(refusal?.code).toBe('SECRET_ACCESS_DENIED');
-      expect(refusal?.message).toContain('PATCH /orgs/:org_id/agent-credentials/:id');
+      expect(refusal?.message).toContain('PATCH /api/v1/orgs/:org_id/agent-credentials/:id');
     }
     // What reveals no value is refused to it as to anyone.
     expect(mayReach(agent, 'secret.update', at('env_1', 'b'))?.code).toBe('INSUFFICIENT_SCOPE');

@@ -183,7 +183,7 @@ describe('a private key', () => {
 });
 
 describe('options', () => {
-  const lengths = 'must be an integer from 8 to 4096';
+  const lengths = 'must be an integer between 8 and 4096';
 
   it('may be absent or empty, and have to fit the limits, for plain text', () => {
     for (const type of TEXT_TYPES) {
@@ -210,7 +210,7 @@ describe('options', () => {
     async (charset) => {
       expect(optionsProblem('api_key', { charset })).toEqual({
         path: 'generate.charset',
-        message: expect.stringMatching(/^must be one of alphanumeric, .*, or 2 to 256 distinct printable ASCII characters$/),
+        message: expect.stringMatching(/^must be one of: alphanumeric, .*, or 2 to 256 distinct printable ASCII characters$/),
       });
       await expect(generate('api_key', { charset })).rejects.toThrow(RangeError);
     },
@@ -227,7 +227,7 @@ describe('options', () => {
   it.each(OTHER_TYPES)('are wrong as such for type %s, and only when they are there', (type) => {
     expect(optionsProblem(type, {})).toEqual({
       path: 'generate',
-      message: `a value of type ${type} cannot be generated; send the new value`,
+      message: `does not apply to type ${type}, whose values cannot be generated: send value instead`,
     });
     expect(optionsProblem(type, undefined)).toBeNull();
   });

@@ -175,7 +175,7 @@ describe('in a browser', { skip: browser ? false : 'there is no Chromium' }, () 
     assert.deepEqual(await again('/auth/refresh', {}, { Cookie: `__Host-svc_refresh=${old}` }), [401, 'TOKEN_REVOKED']);
     await page.goto(org.url);
     await page.click('#act');
-    assert.match(await says(/link/), /has been used/);
+    assert.match(await says(/link/), /was used/);
     await context.close();
   });
 
@@ -185,21 +185,21 @@ describe('in a browser', { skip: browser ? false : 'there is no Chromium' }, () 
     await verified(false);
     await page.goto(org.url);
     await page.click('#act');
-    assert.match((await says(/\.$/)) ?? '', /Nothing was done|cannot make such a passkey/);
+    assert.match((await says(/\.$/)) ?? '', /cancelled|cannot create a passkey/);
     assert.equal(await page.locator('#status').getAttribute('role'), 'status');
     assert.equal(await cookie(), undefined);
     await verified(true);
     await page.click('#act');
     await says(/set up/);
     await page.goto(`${at}/enrol`);
-    assert.match((await says(/link/)) ?? '', /whole enrolment link/);
+    assert.match((await says(/link/)) ?? '', /enrolment link is incomplete/);
     assert.equal(await page.locator('#act').isVisible(), false);
     await context.close();
 
     const stranger = await person();
     await stranger.page.goto(`${at}/sign-in`);
     await stranger.page.click('#act');
-    assert.match((await stranger.says(/\.$/)) ?? '', /Nothing was done/);
+    assert.match((await stranger.says(/\.$/)) ?? '', /cancelled/);
     await stranger.context.close();
   });
 });

@@ -38,7 +38,7 @@ export const auditRoutes = [
     tag: 'Audit log',
     summary: 'Read the audit log',
     description:
-      'Newest first. Every request with a genuine credential has an entry; entries form a hash chain and never change. A credential that is limited to environments or names sees the entries of what it reaches, and its own.',
+      'Returns entries, newest first. Every request with a credential of the organisation has an entry. Entries form a hash chain and never change. A credential that is limited to environments or names sees its own entries and those about resources that it can reach.',
     query: wire.AuditQuery,
     answers: { 200: wire.AuditPage },
     alsoAs: ['application/x-ndjson'],
@@ -55,8 +55,9 @@ export const auditRoutes = [
     path: verifyPath,
     action: 'audit.verify',
     tag: 'Audit log',
-    summary: 'Check the hash chain',
-    description: 'Makes every hash anew, part by part: pass next as cursor until it is null. Names the first entry that does not fit.',
+    summary: 'Verify the audit log',
+    description:
+      'Recalculates the hash chain part by part. Pass next as cursor until it is null. The response names the first entry that does not match.',
     query: wire.VerifyQuery,
     answers: { 200: wire.Verification },
     refusals: ['INVALID_CURSOR'],
@@ -73,8 +74,8 @@ export const auditRoutes = [
     path: `${path}/archive`,
     action: 'audit.archive',
     tag: 'Audit log',
-    summary: 'Move the newest audit entries to the database',
-    description: 'With the bootstrap token. `npm run backup` calls it, so that a backup holds every entry up to then. Safe to repeat.',
+    summary: 'Move the newest audit log entries to the database',
+    description: '`npm run backup` calls it, so that the backup contains every entry up to that time. Safe to repeat.',
     answers: { 200: wire.Archived },
   }),
 ];

@@ -2,6 +2,7 @@
 // nobody makes an owner of a key who is none.
 import { type Caller, mustBeConfirmed, type Wanted, withinPermissions } from '../../auth/authorize';
 import { covers, type ProviderScope, providerScopes } from '../../auth/scopes';
+import { forms } from '../../db/names';
 import type { CredentialRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
 import { insertion, type New } from '../../gate/commit';
@@ -57,7 +58,11 @@ export function wanted({ core, ask, caller }: Call<unknown>, asked: Asked): Want
 /** 404 for an environment that a request names and that does not exist. */
 export function unknownEnvironment(asked: readonly string[] | null, held: readonly string[] | null): Refusal | null {
   const at = held?.indexOf('') ?? -1;
-  return at < 0 ? null : refuse('NOT_FOUND', { message: `There is no environment ${asked?.[at]}.` });
+  if (at < 0) return null;
+  const ref = asked?.[at] ?? '';
+  return refuse('NOT_FOUND', {
+    message: forms.environment(ref) ? `There is no environment ${ref}.` : `The environment in environments.${at} does not exist.`,
+  });
 }
 
 /** Whose end is also the end of what this caller makes. */
@@ -75,11 +80,15 @@ function issue(call: Call<unknown>, token: TokenInput, made: Made, permissions: 
   const unknown = unknownEnvironment(asked.environments, permissions.environments);
   if (unknown) return unknown;
   if (countLive(core, ask.org, now) >= MOST_CREDENTIALS)
-    return refuse('LIMIT_REACHED', { message: 'An organisation holds up to 10,000 live credentials.' });
+    return refuse('LIMIT_REACHED', {
+      message: 'An organisation can have at most 10,000 live credentials. Revoke some that you no longer need.',
+    });
   const dies_with = diesWith(caller);
   const parent = dies_with === null ? null : core.rows.get('credential', dies_with);
   if (parent && lineageOf(core, parent).length >= MOST_LINKS)
-    return refuse('LIMIT_REACHED', { message: 'Credentials may descend from one another 16 times at most.' });
+    return refuse('LIMIT_REACHED', {
+      message: 'A credential can have at most 16 parents in a row. Create this one with a credential closer to the top.',
+    });
   const put = insertion(call, 'credential', {
     ...fresh(core, ask.org, token, now),
     ...(permissions as Pick<CredentialRow, 'environments' | 'secrets' | 'allowed_addresses' | 'expires_at'>),
@@ -223,7 +232,9 @@ export const createBreakGlass: Operation<BreakGlassInput> = {
     plan(call, now) {
       const { core, ask, input } = call;
       if (core.rows.within('credential', 'break_glass').filter((row) => isAlive(core, ask.org, row)).length >= MOST_BREAK_GLASS)
-        return refuse('LIMIT_REACHED', { message: 'At most 5 break-glass tokens may be alive: end one that is no longer needed.' });
+        return refuse('LIMIT_REACHED', {
+          message: 'An organisation can have at most 5 live break-glass tokens. Revoke one that you no longer need.',
+        });
       const made = { kind: 'break_glass', name: null, reason: input.reason, scopes: EMERGENCY, rate_limit: RATES.break_glass } as const;
       const permissions = emergency(call, now);
       return issue(call, input.token, made, permissions, permissions, now);
@@ -275,7 +286,7 @@ export const mint: Operation<MintInput> = {
       if (unknown) return unknown;
       if (core.descendants.liveSessions(caller.id, now) >= MOST_SESSIONS)
         return refuse('LIMIT_REACHED', {
-          message: 'An API key has up to 1,000 live session tokens: revoke some, or wait until they expire.',
+          message: 'An API key can have at most 1,000 live session tokens. Revoke some, or wait until they expire.',
         });
       const put = insertion(call, 'credential', {
         ...fresh(core, ask.org, input.token, now),

@@ -25,7 +25,7 @@ const held = ({ scopes, environments, secrets, allowed_addresses, expires_at }: 
 /** 403 if a caller who ends with another would hand on what does not end with it. */
 function mayOutlive({ core, caller }: Call<unknown>, row: CredentialRow): Refusal | null {
   if (!caller.isDependent || lineageOf(core, row).some(({ id }) => id === caller.credential)) return null;
-  return refuse('SCOPE_EXCEEDS_PARENT', { message: 'A credential that ends with another can widen only what ends with it.' });
+  return refuse('SCOPE_EXCEEDS_PARENT', { message: 'A credential that ends with another can extend only credentials that end with it.' });
 }
 
 /** 403 unless the caller may make a credential hold this. What only narrows, anyone may who may change it. */
@@ -36,7 +36,7 @@ const mayGive = (call: Call<unknown>, row: CredentialRow, after: Wanted): Refusa
 function raisesOwn({ core, caller }: Call<unknown>, row: CredentialRow, rate_limit = 0): Refusal | null {
   const self = core.rows.get('credential', caller.credential);
   if (rate_limit <= row.rate_limit || !self || !lineageOf(core, self).some(({ id }) => id === row.id)) return null;
-  return refuse('SCOPE_EXCEEDS_PARENT', { message: 'A credential cannot raise a rate limit that it is under itself.' });
+  return refuse('SCOPE_EXCEEDS_PARENT', { message: 'A credential cannot raise a rate limit that applies to itself.' });
 }
 
 interface UpdateInput {
@@ -100,7 +100,9 @@ export const rotateKey: Operation<RotateInput> = {
     // A successor would outlive whoever ends with another.
     const { caller } = call;
     if (caller.kind === 'session' || caller.kind === 'agent')
-      return refuse('CREDENTIAL_KIND_NOT_ALLOWED', { message: 'A session token or an agent rotates no API key: use an API key.' });
+      return refuse('CREDENTIAL_KIND_NOT_ALLOWED', {
+        message: 'A session token or an agent credential cannot rotate an API key. Use an API key.',
+      });
     const row = find(call, 'api_key');
     if (!row) return null;
     const exceeds = mayOutlive(call, row) ?? withinPermissions(caller, held(row));
@@ -113,9 +115,10 @@ export const rotateKey: Operation<RotateInput> = {
       const { core, ask, input } = call;
       const row = find(call, 'api_key');
       if (!row) return refuse('NOT_FOUND');
-      if (!isAlive(core, ask.org, row)) return refuse('CONFLICT', { message: 'This key has ended: create a new one.' });
+      if (!isAlive(core, ask.org, row))
+        return refuse('CONFLICT', { message: 'This API key has expired or was revoked. Create a new one.' });
       if (row.successor_id !== null)
-        return refuse('CONFLICT', { message: `This key has been rotated: its successor is ${row.successor_id}.` });
+        return refuse('CONFLICT', { message: `This API key was already rotated. Its successor is ${row.successor_id}.` });
       const { kind, name, scopes, environments, secrets, allowed_addresses, rate_limit, dies_with, expires_at } = row;
       const successor = insertion(call, 'credential', {
         ...fresh(core, ask.org, input.token, now),

@@ -23,9 +23,9 @@ export const ApiKeyIn = z
       .optional()
       .openapi({ description: 'A lifetime from now on, in place of expires_at.', example: 7_776_000 }),
     environments: Environments.optional().openapi({
-      description: 'Where it may act, by id or slug; where absent, wherever its creator may.',
+      description: 'Environments by id or slug. By default, those of its creator.',
     }),
-    secrets: Patterns.optional().openapi({ description: 'Names that it may touch, as glob patterns; where absent, those of its creator.' }),
+    secrets: Patterns.optional().openapi({ description: 'Secret names as glob patterns (* and ?). By default, those of its creator.' }),
     allowed_addresses: Addresses.optional(),
   })
   .refine(oneEnd.check, oneEnd.message)
@@ -35,31 +35,43 @@ export const ApiKeyPatch = z
   .strictObject({ name: Name.optional(), allowed_addresses: Addresses.nullable().optional() })
   .openapi('ApiKeyPatch');
 
-export const ApiKeyRotate = z.strictObject({ overlap_seconds: z.int().min(0).max(86_400).optional() }).openapi('ApiKeyRotate');
+export const ApiKeyRotate = z
+  .strictObject({
+    overlap_seconds: z
+      .int()
+      .min(0)
+      .max(86_400)
+      .optional()
+      .openapi({ description: 'How long the old key stays valid, in seconds. 0 by default.' }),
+  })
+  .openapi('ApiKeyRotate');
 
 /** When, how often and from where it was last used. */
 const lastUse = {
   last_used_at: Time.nullable(),
-  use_count: z.int().openapi({ description: 'Requests that it has made.', example: 12 }),
+  use_count: z.int().openapi({ description: 'Number of requests made with it.', example: 12 }),
   last_used_place: z
     .string()
     .nullable()
-    .openapi({ description: 'Where its last request came in, as Cloudflare tells it.', example: 'Zurich, CH (ZRH)' }),
+    .openapi({ description: 'Where the last request came from, as reported by Cloudflare.', example: 'Zurich, CH (ZRH)' }),
 };
 
 export const ApiKey = z
   .object({
     id: z.string().openapi({ example: 'key_01M9xQeKcX3vTz6nWJfQ4b' }),
     name: z.string(),
-    hint: z.string().openapi({ example: 'svc_live_…x7Qd' }),
+    hint: z.string().openapi({ description: 'Prefix and last four characters of the token.', example: 'svc_live_…x7Qd' }),
     scopes: z.array(z.string()),
-    environments: z.array(z.string()).nullable(),
-    secrets: z.array(z.string()).nullable(),
-    allowed_addresses: z.array(z.string()).nullable(),
-    rate_limit: z.int(),
-    created_by: z.string(),
-    parent_id: z.string().nullable().openapi({ description: 'The credential that it dies with.' }),
-    successor_id: z.string().nullable(),
+    environments: z.array(z.string()).nullable().openapi({ description: 'Slugs of its environments. null means all.' }),
+    secrets: z.array(z.string()).nullable().openapi({ description: 'Patterns of the secret names that it can access. null means all.' }),
+    allowed_addresses: z.array(z.string()).nullable().openapi({ description: 'IP addresses and ranges. null means any address.' }),
+    rate_limit: z.int().openapi({ description: 'Requests per minute.' }),
+    created_by: z.string().openapi({ description: 'Id of the credential or member that created it.' }),
+    parent_id: z
+      .string()
+      .nullable()
+      .openapi({ description: 'The credential that this one ends with. null if it does not end with another.' }),
+    successor_id: z.string().nullable().openapi({ description: 'Id of the API key that replaced it in a rotation.' }),
     created_at: Time,
     expires_at: Time.nullable(),
     revoked_at: Time.nullable(),
@@ -67,16 +79,16 @@ export const ApiKey = z
   })
   .openapi('ApiKey');
 
-const token = z.string().nullable().openapi({ description: 'Shown this once.', example: 'svc_live_…' });
+const token = z.string().nullable().openapi({ description: 'Shown only once.', example: 'svc_live_…' });
 export const NewApiKey = ApiKey.extend({ token }).openapi('NewApiKey');
 export const ApiKeyPage = pageOf(ApiKey, 'ApiKeyPage');
 
 export const AccessTokenIn = z
   .strictObject({
-    ttlSeconds: z.int().min(60).max(86_400).openapi({ example: 900 }),
-    scopes: Scopes.optional().openapi({ description: "A subset of the parent key's; where absent, all of them." }),
-    environments: Environments.optional().openapi({ description: 'Where it may act, by id or slug; where absent, wherever its key may.' }),
-    secrets: Patterns.optional().openapi({ description: 'Names that it may touch, as glob patterns; where absent, those of its key.' }),
+    ttlSeconds: z.int().min(60).max(86_400).openapi({ description: 'Lifetime in seconds, at most a day.', example: 900 }),
+    scopes: Scopes.optional().openapi({ description: 'A subset of the scopes of its API key. All of them by default.' }),
+    environments: Environments.optional().openapi({ description: 'Environments by id or slug. By default, those of its API key.' }),
+    secrets: Patterns.optional().openapi({ description: 'Secret names as glob patterns (* and ?). By default, those of its API key.' }),
     allowedAddresses: Addresses.optional(),
   })
   .openapi('AccessTokenIn');
@@ -87,7 +99,7 @@ export const AccessToken = z
     hint: z.string(),
     scopes: z.array(z.string()),
     allowedAddresses: z.array(z.string()).nullable(),
-    parentId: z.string(),
+    parentId: z.string().openapi({ description: 'Id of the API key that it ends with.' }),
     createdAt: Time,
     expiresAt: Time,
     lastUsedAt: Time.nullable(),
@@ -100,15 +112,17 @@ export const NewAccessToken = AccessToken.extend({ token: token.openapi({ exampl
 export const AccessTokenPage = pageOf(AccessToken, 'AccessTokenPage');
 
 const AgentLifetime = z.int().min(60).max(31_536_000).openapi({ example: 86_400 });
-const RateLimit = z.int().min(1).max(6000).openapi({ description: 'Requests a minute; 120 unless told otherwise.', example: 120 });
+const RateLimit = z.int().min(1).max(6000).openapi({ description: 'Rate limit in requests per minute, 120 by default.', example: 120 });
 
 export const AgentIn = z
   .strictObject({
     name: Name.openapi({ example: 'triage agent' }),
     scopes: Scopes,
-    environments: Environments.optional(),
-    secrets: Patterns.optional(),
-    ttlSeconds: AgentLifetime.optional().openapi({ description: '30 days, or what is left of its creator, where neither is given.' }),
+    environments: Environments.optional().openapi({ description: 'Environments by id or slug. By default, those of its creator.' }),
+    secrets: Patterns.optional().openapi({ description: 'Secret names as glob patterns (* and ?). By default, those of its creator.' }),
+    ttlSeconds: AgentLifetime.optional().openapi({
+      description: 'Lifetime in seconds. By default 30 days, or what is left of its creator.',
+    }),
     expires_at: FutureTime.optional(),
     rate_limit: RateLimit.optional(),
     allowed_addresses: Addresses.optional(),
@@ -122,7 +136,9 @@ export const AgentPatch = z
     scopes: Scopes.optional(),
     environments: Environments.nullable().optional(),
     secrets: Patterns.nullable().optional(),
-    ttlSeconds: AgentLifetime.nullable().optional().openapi({ description: 'A new lifetime from now on; null for none.' }),
+    ttlSeconds: AgentLifetime.nullable()
+      .optional()
+      .openapi({ description: 'A new lifetime in seconds, counted from now. null removes the lifetime.' }),
     rate_limit: RateLimit.optional(),
     allowed_addresses: Addresses.nullable().optional(),
   })
@@ -141,7 +157,7 @@ export const ProviderTokenIn = z
       .array(z.enum(Object.keys(providerScopes) as [ProviderScope, ...ProviderScope[]]))
       .min(1)
       .max(3)
-      .refine((scopes) => new Set(scopes).size === scopes.length, 'must not repeat')
+      .refine((scopes) => new Set(scopes).size === scopes.length, 'must not contain duplicates')
       .openapi({ example: ['issue', 'rotate', 'revoke'] }),
     environments: Environments.optional(),
     secrets: Patterns.optional(),
@@ -158,7 +174,7 @@ export const ProviderTokenPage = pageOf(ProviderToken, 'ProviderTokenPage');
 export const BreakGlassIn = z
   .strictObject({
     reason: text(1024).min(10).openapi({ example: 'the primary database is down' }),
-    ttlSeconds: z.int().min(60).max(14_400).optional().openapi({ description: 'An hour unless told otherwise, four at most.' }),
+    ttlSeconds: z.int().min(60).max(14_400).optional().openapi({ description: 'Lifetime in seconds, 3600 by default, at most 14400.' }),
   })
   .openapi('BreakGlassIn');
 

@@ -13,9 +13,9 @@ export const deploymentRoutes = [
     path,
     action: 'deployment.rewrap',
     tag: 'Deployment',
-    summary: 'Put keys under the current master key',
+    summary: 'Rewrap keys with the current master key',
     description:
-      'With the bootstrap token, after a new master key has come first in MASTER_KEYS. About 100 keys a call, while reads and writes go on; repeat with `next` until it is null, and from the start for as long as `done` is below `total`. MISCONFIGURED names a master key that is missing; the key wrapped by it is left as it is.',
+      'Call it after you have put a new master key first in MASTER_KEYS. Each call rewraps about 100 keys; reads and writes continue meanwhile. Repeat it with `next` as `cursor` until `next` is null, and start again while `done` is below `total`. If a master key is missing, the call fails with MISCONFIGURED, which names it, and the keys that it wraps stay unchanged.',
     body: { schema: wire.RewrapIn, optional: true },
     answers: { 200: wire.Rewrapped },
     refusals: ['INVALID_CURSOR'],

@@ -65,11 +65,14 @@ const create: Operation<NewInput> = {
       const { environments, secrets, expires_at } = given(call);
       const unknown = unknownEnvironment(input.environments, environments);
       if (unknown) return unknown;
-      if (!core.rows.get(grantee.type, grantee.id)) return refuse('NOT_FOUND', { message: `There is no such ${grantee.type}.` });
+      if (!core.rows.get(grantee.type, grantee.id))
+        return refuse('NOT_FOUND', { message: `The ${grantee.type} in grantee.id does not exist.` });
       if (core.rows.within('grant', grantee.id).filter((row) => isGrantAlive(core, ask.org, row)).length >= MOST_GRANTS)
-        return refuse('LIMIT_REACHED', { message: 'A member or team has up to 100 grants: put what belongs together into one.' });
+        return refuse('LIMIT_REACHED', {
+          message: 'A member or team can have at most 100 grants. Combine some of them, or delete some that you no longer need.',
+        });
       if (core.rows.count('grant') >= MOST_IN_ALL)
-        return refuse('LIMIT_REACHED', { message: 'An organisation holds up to 10,000 grants.' });
+        return refuse('LIMIT_REACHED', { message: 'An organisation can have at most 10,000 grants.' });
       const put = insertion(call, 'grant', {
         org_id: ask.org,
         id,

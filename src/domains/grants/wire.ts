@@ -6,15 +6,15 @@ import { Environments, FutureTime, iso, isoOrNull, Patterns, pageOf, pageQuery, 
 const GranteeId = z.string().min(1).max(64).openapi({ example: 'mem_01M9xQeKcX3vTz6nWJfQ4b' });
 const grantee = { type: z.enum(['member', 'team']), id: GranteeId };
 const Permission = z.enum(['read', 'write']).openapi({
-  description: 'read gives secrets:list and secrets:read there; write also secrets:write and secrets:rotate.',
+  description: 'read grants secrets:list and secrets:read. write also grants secrets:write and secrets:rotate.',
 });
 
 export const GrantIn = z
   .strictObject({
     grantee: z.strictObject(grantee),
     permission: Permission,
-    environments: Environments.optional().openapi({ description: 'Where, by id or slug; where absent, wherever its creator may.' }),
-    secrets: Patterns.optional().openapi({ description: 'Names, as glob patterns; where absent, those of its creator.' }),
+    environments: Environments.optional().openapi({ description: 'Environments by id or slug. By default, those of its creator.' }),
+    secrets: Patterns.optional().openapi({ description: 'Secret names as glob patterns (* and ?). By default, those of its creator.' }),
     expires_at: FutureTime.optional(),
   })
   .openapi('GrantIn');
@@ -32,7 +32,10 @@ export const Grant = z
     environments: z.array(z.string()).nullable(),
     secrets: z.array(z.string()).nullable(),
     created_by: z.string(),
-    parent_id: z.string().nullable().openapi({ description: 'The credential that it dies with.' }),
+    parent_id: z
+      .string()
+      .nullable()
+      .openapi({ description: 'The credential that this grant ends with. null if it does not end with one.' }),
     created_at: Time,
     expires_at: Time.nullable(),
   })

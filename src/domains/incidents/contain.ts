@@ -64,7 +64,8 @@ function mayRotate(call: Call<unknown>): Refusal | null {
   return reached.every(isWithin)
     ? null
     : refuse('INSUFFICIENT_SCOPE', {
-        message: 'To rotate what it read or wrote, this needs the scope secrets:rotate wherever the contained credential could go.',
+        message:
+          'With rotate, the calling credential needs the scope secrets:rotate for everything that the contained credential could reach.',
       });
 }
 
@@ -85,7 +86,7 @@ export const contain: Operation<{ rotate: boolean }> = {
       if (!(core.rows.get('credential', id) ?? fetched)) return refuse('NOT_FOUND');
       if (ownOf(call).has(id))
         return refuse('CONFLICT', {
-          message: 'The calling credential would end by this: contain it with one that does not descend from it.',
+          message: 'This call would revoke the calling credential. Use a credential that does not end with the contained one.',
         });
       const living = independent(call);
       const rows = portion(living);

@@ -12,7 +12,7 @@ import { namesOf, reportOf } from './report';
 import { rotateAll } from './rotation';
 import * as wire from './wire';
 
-const tag = 'The bad day';
+const tag = 'Incident response';
 const byCredential = ({ params }: { params: Record<string, string> }) => ({ credential: params.id as string });
 
 /** How often the gate is asked to go on revoking within one request. */
@@ -78,9 +78,9 @@ export const incidentRoutes = [
     path: '/orgs/{org_id}/panic',
     action: 'org.panic',
     tag,
-    summary: 'End every credential but the calling one',
+    summary: 'Revoke all credentials (panic)',
     description:
-      "By an owner, or an API key that holds * without limits. Session tokens, agents, provider and break-glass tokens and browser sessions are refused from the moment this is answered. With api_keys the API keys too, the calling one included: the answer has a new one, shown this once. Of the browser session that calls it, only the token of this call goes on: its refresh cookies and other tokens are refused, and POST /auth/confirm gives new ones. The answer lists what is younger than seven days and may be an attacker's.",
+      "Revokes session tokens, agent credentials, provider tokens, break-glass tokens and browser sessions as soon as this call returns. API keys stay valid unless you send api_keys: true. Then it revokes them too, including the calling one, and the response holds a new API key, shown only once. In a browser session, only the JWT of this call stays valid: its refresh cookies and other JWTs are refused, and POST /auth/confirm gives new ones. The response lists what was created in the last seven days and may be an attacker's.",
     body: { schema: wire.PanicIn },
     answers: { 200: wire.Panicked },
     prepare({ body }, context) {
@@ -95,7 +95,7 @@ export const incidentRoutes = [
     tag,
     summary: 'Contain a credential',
     description:
-      'Of any kind. It and all that descends from it are refused from the moment this is answered, which gives account of what they did. Safe to repeat: the account is the same. To rotate, the caller needs secrets:rotate wherever the credential could go.',
+      'Revokes a credential of any kind and all credentials that end with it, and reports what they read, wrote and created. Safe to repeat: the report stays the same. With rotate, the caller needs secrets:rotate for everything that the credential could reach.',
     body: { schema: wire.ContainIn, optional: true },
     answers: { 200: wire.Contained },
     refusals: ['NOT_FOUND', 'CONFLICT'],
@@ -109,7 +109,8 @@ export const incidentRoutes = [
     path: '/orgs/{org_id}/credentials/{id}/graph',
     action: 'credential.graph',
     tag,
-    summary: 'Show what a credential hangs on, what hangs on it, and what it reaches',
+    summary: 'Show the graph of a credential',
+    description: 'Returns its parent, the credentials that it created, and the environments and secrets that it can reach.',
     answers: { 200: wire.Graph },
     refusals: ['NOT_FOUND'],
     named: byCredential,

@@ -6,7 +6,7 @@ import { ApiKey } from '../credentials/wire';
 export const PanicIn = z
   .strictObject({
     reason: text(1024).openapi({ example: 'a laptop was stolen' }),
-    api_keys: z.boolean().optional().openapi({ description: 'Whether API keys end too: the answer then has a new first key.' }),
+    api_keys: z.boolean().optional().openapi({ description: 'Whether to revoke all API keys too. The response then holds a new API key.' }),
   })
   .openapi('PanicIn');
 
@@ -18,7 +18,7 @@ const Recent = z
   .object({
     passkeys: z
       .array(z.object({ id: passkeyId, member_id: memberId, name: z.string().openapi({ example: 'Security key' }), created_at: Time }))
-      .openapi({ description: 'They still sign in: remove those that their members do not know.' }),
+      .openapi({ description: 'Passkeys that still work. Remove those that their members do not recognise.' }),
     sessions: z
       .array(
         z.object({
@@ -30,10 +30,10 @@ const Recent = z
           last_used_place: z.string().nullable().openapi({ example: 'Zurich, CH (ZRH)' }),
         }),
       )
-      .openapi({ description: 'Browser sessions. They have ended, except the one that made this call.' }),
+      .openapi({ description: 'Browser sessions. This call revoked them, except the one that made it.' }),
     enrolments: z
       .array(z.object({ member_id: memberId, email: z.string(), created_at: Time, expires_at: Time }).openapi('RecentEnrolment'))
-      .openapi({ description: 'Enrolment URLs that still serve. A newer one for the same member takes their place.' }),
+      .openapi({ description: 'Enrolment links that still work. A new link for the same member replaces the old one.' }),
     grants: z
       .array(
         z.object({
@@ -45,26 +45,26 @@ const Recent = z
           expires_at: Time.nullable(),
         }),
       )
-      .openapi({ description: 'They still hold. GET /orgs/:org_id/grants shows for which environments and names.' }),
+      .openapi({ description: 'Grants that are still in effect. GET /orgs/:org_id/grants shows their environments and names.' }),
     trusts: z.array(z.object({ id: z.string() })).openapi({ description: 'Always empty in this release.', example: [] }),
   })
-  .openapi({ description: 'What is younger than seven days, to look through: the newest first, up to 1,000 of each.' });
+  .openapi({ description: 'What was created in the last seven days, to review: the newest first, at most 1,000 of each.' });
 
 export const Panicked = z
   .object({
     ended_at: Time,
     recent: Recent,
-    api_key: ApiKey.extend({ token: z.string().nullable().openapi({ description: 'Shown this once.', example: 'svc_live_…' }) }).optional(),
+    api_key: ApiKey.extend({ token: z.string().nullable().openapi({ description: 'Shown only once.', example: 'svc_live_…' }) }).optional(),
   })
   .openapi('Panicked');
 
 export const ContainIn = z
   .strictObject({
-    since: Instant.optional().openapi({ description: 'From when on to give account; where absent, from when it was made.' }),
+    since: Instant.optional().openapi({ description: 'Start of the report. By default, the time when the credential was created.' }),
     rotate: z
       .enum(['generated'])
       .optional()
-      .openapi({ description: 'Give what it read or wrote new values, where this service generated the current ones.' }),
+      .openapi({ description: 'Rotates the secrets that were read or written, if this service generated their current values.' }),
   })
   .openapi('ContainIn');
 
@@ -72,33 +72,37 @@ const Kind = z.enum(['api_key', 'session', 'agent', 'provider', 'break_glass', '
 const CredentialName = z.object({ kind: Kind, id: z.string(), name: z.string().nullable() });
 const SecretName = z.object({
   secret_id: z.string(),
-  name: z.string().nullable().openapi({ description: 'As it is called now; null where it is gone, or where the caller may not list it.' }),
+  name: z.string().nullable().openapi({ description: 'The current name. null if the secret is gone or the caller may not list it.' }),
 });
 const Deed = SecretName.extend({ version: z.int(), time: Time });
 
 export const Contained = z
   .object({
-    revoked: z.array(CredentialName).openapi({ description: 'Itself, and all that descends from it, but for what had expired before.' }),
-    read: z.array(Deed).openapi({ description: 'Each version of each secret that was given to one of them, with the first time.' }),
+    revoked: z
+      .array(CredentialName)
+      .openapi({ description: 'The credential and all credentials that end with it, without those that had expired before.' }),
+    read: z.array(Deed).openapi({ description: 'Each version of each secret that one of them read, with the time of the first read.' }),
     written: z.array(Deed.extend({ action: z.string().openapi({ example: 'secret.update' }) })),
-    shared: z.array(Deed).openapi({ description: 'What one of them shared.' }),
+    shared: z.array(Deed).openapi({ description: 'Secrets that one of them shared.' }),
     credentials: z
       .array(CredentialName.extend({ created_at: Time }))
-      .openapi({ description: 'What was made with it, and with those in turn.' }),
+      .openapi({ description: 'Credentials that were created with it, directly or indirectly.' }),
     rotated: z.array(SecretName.extend({ version: z.int() })).optional(),
     rotation_due: z
       .array(SecretName)
       .optional()
-      .openapi({ description: 'What this service did not generate: whoever issued the value has to replace it.' }),
-    remaining: z.int().optional().openapi({ description: 'Credentials that are still to be revoked: send the request again.' }),
+      .openapi({ description: 'Secrets whose values this service did not generate. Replace each of them where it was issued.' }),
+    remaining: z.int().optional().openapi({ description: 'How many credentials are not revoked yet. Repeat the request.' }),
     omitted: z
       .int()
       .optional()
-      .openapi({ description: 'Credentials that revoked and credentials do not name: each list names 10,000 at most.' }),
+      .openapi({ description: 'How many credentials the lists revoked and credentials leave out. Each list has at most 10,000 items.' }),
     gaps: z
       .array(z.object({ from: z.int(), to: z.int() }))
       .optional()
-      .openapi({ description: 'Sequences of the audit log that are lost or cannot be read: what was done then is not in this account.' }),
+      .openapi({
+        description: 'Ranges of audit log entries that are lost or cannot be read. This report does not include what happened in them.',
+      }),
   })
   .openapi('Contained');
 
@@ -106,7 +110,9 @@ const Node = z.object({
   kind: z.enum([...Kind.options, 'member', 'system']),
   id: z.string(),
   name: z.string().nullable(),
-  relation: z.enum(['dies_with', 'created_by']).openapi({ description: 'Whether the one ends with the other, or was only made by it.' }),
+  relation: z.enum(['dies_with', 'created_by']).openapi({
+    description: 'dies_with: the one ends with the other. created_by: the one was created by the other and lives on without it.',
+  }),
 });
 
 export const Graph = z
@@ -115,7 +121,7 @@ export const Graph = z
     id: z.string(),
     name: z.string().nullable(),
     parent: Node,
-    children: z.array(Node).openapi({ description: 'The live ones, 1,000 at most.' }),
+    children: z.array(Node).openapi({ description: 'Live credentials, at most 1,000.' }),
     grants: z.array(
       z.object({
         source: z.enum(['credential', 'role', 'grant']),
@@ -133,7 +139,7 @@ export const Graph = z
       scopes: z.array(z.string()),
       environments: z
         .array(z.object({ environment: z.string(), secrets: z.int() }))
-        .openapi({ description: 'How many secrets it may read or write now, by environment.' }),
+        .openapi({ description: 'How many secrets it can read or write now in each environment.' }),
     }),
   })
   .openapi('CredentialGraph');

@@ -89,7 +89,7 @@ const create: Operation<NewInput> = {
       const { enrolment: hash, ...fields } = input;
       if (isTaken(core, input.email, input.id)) return refuse('EMAIL_TAKEN');
       if (core.rows.count('member') >= MOST_MEMBERS)
-        return refuse('LIMIT_REACHED', { message: 'An organisation holds up to 2,000 members.' });
+        return refuse('LIMIT_REACHED', { message: 'An organisation can have at most 2,000 members.' });
       const put = insertion(call, 'member', {
         org_id: ask.org,
         ...fields,
@@ -180,7 +180,7 @@ const remove: Operation<{ revoke: boolean }> = {
   },
   authorize({ caller, input }): Refusal | null {
     if (!input.revoke || caller.permissions.some(({ scopes }) => covers(scopes, 'tokens:write'))) return null;
-    return refuse('INSUFFICIENT_SCOPE', { message: 'To end credentials needs the scope tokens:write.' });
+    return refuse('INSUFFICIENT_SCOPE', { message: 'With revoke_credentials=true, this call needs the scope tokens:write.' });
   },
   change: {
     locks: (call) => [
@@ -234,8 +234,7 @@ const access: Operation<AccessInput> = {
     if (!row) return { ok: false, refusal: refuse('NOT_FOUND') };
     const isAimed = input.environment !== null || input.secret !== null;
     const environment = isAimed ? environmentOf(core, ask.org, input.environment) : null;
-    if (isAimed && !environment)
-      return { ok: false, refusal: refuse('NOT_FOUND', { message: `There is no environment ${input.environment}.` }) };
+    if (isAimed && !environment) return { ok: false, refusal: refuse('NOT_FOUND', { message: 'The environment does not exist.' }) };
     const target = environment && { environment: environment.id, ...(input.secret !== null && { name: input.secret }) };
     const found = reasons(memberOf(core, ask.org, row.id, row).permissions, [input.scope], target);
     return {

@@ -16,26 +16,23 @@ export const MemberPatch = z
   .openapi('MemberPatch');
 export const MemberQuery = z.strictObject({
   ...pageQuery,
-  status: z
-    .enum(statuses)
-    .optional()
-    .openapi({ description: 'Only those whose enrolment waits, who have enrolled, or whose enrolment has lapsed.' }),
+  status: z.enum(statuses).optional().openapi({ description: 'Only members with this status.' }),
 });
 export const RemovalQuery = z.strictObject({
   revoke_credentials: z
     .enum(['true', 'false'])
     .optional()
-    .openapi({ description: 'Whether the credentials that the member made end too.' }),
+    .openapi({ description: 'Whether to revoke the credentials that the member created too.' }),
 });
 export const AccessQuery = z.strictObject({
   action: z
     .string()
     .max(64)
-    .refine((scope) => allScopes.includes(scope), 'is not a scope')
-    .openapi({ description: 'What the member would do, as a scope.', example: 'secrets:read' }),
-  environment: EnvironmentRef.optional(),
+    .refine((scope) => allScopes.includes(scope), 'is not a known scope')
+    .openapi({ description: 'The scope to check.', example: 'secrets:read' }),
+  environment: EnvironmentRef.optional().openapi({ description: 'Id or slug of the environment to check.' }),
   secret: z.string().min(1).max(255).optional().openapi({
-    description: 'The name of a secret, in the default environment where none is named.',
+    description: 'The name of a secret. It is looked up in the default environment unless environment is sent.',
     example: 'DATABASE_URL',
   }),
 });
@@ -46,20 +43,22 @@ export const Member = z
     email: z.string(),
     name: z.string(),
     role: RoleName,
-    status: z.enum(statuses).openapi({ description: 'invited: the enrolment waits; lapsed: it was not used in time; active: enrolled.' }),
-    passkeys: z.int().openapi({ description: 'How many passkeys the member can sign in with.', example: 1 }),
+    status: z.enum(statuses).openapi({
+      description: 'invited: the enrolment link is still valid. lapsed: it expired before it was used. active: the member has enrolled.',
+    }),
+    passkeys: z.int().openapi({ description: 'How many passkeys the member has.', example: 1 }),
     invited_by: z.string().nullable(),
     created_at: Time,
     enrolled_at: Time.nullable(),
     enrolment: z
       .object({ created_at: Time, expires_at: Time })
       .nullable()
-      .openapi({ description: 'The enrolment URL that waits to be used, or has lapsed.' }),
+      .openapi({ description: 'The enrolment link that is still valid or has expired. null if the member has enrolled with it.' }),
   })
   .openapi('Member');
 
 const url = z.string().nullable().openapi({
-  description: 'Where the member registers a passkey. Shown this once; it serves once, and for 24 hours.',
+  description: 'The link where the member registers a passkey. Shown only once. It works once and for 24 hours.',
   example: 'https://vault.example.com/enrol#svcenrol_…',
 });
 export const NewMember = Member.extend({ enrolment_url: url }).openapi('NewMember');
@@ -68,12 +67,13 @@ export const MemberPage = pageOf(Member, 'MemberPage');
 
 export const Removed = z
   .object({
-    credentials: z
-      .array(z.object({ kind: z.string(), id: z.string(), name: z.string().nullable() }))
-      .openapi({ description: 'What the member made and was alive: it lives on, or has ended, as was asked. Session tokens apart.' }),
+    credentials: z.array(z.object({ kind: z.string(), id: z.string(), name: z.string().nullable() })).openapi({
+      description:
+        'Live credentials that the member created, without session tokens. They stay valid unless revoke_credentials=true revoked them.',
+    }),
     remaining: z.int().optional().openapi({
       description:
-        'How many more there are, neither named nor ended, where they are too many for one request (about 1,000): repeat it with revoke_credentials=true.',
+        'How many more credentials there are that this call neither listed nor revoked: one call covers about 1,000. Repeat it with revoke_credentials=true.',
     }),
   })
   .openapi('Removed');

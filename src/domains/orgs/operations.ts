@@ -92,7 +92,7 @@ const recover: Operation<RecoverInput> = {
       const org = core.rows.get('org', ask.org);
       if (!org || org.deleted_at !== null) return refuse('NOT_FOUND');
       const owner = ownerOf(core, input.email);
-      if (!owner) return refuse('NOT_FOUND', { message: 'No owner has that email.' });
+      if (!owner) return refuse('NOT_FOUND', { message: 'No owner has this email address.' });
       const key = firstKey(call, input.token, 'recovery', 'bootstrap', now);
       const enrolled = revision(call, 'member', owner, enrolment(input.enrolment, now));
       return { status: 201, data: { api_key: credentialShown(core, key.row as never) }, puts: [key, enrolled], resource: input.token.id };
@@ -107,7 +107,10 @@ const restoreDatabase: Operation<{ reason: string }> = {
     const org = core.rows.get('org', ask.org);
     if (!org || org.deleted_at !== null) return { ok: false, refusal: refuse('NOT_FOUND') };
     if (core.intents.held)
-      return { ok: false, refusal: refuse('CONFLICT', { message: 'It is being adopted already: wait for that to end.' }) };
+      return {
+        ok: false,
+        refusal: refuse('CONFLICT', { message: 'The database of this organisation is being adopted by another call. Wait until it ends.' }),
+      };
     const adopted = await restore(core, ask.org, rowKeyOf(call), ask.request.id, call.caller.id);
     return { ok: true, status: 200, data: adopted };
   },
@@ -137,7 +140,7 @@ const whole = ({ ask, caller }: Call<unknown>): Refusal | null =>
   reachesAll(caller, needOf(ask.action).scopes)
     ? null
     : refuse('INSUFFICIENT_SCOPE', {
-        message: 'A credential that is limited to environments or names cannot change the organisation itself.',
+        message: 'A credential that is limited to environments or names cannot change the organisation.',
       });
 
 interface UpdateInput {
@@ -158,10 +161,10 @@ const update: Operation<UpdateInput> = {
       call.subject.resource = ask.org;
       const { allowed_addresses } = input;
       if (allowed_addresses && call.caller.kind === 'member' && !isWithin(ask.request.ip, allowed_addresses))
-        return invalid('allowed_addresses', 'must include the address that you act from, or you would lock yourself out');
+        return invalid('allowed_addresses', 'must include the IP address of this request, so that you do not lock yourself out');
       const environment = input.default_environment === null ? null : environmentOf(core, ask.org, input.default_environment);
       if (input.default_environment !== null && !environment)
-        return refuse('NOT_FOUND', { message: `There is no environment ${input.default_environment}.` });
+        return refuse('NOT_FOUND', { message: 'The environment in default_environment does not exist.' });
       const put = revision(call, 'org', org, {
         ...(input.name !== null && { name: input.name }),
         ...(environment && { default_environment: environment.id }),
@@ -231,7 +234,7 @@ const create: Operation<{ id: string; name: string; slug: string }> = {
       Object.assign(call.subject, { resource: input.id, environment: input.slug });
       if (core.rows.find('environment', '', input.slug)) return refuse('SLUG_TAKEN');
       if (core.rows.count('environment') >= MOST_ENVIRONMENTS)
-        return refuse('LIMIT_REACHED', { message: 'An organisation holds up to 1,000 environments.' });
+        return refuse('LIMIT_REACHED', { message: 'An organisation can have at most 1,000 environments.' });
       const put = insertion(call, 'environment', { org_id: ask.org, ...input, created_at: now });
       return { status: 201, data: environmentOut(put.row as EnvironmentRow), puts: [put], resource: input.id };
     },

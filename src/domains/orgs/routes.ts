@@ -26,9 +26,9 @@ export const orgRoutes = [
     path: '/orgs',
     action: 'org.create',
     tag: 'Organisations',
-    summary: 'Found an organisation',
+    summary: 'Create an organisation',
     description:
-      'With the bootstrap token. Answers with the first API key, which may do everything, and with the URL where the owner enrols; it has three environments, production being the default one.',
+      'The response holds the first API key, which has the scope *, and the enrolment link of the owner. Both are shown only once. The organisation starts with the environments development, staging and production; production is the default.',
     body: { schema: wire.OrgIn },
     answers: { 201: wire.Founded },
     prepare({ body }, context) {
@@ -52,8 +52,7 @@ export const orgRoutes = [
     path: '/orgs',
     action: 'org.list',
     tag: 'Organisations',
-    summary: 'List the organisations',
-    description: 'With the bootstrap token.',
+    summary: 'List organisations',
     query: PageQuery,
     answers: { 200: wire.OrgPage },
     refusals: ['INVALID_CURSOR'],
@@ -77,9 +76,9 @@ export const orgRoutes = [
     path: `${org}/recovery`,
     action: 'org.recover',
     tag: 'Organisations',
-    summary: 'Give a locked-out organisation a new first key',
+    summary: 'Recover an organisation',
     description:
-      'With the bootstrap token. Answers with a URL too, where an owner enrols anew: the oldest one, unless the body names another. The reason is kept in the audit log.',
+      'For an organisation that has lost its API keys and passkeys. The response holds a new API key with the scope * and an enrolment link for an owner: the oldest one, unless email names another. The audit log keeps the reason.',
     body: { schema: wire.Recovery },
     answers: { 201: wire.Recovered },
     refusals: ['NOT_FOUND'],
@@ -97,9 +96,9 @@ export const orgRoutes = [
     path: `${org}/adopt`,
     action: 'org.adopt',
     tag: 'Organisations',
-    summary: 'Accept a database that was put back from a backup',
+    summary: 'Accept a database restored from a backup',
     description:
-      'With the bootstrap token. Secrets are then what the backup says they are; credentials, environments and revocations stay as they are, and what was deleted since stays deleted. Safe to repeat.',
+      'Call it after you have restored the database from a backup. Secrets return to their state in the backup. Credentials, environments and revocations keep their current state, and secrets that were deleted since the backup stay deleted. Safe to repeat.',
     body: { schema: wire.Adoption },
     answers: { 200: wire.Adopted },
     refusals: ['NOT_FOUND', 'CONFLICT'],
@@ -110,7 +109,7 @@ export const orgRoutes = [
     path: org,
     action: 'org.read',
     tag: 'Organisations',
-    summary: 'Show the organisation',
+    summary: 'Show the organisation and its usage',
     answers: { 200: wire.OrgWithUsage },
   }),
   route({
@@ -118,9 +117,9 @@ export const orgRoutes = [
     path: org,
     action: 'org.update',
     tag: 'Organisations',
-    summary: 'Rename the organisation, or change its default environment or where its members may act from',
+    summary: 'Change the organisation',
     description:
-      "A browser session's own address must be among allowed_addresses, and the session must have been confirmed in the last five minutes to change them (`POST /auth/confirm`).",
+      'Changes the name, the default environment or the IP addresses that members may use. To change allowed_addresses, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`), and its own address must be included.',
     body: { schema: wire.OrgPatch },
     answers: { 200: wire.OrgWithUsage },
     refusals: ['REAUTHENTICATION_REQUIRED', 'NOT_FOUND'],
@@ -134,7 +133,8 @@ export const orgRoutes = [
     action: 'org.delete',
     tag: 'Organisations',
     summary: 'Delete the organisation',
-    description: 'Its key is destroyed at once: nothing of it can ever be read again. The rest is cleared away in time.',
+    description:
+      'Destroys the key of the organisation at once, so that none of its secrets can ever be read again. Other data is purged in the background. This cannot be undone.',
     body: { schema: wire.OrgDelete },
     answers: { 204: null },
     prepare: ({ body }) => ({ input: body }),
@@ -144,7 +144,7 @@ export const orgRoutes = [
     path: environments,
     action: 'environment.list',
     tag: 'Environments',
-    summary: 'List the environments',
+    summary: 'List environments',
     query: PageQuery,
     answers: { 200: wire.EnvironmentPage },
     refusals: ['INVALID_CURSOR'],
@@ -164,7 +164,7 @@ export const orgRoutes = [
     refusals: ['SLUG_TAKEN', 'LIMIT_REACHED'],
     prepare({ body }) {
       const slug = body.slug ?? wire.slugOfName(body.name);
-      if (!slug) throw new ApiError(invalid('slug', 'is required: the name suggests none'));
+      if (!slug) throw new ApiError(invalid('slug', 'is required: no slug can be derived from the name'));
       return { input: { id: newId('env'), name: body.name, slug } };
     },
   }),
@@ -184,7 +184,7 @@ export const orgRoutes = [
     action: 'environment.update',
     tag: 'Environments',
     summary: 'Rename an environment',
-    description: 'Its slug stays.',
+    description: 'The slug does not change.',
     body: { schema: wire.EnvironmentPatch },
     answers: { 200: wire.Environment },
     refusals: ['NOT_FOUND'],
@@ -197,7 +197,7 @@ export const orgRoutes = [
     action: 'environment.delete',
     tag: 'Environments',
     summary: 'Delete an environment',
-    description: 'One that holds no secrets and is not the default.',
+    description: 'The environment must not contain secrets or be the default environment.',
     answers: { 204: null },
     refusals: ['NOT_FOUND', 'ENVIRONMENT_NOT_EMPTY', 'ENVIRONMENT_IS_DEFAULT'],
     named: byEnvironment,

@@ -13,13 +13,14 @@ export const OrgIn = z
     name: Name.openapi({ example: 'Acme' }),
     owner: z.strictObject({ email: Email, name: Name.openapi({ example: 'Ann' }) }),
     location_hint: LocationHint.optional().openapi({
-      description: "Where the organisation's gate is placed, near those who read from it most.",
+      description: "Where the organisation's Durable Object is placed. Choose the region of most of your readers.",
     }),
   })
   .openapi('OrgIn');
 
 const allowed_addresses = Addresses.nullable().openapi({
-  description: 'Where members may sign in and act from; null for anywhere. It does not bind what they make.',
+  description:
+    'IP addresses and ranges from which members may sign in and use browser sessions. null allows any address. Credentials that members create are not limited by it.',
 });
 export const OrgPatch = z
   .strictObject({
@@ -29,13 +30,15 @@ export const OrgPatch = z
   })
   .openapi('OrgPatch');
 export const OrgDelete = z
-  .strictObject({ confirm: z.string().max(255).openapi({ description: 'The name of the organisation.', example: 'Acme' }) })
+  .strictObject({
+    confirm: z.string().max(255).openapi({ description: 'The name of the organisation, to confirm the deletion.', example: 'Acme' }),
+  })
   .openapi('OrgDelete');
 const Reason = text(1024).openapi({ example: 'the only key was lost with a laptop' });
 export const Recovery = z
   .strictObject({
     reason: Reason,
-    email: Email.optional().openapi({ description: 'Of the owner who is to enrol again; the oldest owner where absent.' }),
+    email: Email.optional().openapi({ description: 'Email address of the owner who enrols again. The oldest owner by default.' }),
   })
   .openapi('Recovery');
 export const Adoption = z.strictObject({ reason: Reason }).openapi('Adoption');
@@ -53,16 +56,16 @@ export const Org = z
 export const OrgWithUsage = Org.extend({
   usage: z
     .object({
-      secrets: z.int().openapi({ description: 'Of 100,000. Deleted ones count until they are purged.' }),
-      sealed_bytes: z.int().openapi({ description: 'Ciphertext of all versions of all secrets, in bytes, of 4 GiB.' }),
+      secrets: z.int().openapi({ description: 'Number of secrets, at most 100,000. Deleted secrets count until they are purged.' }),
+      sealed_bytes: z.int().openapi({ description: 'Encrypted size of all versions of all secrets in bytes, at most 4 GiB.' }),
       credentials: z.int().openapi({
         description:
-          'Of 10,000 that may be alive. Session tokens and browser sessions do not count. One that expires may count for five seconds more.',
+          'Number of live credentials, at most 10,000. Session tokens and browser sessions do not count. An expired credential may count for up to five more seconds.',
       }),
-      members: z.int().openapi({ description: 'Of 2,000.' }),
+      members: z.int().openapi({ description: 'Number of members, at most 2,000.' }),
     })
     .openapi({
-      description: 'How much of what it may hold the organisation holds.',
+      description: 'How much of its limits the organisation uses.',
       example: { secrets: 42, sealed_bytes: 18_211, credentials: 7, members: 12 },
     }),
 }).openapi('OrgWithUsage');
@@ -70,11 +73,11 @@ export const Founded = z.object({ org: Org, owner: NewMember, api_key: NewApiKey
 export const Recovered = z.object({ api_key: NewApiKey, enrolment_url: EnrolmentUrl }).openapi('Recovered');
 export const Adopted = z
   .object({
-    restored: z.int().openapi({ description: 'Secrets that are put back to what the backup says.' }),
-    ended: z.int().openapi({ description: 'Secrets that stay deleted or destroyed, though the backup holds them.' }),
-    lost: z.int().openapi({ description: 'Secrets that were made after the backup, and are gone with what it replaced.' }),
-    refused: z.int().openapi({ description: 'Rows that this organisation never wrote; they were removed.' }),
-    audit_entries_lost: z.int().openapi({ description: 'Entries of the audit log that the backup does not hold.' }),
+    restored: z.int().openapi({ description: 'Secrets whose state was restored from the backup.' }),
+    ended: z.int().openapi({ description: 'Secrets in the backup that stay deleted, since they were deleted after it was made.' }),
+    lost: z.int().openapi({ description: 'Secrets that were created after the backup and are lost.' }),
+    refused: z.int().openapi({ description: 'Rows that this organisation never wrote. They were removed.' }),
+    audit_entries_lost: z.int().openapi({ description: 'Audit log entries that the backup does not contain.' }),
   })
   .openapi('Adopted');
 export const ListedOrg = z.object({ id: z.string(), name: z.string(), created_at: Time }).openapi('ListedOrg');
@@ -82,9 +85,17 @@ export const OrgPage = pageOf(ListedOrg, 'OrgPage');
 
 const Slug = z
   .string()
-  .regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 of a-z, 0-9 and -, not at an end')
+  .regex(
+    /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/,
+    'must have 1 to 63 characters: a-z, 0-9 and -, and must start and end with a letter or digit',
+  )
   .openapi({ example: 'qa' });
-export const EnvironmentIn = z.strictObject({ name: Name.openapi({ example: 'QA' }), slug: Slug.optional() }).openapi('EnvironmentIn');
+export const EnvironmentIn = z
+  .strictObject({
+    name: Name.openapi({ example: 'QA' }),
+    slug: Slug.optional().openapi({ description: 'Derived from the name by default.' }),
+  })
+  .openapi('EnvironmentIn');
 export const EnvironmentPatch = z.strictObject({ name: Name }).openapi('EnvironmentPatch');
 export const Environment = z.object({ id: z.string(), name: z.string(), slug: z.string() }).openapi('Environment');
 export const EnvironmentPage = pageOf(Environment, 'EnvironmentPage');

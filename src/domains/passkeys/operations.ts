@@ -31,7 +31,7 @@ function mayTouch(call: Call<unknown>): Refusal | null {
   const member = target(call);
   if (!member || isOwn(call)) return null;
   if (member.role === 'owner' && !call.caller.isOwner)
-    return refuse('INSUFFICIENT_SCOPE', { message: 'Only an owner changes the passkeys of an owner.' });
+    return refuse('INSUFFICIENT_SCOPE', { message: 'Only an owner can change the passkeys of an owner.' });
   return withinRole(call.caller, member);
 }
 
@@ -39,7 +39,7 @@ const withinRole = (caller: Caller, { role }: MemberRow) =>
   withinPermissions(
     { ...caller, addresses: [] },
     { scopes: roleScopes[role], environments: null, secrets: null, expires_at: null, allowed_addresses: null },
-  ) && refuse('INSUFFICIENT_SCOPE', { message: 'The member holds more than this credential does.' });
+  ) && refuse('INSUFFICIENT_SCOPE', { message: 'The role of this member holds more than the calling credential.' });
 
 const passkeysOf = ({ core }: Call<unknown>, member: string): PasskeyRow[] =>
   core.rows.within('passkey', member).sort((a, b) => (a.id < b.id ? -1 : 1));
@@ -58,7 +58,7 @@ const list: Operation<{ limit: number; after: string | null }> = {
 
 /** 403 for anybody but the member, signed in. */
 const alone = (call: Call<unknown>): Refusal | null =>
-  isOwn(call) ? null : refuse('CREDENTIAL_KIND_NOT_ALLOWED', { message: "This needs a browser session of that very member's." });
+  isOwn(call) ? null : refuse('CREDENTIAL_KIND_NOT_ALLOWED', { message: 'This call needs a browser session of this member.' });
 
 /** What the options of a new passkey are made from. */
 const options: Operation<Record<string, never>> = {
@@ -75,10 +75,12 @@ const options: Operation<Record<string, never>> = {
 export function addition(call: Call<unknown>, { id, ...fields }: PasskeyInput, member: string, now: number) {
   const { rows } = call.core;
   if (rows.get('passkey', id) || rows.isBuried('passkey', id))
-    return refuse('CONFLICT', { message: 'This challenge has been used: ask for new options.' });
-  if (rows.find('passkey', member, fields.credential_id)) return refuse('CONFLICT', { message: 'The member has this passkey already.' });
+    return refuse('CONFLICT', { message: 'These options have been used. Get new ones.' });
+  if (rows.find('passkey', member, fields.credential_id)) return refuse('CONFLICT', { message: 'The member already has this passkey.' });
   if (passkeysOf(call, member).length >= MOST_PASSKEYS)
-    return refuse('LIMIT_REACHED', { message: `A member has up to ${MOST_PASSKEYS} passkeys: remove one that is no longer needed.` });
+    return refuse('LIMIT_REACHED', {
+      message: `A member can have at most ${MOST_PASSKEYS} passkeys. Remove one that is no longer needed.`,
+    });
   return insertion(call, 'passkey', { org_id: call.ask.org, id, member_id: member, ...fields, created_at: now });
 }
 

@@ -32,8 +32,8 @@ export const passkeyRoutes = [
     path: passkeys,
     action: 'passkey.list',
     tag: 'Passkeys',
-    summary: "List a member's passkeys",
-    description: 'A member needs no scope for their own.',
+    summary: 'List the passkeys of a member',
+    description: 'Members need no scope for their own passkeys.',
     query: z.strictObject(pageQuery),
     answers: { 200: wire.PasskeyPage },
     refusals: ['INVALID_CURSOR'],
@@ -47,8 +47,9 @@ export const passkeyRoutes = [
     action: 'passkey.create',
     operation: 'passkey.options',
     tag: 'Passkeys',
-    summary: 'Get the options of one more passkey',
-    description: 'For navigator.credentials.create(). By the member, signed in, alone. They serve once, for five minutes.',
+    summary: 'Get options to add a passkey',
+    description:
+      'Pass them to navigator.credentials.create(). Only the member can call it, in a browser session. The options work once and for five minutes.',
     answers: { 200: wire.CreationOptions },
     unkept: true,
     named: byMember,
@@ -65,7 +66,7 @@ export const passkeyRoutes = [
     action: 'passkey.create',
     tag: 'Passkeys',
     summary: 'Add a passkey',
-    description: 'By the member, signed in, alone.',
+    description: 'Only the member can call it, in a browser session.',
     body: { schema: wire.PasskeyIn },
     answers: { 201: wire.Passkey },
     refusals: ['CONFLICT', 'LIMIT_REACHED'],
@@ -74,7 +75,8 @@ export const passkeyRoutes = [
       const challenge = challengeOf(body.response.response.clientDataJSON);
       const id = readChallenge(deployment.proof, adding(org, params.id as string), challenge, 'psk');
       const made = id && (await verifyCreation(base, body.response, challenge));
-      if (!made) throw new ApiError(invalid('response', 'is no valid answer to options that were given in the last five minutes'));
+      if (!made)
+        throw new ApiError(invalid('response', 'must answer options that were issued in the last five minutes and are not used yet'));
       return { input: { passkey: { ...made, name: body.name ?? made.name, id } } };
     },
   }),
@@ -84,7 +86,7 @@ export const passkeyRoutes = [
     action: 'passkey.update',
     tag: 'Passkeys',
     summary: 'Rename a passkey',
-    description: "A member needs no scope for their own. Another's, whoever may change that member.",
+    description: 'Members need no scope for their own passkeys. For those of others, the caller must be allowed to change that member.',
     body: { schema: wire.PasskeyPatch },
     answers: { 200: wire.Passkey },
     named: byPasskey,
@@ -96,7 +98,7 @@ export const passkeyRoutes = [
     action: 'passkey.delete',
     tag: 'Passkeys',
     summary: 'Remove a passkey',
-    description: 'The browser sessions that began with it end at once. The last one stays: a member without any could not sign in.',
+    description: 'Browser sessions that were started with the passkey end at once. The last passkey of a member cannot be removed.',
     answers: { 204: null },
     refusals: ['LAST_PASSKEY'],
     named: byPasskey,

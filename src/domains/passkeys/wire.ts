@@ -26,13 +26,13 @@ export const Attestation = z
       clientDataJSON: bytes(4000),
       attestationObject: bytes(40_000),
       transports: z
-        .array(z.string().regex(/^[a-z-]{1,32}$/, 'is not a transport'))
+        .array(z.string().regex(/^[a-z-]{1,32}$/, 'must be a transport: 1 to 32 characters, a-z and -'))
         .max(10)
         .optional()
         .openapi({ example: ['internal'] }),
     }),
   })
-  .openapi('PasskeyCreation', { description: 'What navigator.credentials.create() gave, by its toJSON().' });
+  .openapi('PasskeyCreation', { description: 'The result of navigator.credentials.create(), as its toJSON() returns it.' });
 export type Attestation = z.infer<typeof Attestation>;
 
 export const Assertion = z
@@ -45,7 +45,7 @@ export const Assertion = z
       userHandle: z.string().max(100).nullable().optional().openapi({ example: 'AAAA' }),
     }),
   })
-  .openapi('PasskeyAssertion', { description: 'What navigator.credentials.get() gave, by its toJSON().' });
+  .openapi('PasskeyAssertion', { description: 'The result of navigator.credentials.get(), as its toJSON() returns it.' });
 export type Assertion = z.infer<typeof Assertion>;
 
 /** Options for navigator.credentials.create(); for PublicKeyCredential.parseCreationOptionsFromJSON(). */
@@ -84,7 +84,7 @@ export const Passkey = z
     id: z.string().openapi({ example: 'psk_01M9xQeKcX3vTz6nWJfQ4b' }),
     name: z.string().openapi({ example: 'Passkey on this device' }),
     transports: z.array(z.string()).openapi({ example: ['internal'] }),
-    backed_up: z.boolean().openapi({ description: 'Whether a passkey provider keeps a copy, and so other devices may hold it too.' }),
+    backed_up: z.boolean().openapi({ description: 'Whether a passkey provider keeps a copy, so that other devices may have it too.' }),
     created_at: Time,
   })
   .openapi('Passkey');

@@ -50,8 +50,8 @@ async function left(call: Call<ValueInput>): Promise<Kept | null> {
 /** 404 unless there is an environment and a secret of that name in it. */
 function found(call: Call<NameInput>): { row: SecretRow; shown: string } | Refusal {
   const { environment, row } = find(call);
-  if (!environment) return refuse('NOT_FOUND', { message: 'There is no such environment.' });
-  if (!row) return refuse('NOT_FOUND', { message: 'There is no secret of that name in that environment.' });
+  if (!environment) return refuse('NOT_FOUND', { message: 'The environment does not exist.' });
+  if (!row) return refuse('NOT_FOUND', { message: 'There is no secret with this name in this environment.' });
   return { row, shown: describe(call, row) };
 }
 
@@ -71,7 +71,7 @@ const issue: Operation<ValueInput & { ttl: number }> = {
     plan(call, now, _, kept) {
       const { core, input } = call;
       const { environment, row } = find(call);
-      if (!environment) return refuse('NOT_FOUND', { message: 'There is no such environment.' });
+      if (!environment) return refuse('NOT_FOUND', { message: 'The environment does not exist.' });
       if (row) {
         describe(call, row);
         if (row.id !== input.id || !input.value) return sealFor(call, row.id);
@@ -101,7 +101,7 @@ const rotate: Operation<ValueInput> = {
       if (row.revoked_at !== null)
         return refuse('SECRET_REVOKED', {
           status: 409,
-          message: 'This secret has been revoked: POST /provider/issue gives it a new value.',
+          message: 'This secret has been revoked. Use POST /provider/issue to give it a new value.',
         });
       if (row.id !== input.id || !input.value) return sealFor(call, row.id);
       return answered(advance(call, row, input.value, lifetime(row.lifetime_seconds, now), kept as Kept | null, now), shown);

@@ -31,7 +31,7 @@ export const providerRoutes = [
     tag,
     summary: 'Issue a secret',
     description:
-      'Pushes a value with a lifetime. A name that is new is created (201), of type generic; else it is the next version (200), and an expired or revoked secret becomes active with it. What was revoked before stays unreadable.',
+      'Stores a value with a lifetime. If the name is new, a secret of type generic is created (201). Otherwise the secret gets a new version (200), and an expired or revoked secret becomes active again. Revoked versions stay unreadable.',
     body: { schema: wire.Issue },
     answers: { 200: wire.Issued, 201: wire.Issued },
     refusals: ['NOT_FOUND', 'LIMIT_REACHED'],
@@ -49,9 +49,9 @@ export const providerRoutes = [
     path: '/provider/rotate',
     action: 'provider.rotate',
     tag,
-    summary: 'Rotate a secret',
+    summary: 'Rotate an issued secret',
     description:
-      'Replaces the value; its lifetime, of the length that was last given, starts anew, and an expired secret becomes active. A revoked one is 409 SECRET_REVOKED: issue it anew.',
+      'Stores a new value and starts the last lifetime again. An expired secret becomes active again. For a revoked secret the call fails with 409 SECRET_REVOKED: issue it again instead.',
     body: { schema: wire.Rotate },
     answers: { 200: wire.Issued },
     refusals: ['NOT_FOUND', 'SECRET_REVOKED', 'LIMIT_REACHED'],
@@ -68,9 +68,8 @@ export const providerRoutes = [
     path: '/provider/revoke',
     action: 'provider.revoke',
     tag,
-    summary: 'Revoke a secret',
-    description:
-      'Every version that there is becomes unreadable at once, for good. Repeated, it changes nothing and gives the same answer.',
+    summary: 'Revoke an issued secret',
+    description: 'Makes all existing versions unreadable at once and for ever. Safe to repeat: the response stays the same.',
     body: { schema: wire.Revoke },
     answers: { 200: wire.Revoked },
     refusals: ['NOT_FOUND'],

@@ -15,7 +15,7 @@ export const Issue = z
       .int()
       .min(60)
       .max(31_536_000)
-      .openapi({ example: 86_400, description: 'How long the value may be read, in seconds; rotation starts it anew.' }),
+      .openapi({ example: 86_400, description: 'How long the value can be read, in seconds. Each rotation starts the lifetime again.' }),
   })
   .openapi('ProviderIssue');
 export const Rotate = z.strictObject({ ...named, newValue: value }).openapi('ProviderRotate');
@@ -27,7 +27,7 @@ export const Issued = z
   .object({
     ...shown,
     version: z.int().openapi({ example: 1 }),
-    expiresAt: Time.nullable().openapi({ description: 'Null where the secret was made without a lifetime, by another way than issue.' }),
+    expiresAt: Time.nullable().openapi({ description: 'null if the secret has no lifetime, since it was not created by this call.' }),
   })
   .openapi('ProviderIssued');
 export const Revoked = z.object({ ...shown, status: z.enum(['revoked']), revokedAt: Time }).openapi('ProviderRevoked');

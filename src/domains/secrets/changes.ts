@@ -41,7 +41,7 @@ export const create: Operation<CreateInput> = {
     plan(call, now) {
       const { core, ask, input } = call;
       const environment = environmentOf(core, ask.org, input.environment);
-      if (!environment) return refuse('NOT_FOUND', { message: 'There is no such environment.' });
+      if (!environment) return refuse('NOT_FOUND', { message: 'The environment does not exist.' });
       Object.assign(call.subject, { resource: input.id, version: 1 });
       if (core.rows.find('secret', environment.id, input.name)) return refuse('SECRET_NAME_TAKEN');
       const { id, name, type, description, tags, rotate_every_seconds, value } = input;
@@ -116,11 +116,11 @@ const ISSUED: ReadonlySet<SecretType> = new Set(['api_key', 'env_var', 'generic'
 
 /** 400 where no value can be generated for a secret as it stands, or none in that way. */
 function ungenerable({ type, generated }: SecretRow, asked: GenerateOptions | null): Refusal | null {
-  if (!canGenerate(type)) return invalid('value', `is required: no value can be generated for the type ${type}`);
+  if (!canGenerate(type)) return invalid('value', `is required: values of type ${type} cannot be generated`);
   if (asked === null && generated === null && ISSUED.has(type))
     return invalid(
       'generate',
-      'is required: the current value was not generated here, and a random string would replace what somebody else may have issued',
+      'is required: this service did not generate the current value, and a generated one could replace a value that was issued elsewhere',
     );
   const problem = optionsProblem(type, asked ?? undefined);
   return problem && invalid(problem.path, problem.message);
@@ -186,7 +186,7 @@ interface DeleteInput {
 export const remove: Operation<DeleteInput> = {
   authorize: ({ caller, input }) =>
     input.permanent && caller.kind === 'break_glass'
-      ? refuse('INSUFFICIENT_SCOPE', { message: 'A break-glass token deletes nothing for good: leave out permanent.' })
+      ? refuse('INSUFFICIENT_SCOPE', { message: 'A break-glass token cannot delete a secret permanently. Leave out permanent.' })
       : null,
   change: {
     locks: (call) => [target(call)],
@@ -230,7 +230,7 @@ export const restore: Operation<Record<string, never>> = {
       if (!row || (row.deleted_at !== null && row.deleted_at + RESTORABLE <= now)) return refuse('NOT_FOUND');
       describe(call, row);
       if (!core.rows.get('environment', row.environment_id))
-        return refuse('NOT_FOUND', { message: 'The environment of this secret is gone.' });
+        return refuse('NOT_FOUND', { message: 'The environment of this secret no longer exists.' });
       if (row.deleted_at === null) return refuse('CONFLICT', { message: 'This secret is not deleted.' });
       if (core.rows.find('secret', row.environment_id, row.name)) return refuse('SECRET_NAME_TAKEN');
       if (core.intents.concerns(row.environment_id).leaving) return refuse('UNAVAILABLE', { retry_after: 1 });

@@ -45,7 +45,7 @@ export const put: Operation<PutInput> = {
     plan(call, now, _, left): Plan | Refusal | { more: unknown } {
       const { core, ask, input } = call;
       const { environment, row } = find(call);
-      if (!environment) return refuse('NOT_FOUND', { message: 'There is no such environment.' });
+      if (!environment) return refuse('NOT_FOUND', { message: 'The environment does not exist.' });
       if (row) call.subject.action = 'secret.update';
       const conflict = conflicts(row, input);
       if (conflict) return conflict;

@@ -4,7 +4,7 @@ import { needOf } from '../../auth/actions';
 import { namesHeld, reaches } from '../../auth/authorize';
 import { sha256 } from '../../crypto/digest';
 import type { SecretRow, SecretType, VersionRow } from '../../db/schema';
-import { refuse } from '../../errors';
+import { type Refusal, refuse } from '../../errors';
 import { environmentRevision } from '../../gate/commit';
 import { environmentOf, slugOf } from '../../gate/named';
 import { RESTORABLE } from '../../gate/rows';
@@ -21,14 +21,15 @@ interface ReadInput {
   if_none_match: string | null;
 }
 
-async function read(call: Call<ReadInput>, find: () => SecretRow | null): Promise<Outcome> {
+async function read(call: Call<ReadInput>, find: () => SecretRow | null, missing = () => refuse('NOT_FOUND')): Promise<Outcome> {
   const { core, input } = call;
   for (let fetched: VersionRow | null = null; ; ) {
     const now = core.now();
     const row = find();
     if (row) describe(call, row);
-    const refusal = (row && inDoubt(call, row.id)) ?? readable(row, now) ?? (fetched && call.recheck());
-    if (refusal || !row) return { ok: false, refusal: refusal ?? refuse('NOT_FOUND') };
+    if (!row) return { ok: false, refusal: (fetched && call.recheck()) ?? missing() };
+    const refusal = inDoubt(call, row.id) ?? readable(row, now) ?? (fetched && call.recheck());
+    if (refusal) return { ok: false, refusal };
     const number = input.version ?? row.version;
     call.subject.version = number;
     if (!hasVersion(row, number)) return { ok: false, refusal: refuse('NOT_FOUND', { message: `This secret has no version ${number}.` }) };
@@ -58,12 +59,38 @@ export const secretRead: Operation<ReadInput> = {
 export const secretReadByName: Operation<ReadInput> = {
   read: (call) => {
     const { core, ask } = call;
-    return read(call, () => {
+    const find = () => {
       const environment = environmentOf(core, ask.org, ask.named.environment);
       return environment && core.rows.find('secret', environment.id, ask.named.name as string);
-    });
+    };
+    return read(call, find, () => unknownPart(call));
   },
 };
+
+/** Environments in which a refusal looks for a name, and how many of them it names. */
+const MOST_SEARCHED = 100;
+const MOST_SHOWN = 5;
+
+/** 404 that says which part of a read by name is unknown. Its reader may read that name there; of other environments it names those where they may list or read it. */
+function unknownPart({ core, ask, caller }: Call<unknown>): Refusal {
+  const name = ask.named.name as string;
+  const environment = environmentOf(core, ask.org, ask.named.environment);
+  if (!environment) return unknownEnvironment(ask.named.environment);
+  const hasIt = (id: string) => {
+    const row = core.rows.find('secret', id, name);
+    return row !== null && !core.intents.isOpen(row.id);
+  };
+  const elsewhere = core.rows
+    .after('environment', '', MOST_SEARCHED)
+    .filter(({ id }) => reaches(caller, ['secrets:list', 'secrets:read'], id, name) && hasIt(id))
+    .slice(0, MOST_SHOWN)
+    .map(({ slug }) => slug);
+  const hint = elsewhere.length ? ` It exists in: ${elsewhere.join(', ')}.` : '';
+  return refuse('NOT_FOUND', { message: `There is no secret ${name} in the environment ${environment.slug}.${hint}` });
+}
+
+const unknownEnvironment = (ref: string | null | undefined): Refusal =>
+  refuse('NOT_FOUND', { message: ref ? `There is no environment ${ref}.` : 'There is no default environment.' });
 
 export interface ValuesInput {
   prefix: string;
@@ -88,7 +115,7 @@ export async function readAll(call: Call<ValuesInput>): Promise<Outcome> {
   for (let asked = false; ; asked = true) {
     const now = core.now();
     const environment = environmentOf(core, ask.org, ask.named.environment);
-    if (!environment) return { ok: false, refusal: refuse('NOT_FOUND') };
+    if (!environment) return { ok: false, refusal: unknownEnvironment(ask.named.environment) };
     const patterns = namesHeld(call.caller, scopes, environment.id);
     Object.assign(call.subject, {
       resource: environment.id,
@@ -191,7 +218,7 @@ export function list(call: Call<ListInput>): Outcome {
   const { scopes } = needOf(ask.action);
   const now = core.now();
   const environment = input.environment === null ? null : environmentOf(core, ask.org, input.environment);
-  if (input.environment !== null && !environment) return { ok: false, refusal: refuse('NOT_FOUND') };
+  if (input.environment !== null && !environment) return { ok: false, refusal: unknownEnvironment(input.environment) };
   const matches = (row: SecretRow) =>
     (input.status === null ? row.deleted_at === null : statusOf(row, now) === input.status) &&
     (row.deleted_at === null || row.deleted_at > now - RESTORABLE) &&

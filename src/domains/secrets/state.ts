@@ -68,9 +68,9 @@ export const readableVersion = (row: SecretRow | null, version: number, now: num
 export function limits(core: Core, sealed: number, more: number): Refusal | null {
   if (more && core.rows.count('secret') + more > MOST_SECRETS)
     return refuse('LIMIT_REACHED', {
-      message: `An organisation holds up to ${MOST_SECRETS.toLocaleString('en')} secrets, deleted ones included until they are purged.`,
+      message: `An organisation can have at most ${MOST_SECRETS.toLocaleString('en')} secrets. Deleted ones count until they are purged.`,
     });
   return sealed > 0 && core.rows.sealedBytes() + sealed > MOST_SEALED
-    ? refuse('LIMIT_REACHED', { message: 'An organisation holds up to 4 GiB of sealed values.' })
+    ? refuse('LIMIT_REACHED', { message: 'An organisation can have at most 4 GiB of encrypted values.' })
     : null;
 }

@@ -9,19 +9,22 @@ export const MOST_VALUE = 65_536;
 
 export const SecretName = z
   .string()
-  .regex(/^[A-Za-z0-9_][A-Za-z0-9_./-]{0,254}$/, 'must be 1 to 255 of letters, digits, _ . / - and begin with a letter, digit or _')
+  .regex(
+    /^[A-Za-z0-9_][A-Za-z0-9_./-]{0,254}$/,
+    'must have 1 to 255 characters: letters, digits, _ . / - and must start with a letter, a digit or _',
+  )
   .refine(
     (name) => name.split('/').every((part) => part !== '' && part !== '.' && part !== '..'),
-    'must have no empty, "." or ".." segment',
+    'must not contain an empty, "." or ".." segment between slashes',
   )
   .openapi({ example: 'DATABASE_URL' });
 
 /** A value, up to 64 KiB of UTF-8. It may be empty where a caller sets it: `.env` files have empty values. */
 export const SecretValue = z
   .string()
-  .max(MOST_VALUE, { message: 'must be at most 64 KiB of UTF-8', abort: true })
-  .refine((value) => utf8(value).length <= MOST_VALUE, 'must be at most 64 KiB of UTF-8')
-  .refine((value) => value.isWellFormed(), 'must be well-formed Unicode: a lone surrogate has no UTF-8')
+  .max(MOST_VALUE, { message: 'must have at most 64 KiB in UTF-8', abort: true })
+  .refine((value) => utf8(value).length <= MOST_VALUE, 'must have at most 64 KiB in UTF-8')
+  .refine((value) => value.isWellFormed(), 'must be well-formed Unicode without lone surrogates')
   .openapi({ example: 'postgres://app:correct-horse@db.example.com/app' });
 
 /** A value that replaces another, or that a provider issues: never empty. */
@@ -32,20 +35,17 @@ const Description = text(1024);
 /** What all tags of a secret hold together, keys and values, in bytes of UTF-8. */
 const MOST_TAGS = 16_384;
 const Tags = z
-  .record(z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, 'must be 1 to 64 of letters, digits, _ . -'), text(256))
-  .refine((tags) => Object.keys(tags).length <= 50, 'must be at most 50 tags')
-  .refine((tags) => utf8(Object.entries(tags).flat().join('')).length <= MOST_TAGS, 'must hold at most 16 kB together')
+  .record(z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, 'must have 1 to 64 characters: letters, digits, _ . -'), text(256))
+  .refine((tags) => Object.keys(tags).length <= 50, 'must have at most 50 tags')
+  .refine((tags) => utf8(Object.entries(tags).flat().join('')).length <= MOST_TAGS, 'must have at most 16,384 bytes in total')
   .openapi({ example: { team: 'core' }, maxProperties: 50 });
 const Seconds = z.int().min(1).max(31_536_000);
 
 const Generate = z.strictObject({
   length: z.int().min(8).max(4096).optional(),
-  charset: z
-    .string()
-    .min(2)
-    .max(256)
-    .optional()
-    .openapi({ description: 'A known set (alphanumeric, letters, digits, hex, base64url, ascii, …) or the characters themselves.' }),
+  charset: z.string().min(2).max(256).optional().openapi({
+    description: 'The name of a character set (alphanumeric, letters, digits, hex, base64url, ascii, …) or the characters themselves.',
+  }),
 });
 
 /** Types that a new secret's value can be generated for: those whose values nobody else issues. */
@@ -53,9 +53,10 @@ const GENERATED_AT_FIRST: ReadonlySet<string> = new Set(['password', 'ssh_key', 
 
 /** What is wrong with where the value of a new secret is to come from, or null. */
 function originProblem({ type, value, generate }: { type: string; value?: string; generate?: GenerateOptions }) {
-  if (value !== undefined) return generate === undefined ? null : { path: 'generate', message: 'cannot be given together with value' };
-  if (generate === undefined) return { path: 'value', message: 'is required, unless generate is given' };
-  if (!GENERATED_AT_FIRST.has(type)) return { path: 'generate', message: `does not apply to a new secret of type ${type}; send the value` };
+  if (value !== undefined) return generate === undefined ? null : { path: 'generate', message: 'must not be sent together with value' };
+  if (generate === undefined) return { path: 'value', message: 'is required unless generate is sent' };
+  if (!GENERATED_AT_FIRST.has(type))
+    return { path: 'generate', message: `does not apply to a new secret of type ${type}: send value instead` };
   return optionsProblem(type, generate);
 }
 
@@ -63,16 +64,16 @@ export const SecretIn = z
   .strictObject({
     name: SecretName,
     type: Type,
-    value: SecretValue.optional().openapi({ description: 'Required, unless generate is given.' }),
+    value: SecretValue.optional().openapi({ description: 'The value, up to 64 KiB in UTF-8. Required unless generate is sent.' }),
     generate: Generate.optional().openapi({
       description:
-        'In place of value, for a password, ssh_key, private_key or webhook_secret: the value is generated, and is in the answer.',
+        'Generates the value instead, for the types password, ssh_key, private_key and webhook_secret. The response holds the generated value once.',
     }),
-    environment: EnvironmentRef.optional(),
+    environment: EnvironmentRef.optional().openapi({ description: 'Id or slug. The default environment by default.' }),
     description: Description.nullable().optional(),
     tags: Tags.optional(),
-    ttlSeconds: Seconds.optional(),
-    rotate_every_seconds: Seconds.nullable().optional(),
+    ttlSeconds: Seconds.optional().openapi({ description: 'How long the value can be read, in seconds. Unlimited by default.' }),
+    rotate_every_seconds: Seconds.nullable().optional().openapi({ description: 'How often the secret should be rotated, in seconds.' }),
   })
   .superRefine((body, context) => {
     // What is wrong with a field by itself is said once.
@@ -101,7 +102,9 @@ export const SecretPatch = z
     type: Type.optional(),
     description: Description.nullable().optional(),
     tags: Tags.optional(),
-    ttlSeconds: Seconds.nullable().optional().openapi({ description: 'A new lifetime from now on; null for none.' }),
+    ttlSeconds: Seconds.nullable()
+      .optional()
+      .openapi({ description: 'A new lifetime in seconds, counted from now. null removes the lifetime.' }),
     rotate_every_seconds: Seconds.nullable().optional(),
   })
   .openapi('SecretPatch');
@@ -112,12 +115,14 @@ export const Rotate = z
     generate: Generate.optional(),
   })
   .refine((body) => body.value === undefined || body.generate === undefined, {
-    message: 'cannot be given together with value',
+    message: 'must not be sent together with value',
     path: ['generate'],
   })
   .openapi('Rotate');
 
-export const Rollback = z.strictObject({ version: z.int().min(1).max(999_999_999) }).openapi('Rollback');
+export const Rollback = z
+  .strictObject({ version: z.int().min(1).max(999_999_999).openapi({ description: 'The version whose value becomes current again.' }) })
+  .openapi('Rollback');
 
 const status = z.enum(['active', 'expired', 'revoked', 'deleted']);
 
@@ -137,15 +142,15 @@ export const Secret = z
     updated_at: Time,
     expires_at: Time.nullable(),
     deleted_at: Time.nullable()
-      .openapi({ description: 'Present on deleted secrets: they can be restored for seven days from then.' })
+      .openapi({ description: 'Present on deleted secrets. They can be restored for seven days after this time.' })
       .optional(),
   })
   .openapi('Secret');
 
 export const SecretWithValue = Secret.extend({ value: SecretValue }).openapi('SecretWithValue');
 const generatedOnce = {
-  value: z.string().nullable().openapi({ description: 'Present where the value was generated.' }).optional(),
-  public_key: z.string().nullable().openapi({ description: 'Present where a key pair was generated.' }).optional(),
+  value: z.string().nullable().openapi({ description: 'The generated value. Present only if the value was generated.' }).optional(),
+  public_key: z.string().nullable().openapi({ description: 'The public key. Present only if a key pair was generated.' }).optional(),
 };
 export const NewSecret = Secret.extend(generatedOnce).openapi('NewSecret');
 export const RotatedSecret = Secret.extend(generatedOnce).openapi('RotatedSecret');
@@ -165,7 +170,7 @@ export const ListQuery = z.strictObject({
   type: Type.optional(),
   prefix: z.string().max(255).optional(),
   status: status.optional(),
-  tag: z.string().min(1).max(321).optional().openapi({ description: 'key, or key:value' }),
+  tag: z.string().min(1).max(321).optional().openapi({ description: 'Only secrets with this tag: key, or key:value.' }),
 });
 export const VersionQuery = z.strictObject({ version: QueryInteger(1, 999_999_999).optional() });
 export const ByNameQuery = VersionQuery.extend({ environment: EnvironmentRef.optional() });

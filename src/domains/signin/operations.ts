@@ -161,7 +161,10 @@ const refresh: Operation<{ n: number }> = {
       // Genuine, and neither: it was used, and whoever has it now is not who used it.
       if (!isGood && !isForgiven) return { status: 401, data: null, puts: [ending(call, row, now)] };
       if (isForgiven && live.length >= MOST_LIVE)
-        return refuse('RATE_LIMITED', { message: 'This session is being refreshed too often at once.', retry_after: FORGIVEN / 1000 });
+        return refuse('RATE_LIMITED', {
+          message: 'This browser session is refreshed too often at the same time.',
+          retry_after: FORGIVEN / 1000,
+        });
       const next: Refresh = {
         ...row.refresh,
         live: [...live.filter((number) => number !== n), last + 1],

@@ -87,8 +87,8 @@ export const signinRoutes = [
     path: '/auth/enrol/options',
     action: 'auth.enrol',
     tag: 'Sign-in',
-    summary: 'Get the options of a first passkey',
-    description: 'For navigator.credentials.create(). They serve once, for five minutes.',
+    summary: 'Get options to register a passkey with a link',
+    description: 'Pass them to navigator.credentials.create(). The options work once and for five minutes.',
     body: { schema: wire.EnrolOptionsIn },
     answers: { 200: CreationOptions },
     refusals: ['ENROLMENT_GONE'],
@@ -108,8 +108,8 @@ export const signinRoutes = [
     path: '/auth/enrol',
     action: 'auth.enrol',
     tag: 'Sign-in',
-    summary: 'Enrol a passkey and sign in',
-    description: 'The enrolment is spent with it. Passkeys that the member has already stay. Sets the refresh cookie.',
+    summary: 'Register a passkey with an enrolment link',
+    description: 'Uses up the enrolment link and signs in. Existing passkeys of the member stay. Sets the refresh cookie.',
     body: { schema: wire.EnrolIn },
     answers: { 200: wire.SignedIn },
     refusals: ['ENROLMENT_GONE', 'CONFLICT', 'LIMIT_REACHED'],
@@ -122,7 +122,9 @@ export const signinRoutes = [
       const made = session && (await verifyCreation(context.base, body.response, challenge));
       if (!made)
         return {
-          refusal: await context.count(invalid('response', 'is no valid answer to options that were given in the last five minutes')),
+          refusal: await context.count(
+            invalid('response', 'must answer options that were issued in the last five minutes and are not used yet'),
+          ),
         };
       const key = await signer(context);
       const passkey = { id: newId('psk'), ...made };
@@ -137,8 +139,8 @@ export const signinRoutes = [
     path: '/auth/login/options',
     action: 'auth.login',
     tag: 'Sign-in',
-    summary: 'Get the options of a sign-in',
-    description: 'For navigator.credentials.get(). They name nobody, and serve once, for five minutes.',
+    summary: 'Get options to sign in',
+    description: 'Pass them to navigator.credentials.get(). They name no member, and work once and for five minutes.',
     body: { schema: wire.LoginOptionsIn, optional: true },
     answers: { 200: RequestOptions },
     public: async (_, { base, deployment }) => ({ status: 200, json: requestOptions(base, newChallenge(deployment.proof, LOGIN)) }),
@@ -149,7 +151,7 @@ export const signinRoutes = [
     action: 'auth.login',
     tag: 'Sign-in',
     summary: 'Sign in with a passkey',
-    description: 'Sets the refresh cookie. A refused one is answered alike for every reason.',
+    description: 'Sets the refresh cookie. The response to a refused sign-in is the same for every reason.',
     body: { schema: wire.LoginIn },
     answers: { 200: wire.SignedIn },
     async public({ body: { response } }, context) {
@@ -177,9 +179,9 @@ export const signinRoutes = [
     action: 'auth.confirm',
     operation: 'auth.confirm_options',
     tag: 'Sign-in',
-    summary: 'Get the options of a confirmation',
+    summary: 'Get options to confirm a browser session',
     description:
-      "For navigator.credentials.get(). They name the member's passkeys, and serve once, in the calling session, for five minutes.",
+      "Pass them to navigator.credentials.get(). They name the member's passkeys, and work once, in this browser session and for five minutes.",
     body: { schema: wire.LoginOptionsIn, optional: true },
     answers: { 200: RequestOptions },
     unkept: true,
@@ -194,7 +196,7 @@ export const signinRoutes = [
     tag: 'Sign-in',
     summary: 'Confirm a browser session with a passkey',
     description:
-      'With the token in the answer, and those that refreshes give after it, the session counts as confirmed for five minutes. Sets the refresh cookie; earlier refresh cookies of the session serve no more, and one that comes back ends the session. A refused one is answered alike for every reason.',
+      'The browser session counts as confirmed for five minutes, with the JWT in the response and those from later refreshes. Sets the refresh cookie. Earlier refresh cookies are no longer valid, and using one ends the session. The response to a refused confirmation is the same for every reason.',
     body: { schema: wire.LoginIn },
     answers: { 200: wire.SignedIn },
     unkept: true,
@@ -214,7 +216,7 @@ export const signinRoutes = [
     tag: 'Sign-in',
     summary: 'Refresh a browser session',
     description:
-      'By the refresh cookie, from a page of this deployment. The cookie is good once: used again it ends the session, but within ten seconds, for a reply may be lost, a repeat gets a cookie of its own.',
+      'Takes the refresh cookie, from a page of this deployment, and returns a new JWT and a new cookie. Each cookie works once. Using it again ends the session, except within ten seconds: then the response may have been lost, and the repeat gets a cookie of its own.',
     answers: { 200: wire.SignedIn },
     refusals: ['ORIGIN_NOT_ALLOWED'],
     async public(_, context) {
@@ -240,7 +242,7 @@ export const signinRoutes = [
     tag: 'Sign-in',
     summary: 'Sign out',
     description:
-      'By the refresh cookie, from a page of this deployment. Ends the session at once, its JWTs with it, and clears the cookie; the same where it has ended before.',
+      'Takes the refresh cookie, from a page of this deployment. Ends the browser session and its JWTs at once and clears the cookie. Safe to repeat.',
     answers: { 204: null },
     refusals: ['ORIGIN_NOT_ALLOWED'],
     async public(_, context) {
@@ -259,7 +261,7 @@ export const signinRoutes = [
     path: sessions,
     action: 'auth.session_list',
     tag: 'Sign-in',
-    summary: "List the caller's browser sessions",
+    summary: 'List your browser sessions',
     query: z.strictObject(pageQuery),
     answers: { 200: wire.SessionPage },
     refusals: ['INVALID_CURSOR'],
@@ -271,7 +273,7 @@ export const signinRoutes = [
     path: sessions,
     action: 'auth.session_end',
     tag: 'Sign-in',
-    summary: "End all of the caller's browser sessions",
+    summary: 'Revoke all your browser sessions',
     answers: { 204: null },
   }),
   route({
@@ -279,7 +281,7 @@ export const signinRoutes = [
     path: `${sessions}/{id}`,
     action: 'auth.session_end',
     tag: 'Sign-in',
-    summary: "End one of the caller's browser sessions",
+    summary: 'Revoke one of your browser sessions',
     answers: { 204: null },
     named: ({ params }) => ({ credential: params.id as string }),
   }),

@@ -5,7 +5,7 @@ import type { Use } from '../../gate/last-used';
 import { iso, isoOrNull, pageOf, Time } from '../../http/wire';
 import { Assertion, Attestation } from '../passkeys/wire';
 
-const token = z.string().min(1).max(200).openapi({ description: 'What follows # in the enrolment URL.', example: 'svcenrol_…' });
+const token = z.string().min(1).max(200).openapi({ description: 'The part of the enrolment link after #.', example: 'svcenrol_…' });
 export const EnrolOptionsIn = z.strictObject({ token }).openapi('EnrolOptionsIn');
 export const EnrolIn = z.strictObject({ token, response: Attestation }).openapi('EnrolIn');
 export const LoginOptionsIn = z.strictObject({}).openapi('LoginOptionsIn');
@@ -23,7 +23,9 @@ const SignedInMember = z
 
 export const SignedIn = z
   .object({
-    token: z.string().openapi({ description: 'A JWT of ten minutes, for the Authorization header.', example: 'eyJhbGciOiJFUzI1NiIs…' }),
+    token: z
+      .string()
+      .openapi({ description: 'A JWT for the Authorization header. It is valid for ten minutes.', example: 'eyJhbGciOiJFUzI1NiIs…' }),
     expiresAt: Time,
     member: SignedInMember,
   })
@@ -33,10 +35,10 @@ export const Session = z
   .object({
     id: z.string().openapi({ example: 'ses_01M9xQeKcX3vTz6nWJfQ4b' }),
     created_at: Time,
-    expires_at: Time.openapi({ description: 'When it ends unless it is refreshed.' }),
+    expires_at: Time.openapi({ description: 'When the session ends unless it is refreshed.' }),
     last_used_at: Time.nullable(),
     last_used_place: z.string().nullable().openapi({ example: 'Zurich, CH (ZRH)' }),
-    current: z.boolean().openapi({ description: 'Whether it is the one that asks.' }),
+    current: z.boolean().openapi({ description: 'Whether this session made the request.' }),
     passkey_id: z.string().openapi({ example: 'psk_01M9xQeKcX3vTz6nWJfQ4b' }),
   })
   .openapi('BrowserSession');

@@ -35,7 +35,8 @@ const create: Operation<{ id: string; name: string }> = {
     plan(call, now) {
       const { core, ask, input } = call;
       call.subject.resource = input.id;
-      if (core.rows.count('team') >= MOST_TEAMS) return refuse('LIMIT_REACHED', { message: 'An organisation holds up to 1,000 teams.' });
+      if (core.rows.count('team') >= MOST_TEAMS)
+        return refuse('LIMIT_REACHED', { message: 'An organisation can have at most 1,000 teams.' });
       const put = insertion(call, 'team', { org_id: ask.org, ...input, created_at: now });
       return { status: 201, data: teamOut(put.row as TeamRow), puts: [put] };
     },
@@ -106,7 +107,7 @@ const listMembers: Operation<ListInput> = {
 function mayFill({ core, ask, caller }: Call<unknown>): Refusal | null {
   const grants = core.rows.within('grant', ask.named.team as string).filter((grant) => isGrantAlive(core, ask.org, grant));
   if (caller.isDependent && grants.length > 0)
-    return refuse('SCOPE_EXCEEDS_PARENT', { message: 'A credential that ends with another puts nobody into a team that holds grants.' });
+    return refuse('SCOPE_EXCEEDS_PARENT', { message: 'A credential that ends with another cannot add members to a team that has grants.' });
   for (const grant of grants) {
     const exceeds = withinPermissions(caller, { ...permissionsOfGrant(grant), allowed_addresses: null });
     if (exceeds) return exceeds;
@@ -123,7 +124,7 @@ const add: Operation<{ member_id: string }> = {
       const team = find(call);
       if (!team) return refuse('NOT_FOUND');
       const member = core.rows.get('member', input.member_id);
-      if (!member) return refuse('NOT_FOUND', { message: 'There is no such member.' });
+      if (!member) return refuse('NOT_FOUND', { message: 'The member in member_id does not exist.' });
       const id = idOf(team.id, member.id);
       call.subject.resource = id;
       const there = core.rows.get('team_member', id);
