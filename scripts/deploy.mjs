@@ -192,7 +192,7 @@ MASTER_KEYS cannot be restored by anybody: without it nothing that the vault hol
   const first =
     isNew && kept
       ? `
-Found an organisation; its first key is shown once:
+Create an organisation; its first key is shown once:
 
 curl -sS ${url}/api/v1/orgs -H "Authorization: Bearer $(sed -n 's/^BOOTSTRAP_TOKEN=//p' .production.vars)" -H 'Content-Type: application/json' -d '{"name":"Acme","owner":{"email":"you@example.com","name":"You"}}'
 `

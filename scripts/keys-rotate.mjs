@@ -167,7 +167,7 @@ async function remove(task) {
     return { removed: [], master_keys: [first.id], message: `Only ${first.id} is in use: there is nothing to take out.` };
   if (task.remote) {
     await give(task, [first]);
-    // An isolate that still had the old list may have founded an organisation meanwhile.
+    // An isolate that still had the old list may have created an organisation meanwhile.
     const late = others(await counts(task), first.id);
     if (late) {
       await give(task, task.keys);

@@ -653,35 +653,35 @@ export const mutants = [
     file: 'src/gate/rows.ts',
     from: "'update rows set revision = revision + 1, space = null, key = null, body = null, sweep_at = ? where kind = ? and id = ? and body is not null'",
     to: "'delete from rows where ? > 0 and kind = ? and id = ? and body is not null'",
-    notice: 'adopt: is what counts for secrets',
+    notice: 'restore: is what counts for secrets',
   },
   {
     name: 'a backup revives what was deleted since',
     file: 'src/gate/restore.ts',
     from: 'deleted_at: here.deleted_at ?? stored.deleted_at,',
     to: 'deleted_at: stored.deleted_at,',
-    notice: 'adopt: is what counts for secrets',
+    notice: 'restore: is what counts for secrets',
   },
   {
     name: 'a backup gives numbers of versions again',
     file: 'src/gate/restore.ts',
     from: 'const version = later ? here.version + 1 : stored.version;',
     to: 'const version = later ? stored.version + 1 : stored.version;',
-    notice: 'adopt: gives no number of a version twice',
+    notice: 'restore: gives no number of a version twice',
   },
   {
     name: 'a backup is adopted whoever wrote its rows',
     file: 'src/gate/restore.ts',
     from: "if (!stored || stored.mac !== macOf(key, 'secret', stored)) {",
     to: 'if (!stored) {',
-    notice: 'adopt: takes no row that the organisation never wrote',
+    notice: 'restore: takes no row that the organisation never wrote',
   },
   {
     name: 'changes go on while a backup is adopted',
     file: 'src/gate/commit.ts',
     from: 'if (core.intents.held || core.intents.unsettled()',
     to: 'if (core.intents.unsettled()',
-    notice: 'adopt: lets no change in between',
+    notice: 'restore: lets no change in between',
   },
   // ---------------------------------------------------------------- people
   {
@@ -978,7 +978,7 @@ export const mutants = [
     notice: 'confirm: ends every copy of the cookie',
   },
 
-  // ---------------------------------------------------------------- the bad day
+  // ---------------------------------------------------------------- incident response
   {
     name: 'a panic spares the API key that asked to end all API keys',
     file: 'src/domains/incidents/panic.ts',

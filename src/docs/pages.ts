@@ -6,7 +6,7 @@ import { createRecent } from '../crypto/recent';
 import type { Env } from '../env';
 import { type Code, catalogue } from '../errors';
 import type { Trace } from '../http/context';
-import { isRead, readOnly } from '../http/handle';
+import { isRead, readOnly } from '../http/responses';
 import { API, type Route } from '../http/route';
 import { version } from '../version';
 import { html, json, type Markup, page, prose, type Rendered, responseOf } from './html';

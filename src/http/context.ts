@@ -7,6 +7,18 @@ import type { Refusal } from '../errors';
 import type { RateLimitState } from '../gate/rate-limit';
 import type { Ask, Named, Outcome, Reply, RequestFacts } from '../gate/types';
 
+/** What every request is handled with. */
+export interface Incoming {
+  request: Request;
+  env: Env;
+  settings: Settings;
+  base: string;
+  facts: RequestFacts;
+  trace: Trace;
+  params: Record<string, string>;
+  defer(work: Promise<unknown>): void;
+}
+
 export interface Context {
   env: Env;
   settings: Settings;

@@ -3,11 +3,12 @@
 import { keyringOf } from '../crypto/keyring';
 import { refuse } from '../errors';
 import { readBody } from './body';
-import type { PublicContext } from './context';
+import type { Incoming, PublicContext } from './context';
 import { callGate } from './gate-call';
-import { errorResponse, findingOf, type Incoming, rendered, validate } from './handle';
 import { countRefused } from './refused-attempts';
+import { errorResponse, rendered } from './responses';
 import type { Route } from './route';
+import { findingOf, validate } from './validate';
 
 export async function handlePublic(route: Route, incoming: Incoming): Promise<Response> {
   const { request, env, settings, base, facts, trace } = incoming;

@@ -6,7 +6,7 @@ import { keyringOf } from '../crypto/keyring';
 import { type Env, settingsOf } from '../env';
 import { ApiError, refuse } from '../errors';
 import type { Trace } from '../http/context';
-import { isRead, readOnly } from '../http/handle';
+import { isRead, readOnly } from '../http/responses';
 import passkey from './passkey.page.js';
 import { enrolPage, signInPage } from './signin';
 

@@ -1,4 +1,4 @@
-// What can be done on a bad day, as the gate does it.
+// Incident response, as the gate does it: panic, containment and the graph of a credential.
 import { contain, part } from './contain';
 import { graph } from './graph';
 import { panic } from './panic';

@@ -1,4 +1,4 @@
-// The bad day over HTTP: ending everything, containing one credential, and seeing what hangs together.
+// Incident response over HTTP: ending everything, containing one credential, and showing what depends on it.
 import type { z } from '@hono/zod-openapi';
 import { ApiError, refuse } from '../../errors';
 import type { Context } from '../../http/context';

@@ -1,4 +1,4 @@
-// The bad day on the wire.
+// Incident response on the wire.
 import { z } from '@hono/zod-openapi';
 import { Instant, Time, text } from '../../http/wire';
 import { ApiKey } from '../credentials/wire';

@@ -1,0 +1,65 @@
+// Who asks, by the token alone: its form, its checksum under this deployment's key, or the signature of a session. Invariant: a forged
+// token reaches no gate and no database; whether a genuine one is still valid, the gate decides.
+import { needOf } from '../auth/actions';
+import { isJwt, readSession } from '../auth/jwt';
+import { signingKeysOf } from '../auth/signing';
+import { canonical, prefixes, readToken, type TokenRef } from '../auth/token';
+import { equalSecret } from '../crypto/digest';
+import type { DeploymentKeys, Keyring } from '../crypto/keyring';
+import { type Refusal, refuse, UNKNOWN_TOKEN } from '../errors';
+import type { Incoming } from './context';
+import { countRefused } from './refused-attempts';
+import type { Route } from './route';
+
+/** The caller of a request. */
+export interface Authenticated {
+  /** The token as it was sent. */
+  bearer: string;
+  /** What it refers to; null for the bootstrap token. */
+  genuine: TokenRef | null;
+  /** The gate refuses it, so that it is counted and audited as any request by a genuine credential. */
+  isExpired: boolean;
+  deployment: DeploymentKeys;
+}
+
+/** Identifies the caller without the gate, or says why not: 401, or 429 after too many attempts at the bootstrap token. */
+export async function authenticate(route: Route, incoming: Incoming, keyring: Keyring): Promise<Authenticated | Refusal> {
+  const { request, env, settings, base, facts } = incoming;
+  const bearer = bearerOf(request);
+  if (bearer !== null) {
+    const token = readToken(bearer);
+    const deployment = token || isJwt(bearer) ? await keyring.deployment(token?.org) : null;
+    if (token && deployment && token.isGenuine(deployment.tokenTag))
+      return { bearer, genuine: { kind: token.kind, org: token.org, hash: token.hash }, isExpired: false, deployment };
+    const session = deployment && !token ? await readSession(signingKeysOf(env.DB, deployment), base, bearer) : null;
+    if (session && deployment) return { bearer, genuine: session.ref, isExpired: session.isExpired, deployment };
+    if (isBootstrap(route) && equalSecret(settings.bootstrapToken, bearer))
+      return { bearer, genuine: null, isExpired: false, deployment: await keyring.deployment() };
+  }
+  const refusal = refuse('UNAUTHENTICATED', { message: unauthenticatedMessage(request, bearer, route) });
+  if (!isBootstrap(route)) return refusal;
+  const wait = await countRefused(env, facts.ip);
+  return wait ? refuse('RATE_LIMITED', { retry_after: wait }) : refusal;
+}
+
+const hasPrefix = (bearer: string) => Object.values(prefixes).some((prefix) => bearer.startsWith(prefix));
+const isBootstrap = (route: Route) => needOf(route.action).kinds.includes('system');
+
+/** The token of an Authorization header (RFC 6750 §2.1), or null. */
+function bearerOf(request: Request): string | null {
+  const shown = /^Bearer +([\x21-\x7e]{1,1024}) *$/i.exec(request.headers.get('authorization') ?? '')?.[1];
+  return shown === undefined ? null : canonical(shown);
+}
+
+/**
+ * What was wrong with what was sent, by its form alone: nothing is compared with the bootstrap token where that is not accepted, so that no
+ * response tells whether a guess at it was right.
+ */
+function unauthenticatedMessage(request: Request, bearer: string | null, route: Route): string {
+  if (!request.headers.get('authorization')) return 'The Authorization header is missing. Send "Authorization: Bearer TOKEN".';
+  if (bearer === null) return 'The Authorization header does not hold a bearer token. Send "Authorization: Bearer TOKEN".';
+  if (isJwt(bearer) || hasPrefix(bearer)) return UNKNOWN_TOKEN;
+  return isBootstrap(route)
+    ? 'The token is neither the bootstrap token nor a valid token of this deployment.'
+    : `${UNKNOWN_TOKEN} The bootstrap token is not accepted for this call.`;
+}

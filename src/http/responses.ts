@@ -1,0 +1,57 @@
+// What a request is answered with: JSON or an error of the catalogue, with the state of the caller's rate limit in its headers.
+import { errorBody, type Refusal, refuse, statusOf } from '../errors';
+import type { RateLimitState } from '../gate/rate-limit';
+import type { Trace } from './context';
+
+export function errorResponse(
+  refusal: Refusal,
+  base: string,
+  trace: Trace,
+  budget: RateLimitState | null = null,
+  headers: Record<string, string> = {},
+): Response {
+  const status = statusOf(refusal);
+  trace.code = refusal.code;
+  return Response.json(errorBody(refusal, base), {
+    status,
+    headers: {
+      ...budgetHeaders(budget),
+      ...(status === 401 && { 'WWW-Authenticate': 'Bearer' }),
+      ...(refusal.retry_after !== undefined && { 'Retry-After': String(refusal.retry_after) }),
+      ...headers,
+    },
+  });
+}
+
+export const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD';
+
+/** The refusal of any other method, where a path can only be read. */
+export const readOnly = (base: string, trace: Trace): Response =>
+  errorResponse(refuse('METHOD_NOT_ALLOWED'), base, trace, null, { Allow: 'GET, HEAD' });
+
+export function rendered(
+  shown: { json: unknown; headers?: Record<string, string> } | Response,
+  status: number,
+  budget: RateLimitState | null,
+  headers: Record<string, string> = {},
+): Response {
+  const all = { ...budgetHeaders(budget), ...headers };
+  if (shown instanceof Response) {
+    for (const [name, value] of Object.entries(all)) shown.headers.set(name, value);
+    return shown;
+  }
+  if (shown.json === undefined || shown.json === null) return new Response(null, { status, headers: all });
+  return Response.json(shown.json, { status, headers: { ...all, ...shown.headers } });
+}
+
+/** draft-ietf-httpapi-ratelimit-headers, and the older headers that many clients read. */
+const budgetHeaders = (budget: RateLimitState | null): Record<string, string> =>
+  budget
+    ? {
+        'RateLimit-Policy': `"credential";q=${budget.limit};w=60`,
+        RateLimit: `"credential";r=${budget.remaining};t=${budget.reset}`,
+        'X-RateLimit-Limit': String(budget.limit),
+        'X-RateLimit-Remaining': String(budget.remaining),
+        'X-RateLimit-Reset': String(Math.ceil(Date.now() / 1000) + budget.reset),
+      }
+    : {};
