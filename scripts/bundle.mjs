@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib';
 import './scratch.mjs';
 import { root, wranglerArgs, wranglerEnv } from './wrangler.mjs';
 
-const LIMIT = 350_000;
+const LIMIT = 600_000;
 
 const out = fs.mkdtempSync(path.join(os.tmpdir(), 'bundle-'));
 try {

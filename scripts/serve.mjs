@@ -7,24 +7,35 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
+import { isLocalHost } from './settings.mjs';
 import { root } from './wrangler.mjs';
 
 const VAULT = 'secrets-vault-service'; // the names of the gates' files begin with it
 const VARIABLES = ['MASTER_KEYS', 'BOOTSTRAP_TOKEN', 'PUBLIC_URL', 'ALLOW_PRIVATE_TARGETS', 'PLATFORM_BASE_URLS'];
 
-/** Gives every request the address of its caller, as the platform does: only this machine reaches the port. */
+const options = /** @type {const} */ ({
+  host: { type: 'string' },
+  port: { type: 'string' },
+  state: { type: 'string' },
+  bundle: { type: 'string' },
+});
+const { values } = parseArgs({ options });
+const [host, port, state, bundle] = [String(values.host), Number(values.port), String(values.state), String(values.bundle)];
+const isLocal = isLocalHost(host);
+
+/**
+ * Gives every request the address of its caller, as the platform does. Where only this machine reaches the port, a caller may name another.
+ * Where other machines do, the runtime does not tell their addresses, and none that they name is believed: theirs is 0.0.0.0.
+ */
 const FRONT = `
 export default {
   fetch(request, env) {
-    if (request.headers.has('CF-Connecting-IP')) return env.VAULT.fetch(request);
+    if (${isLocal} && request.headers.has('CF-Connecting-IP')) return env.VAULT.fetch(request);
     const named = new Request(request);
-    named.headers.set('CF-Connecting-IP', '127.0.0.1');
+    named.headers.set('CF-Connecting-IP', '${isLocal ? '127.0.0.1' : '0.0.0.0'}');
     return env.VAULT.fetch(named);
   },
 };`;
-
-const { values } = parseArgs({ options: { port: { type: 'string' }, state: { type: 'string' }, bundle: { type: 'string' } } });
-const [port, state, bundle] = [Number(values.port), String(values.state), String(values.bundle)];
 
 const require = createRequire(path.join(root, 'package.json'));
 const [{ Miniflare, convertV4MiniflareOptions, Log, LogLevel }, { unstable_getMiniflareWorkerOptions: workerOptions }] = await Promise.all(
@@ -53,7 +64,7 @@ const miniflare = new Miniflare(
         script: FRONT,
         compatibilityDate: declared.compatibilityDate,
         serviceBindings: { VAULT },
-        unsafeDirectSockets: [{ host: '127.0.0.1', port }],
+        unsafeDirectSockets: [{ host, port }],
       },
       {
         ...declared,

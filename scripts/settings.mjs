@@ -1,10 +1,12 @@
 // What `npm start` obeys: the variables of the shell and of .dev.vars, checked and completed. Pure, no file or process is touched here.
 // Invariant: a problem names its variable and says what to do, and never shows a value, for any value may be a secret.
+import net from 'node:net';
 import path from 'node:path';
 
 /**
  * @typedef {Record<string, string | undefined>} Variables
  * @typedef {object} Settings
+ * @property {string} host the IP address to listen on
  * @property {number} port
  * @property {string} stateDir absolute, or relative to the project's root
  * @property {Record<'MASTER_KEYS' | 'BOOTSTRAP_TOKEN' | 'PUBLIC_URL' | 'ALLOW_PRIVATE_TARGETS' | 'PLATFORM_BASE_URLS', string>} worker
@@ -29,6 +31,7 @@ export function readSettings(env, devVars) {
   const given = (name) => env[name] ?? devVars[name] ?? '';
   try {
     const port = readPort(given('PORT') || '8787');
+    const host = readHost(given('HOST') || '127.0.0.1');
     const worker = {
       MASTER_KEYS: readMasterKeys(given('MASTER_KEYS')),
       BOOTSTRAP_TOKEN: readBootstrapToken(given('BOOTSTRAP_TOKEN')),
@@ -41,7 +44,7 @@ export function readSettings(env, devVars) {
         'ALLOW_PRIVATE_TARGETS is for development alone: unset it, or set PUBLIC_URL to an address of this machine, such as http://localhost:8787',
       );
     }
-    return { settings: { port, stateDir: given('STATE_DIR') || path.join('.wrangler', 'state'), worker } };
+    return { settings: { host, port, stateDir: given('STATE_DIR') || path.join('.wrangler', 'state'), worker } };
   } catch (error) {
     if (error instanceof Problem) return { problem: error.message };
     throw error;
@@ -53,6 +56,18 @@ function readPort(text) {
   if (port < 1 || port > 65_535) throw new Problem('PORT is not a port: set it to an integer from 1 to 65535, or unset it for 8787');
   return port;
 }
+
+function readHost(text) {
+  if (net.isIP(text) === 0)
+    throw new Problem('HOST is not an IP address: set it to one of this machine, such as 0.0.0.0 for all, or unset it for 127.0.0.1');
+  return text;
+}
+
+/** Where a service that listens on an address is reached from this machine. @param {string} host */
+export const reachedAt = (host) => ({ '0.0.0.0': '127.0.0.1', '::': '::1' })[host] ?? host;
+
+/** Whether only this machine reaches an address. @param {string} host */
+export const isLocalHost = (host) => /^127\./.test(host) || host === '::1';
 
 function readMasterKeys(text) {
   const make = 'MASTER_KEYS=k1:$(openssl rand -base64 32) makes one';

@@ -13,7 +13,7 @@ import { pathToFileURL } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { bootstrapTokenCommand, createDevVars, freshSecrets, readDevVars } from './dev-vars.mjs';
 import { harmless, isHealthPoll, isWell, lineReader } from './log.mjs';
-import { readSettings } from './settings.mjs';
+import { isLocalHost, reachedAt, readSettings } from './settings.mjs';
 import { claimState, inspectState, knownMigrations } from './state.mjs';
 import { root, wranglerArgs, wranglerEnv } from './wrangler.mjs';
 
@@ -36,7 +36,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, onSigna
 endWithParent();
 
 const devVarsFile = path.join(root, '.dev.vars');
-const { port, stateDir, worker } = await prepare();
+const { host, port, stateDir, worker } = await prepare();
 // The state belongs to this process alone, and so does what an earlier one left here.
 const scratch = path.join(stateDir, 'tmp');
 clearScratch();
@@ -48,8 +48,11 @@ process.on('exit', clearScratch);
 const childVariables = { ...process.env, ...worker, ...wranglerEnv, TMPDIR: scratch };
 delete childVariables.CLOUDFLARE_ENV;
 const bundle = path.join(scratch, 'bundle');
+progress('Preparing the database');
 await migrate();
+progress('Building the Worker');
 await build();
+progress('Starting the runtime');
 await serve();
 
 // ---------------------------------------------------------------- before anything is spawned
@@ -63,7 +66,7 @@ async function prepare() {
     return settings ? { ...settings, stateDir: path.resolve(root, settings.stateDir) } : fail(problem);
   };
   let settings = checked(devVars?.vars ?? fresh);
-  const taken = await portProblem(settings.port);
+  const taken = await portProblem(settings);
   if (taken) fail(taken);
   const unusable = claimState(settings.stateDir);
   if (unusable) fail(unusable);
@@ -92,14 +95,15 @@ async function prepare() {
   return settings;
 }
 
-/** @param {number} port */
-async function portProblem(port) {
-  const probe = net.createServer().listen(port, '127.0.0.1');
+/** @param {{ host: string, port: number }} settings */
+async function portProblem({ host, port }) {
+  const probe = net.createServer().listen(port, host);
   try {
     await once(probe, 'listening');
     probe.close();
     await once(probe, 'close');
   } catch (error) {
+    if (error.code === 'EADDRNOTAVAIL') return 'HOST is not an address of this machine: set it to one, or to 0.0.0.0 for all of them';
     return error.code === 'EADDRINUSE'
       ? 'PORT is taken: stop what listens there, or set PORT to a free one'
       : 'PORT may not be listened on: set PORT to a free one above 1023';
@@ -162,7 +166,7 @@ async function build() {
 }
 
 async function serve() {
-  const args = [path.join(root, 'scripts', 'serve.mjs'), '--port', String(port), '--state', stateDir, '--bundle', bundle];
+  const args = [path.join(root, 'scripts', 'serve.mjs'), '--host', host, '--port', String(port), '--state', stateDir, '--bundle', bundle];
   const print = printer();
   for (let first = true; ; first = false) {
     /** Until the service is ready its words are kept: they matter where it fails. @type {string[]} */
@@ -249,7 +253,8 @@ async function untilMute(isOver) {
  */
 function ask(target, ms) {
   return new Promise((done) => {
-    const request = http.get({ host: '127.0.0.1', port, path: target, agent: false, signal: AbortSignal.timeout(ms) }, async (response) => {
+    const to = { host: reachedAt(host), port, path: target, agent: false, signal: AbortSignal.timeout(ms) };
+    const request = http.get(to, async (response) => {
       let text = '';
       try {
         for await (const part of response.setEncoding('utf8')) if (text.length < 65_536) text += part;
@@ -269,17 +274,29 @@ function announce() {
   const fromShell = process.env.BOOTSTRAP_TOKEN !== undefined;
   const token = fromShell ? '$BOOTSTRAP_TOKEN' : `$(${bootstrapTokenCommand(devVarsFile, readDevVars(devVarsFile)?.text ?? '')})`;
   const json = "-H 'Content-Type: application/json'";
+  if (!isLocalHost(host))
+    process.stdout.write(`
+HOST is ${host}: other machines reach this service, over plain HTTP. It does not know their addresses, so credentials that are limited
+to addresses are refused. Set PUBLIC_URL to the origin that they use.
+`);
   process.stdout.write(`
 Secrets Vault Service is ready at ${worker.PUBLIC_URL}${worker.PUBLIC_URL === at ? '' : ` (here ${at})`}; Ctrl-C ends it.
+API reference: ${at}/docs · OpenAPI: ${at}/api/v1/openapi.json
+
 To create an organisation, store a secret and read it back, paste these in another terminal${fromShell ? ' where BOOTSTRAP_TOKEN is set' : ''}:
 
-ANSWER=$(curl -sS ${at}/api/v1/orgs -H "Authorization: Bearer ${token}" ${json} -d '{"name":"Acme","owner":{"email":"you@example.com","name":"You"}}'); ORG=$(printf '%s' "$ANSWER" | sed -n 's/.*"org":{[^{}]*"id":"\\([^"]*\\)".*/\\1/p'); KEY=$(printf '%s' "$ANSWER" | sed -n 's/.*"token":"\\([^"]*\\)".*/\\1/p'); if [ -n "$KEY" ]; then echo "organisation $ORG"; else printf '%s\\n' "$ANSWER"; fi
+ANSWER=$(curl -sS ${at}/api/v1/orgs -H "Authorization: Bearer ${token}" ${json} -d '{"name":"Acme","owner":{"email":"you@example.com","name":"You"}}'); ORG=$(printf '%s' "$ANSWER" | sed -n 's/.*"org":{[^{}]*"id":"\\([^"]*\\)".*/\\1/p'); KEY=$(printf '%s' "$ANSWER" | sed -n 's/.*"token":"\\([^"]*\\)".*/\\1/p'); if [ -n "$KEY" ]; then echo "organisation $ORG"; printf '%s' "$ANSWER" | sed -n 's/.*"enrolment_url":"\\([^"]*\\)".*/to sign in, register a passkey: \\1/p'; else printf '%s\\n' "$ANSWER"; fi
 
 curl -sS -w '\\n' "${at}/api/v1/orgs/$ORG/secrets" -H "Authorization: Bearer $KEY" ${json} -d '{"name":"DATABASE_URL","type":"database_url","value":"postgres://app:s3cret@db.example.com:5432/app"}'
 
 curl -sS -w '\\n' "${at}/api/v1/orgs/$ORG/secrets/by-name/DATABASE_URL" -H "Authorization: Bearer $KEY"
 
 `);
+}
+
+/** What `npm start` is about to do, for whoever waits. @param {string} step */
+function progress(step) {
+  if (!endingSince) process.stdout.write(`${step} …\n`);
 }
 
 /** One line, and the end: for faults found before anything runs, or that the Worker itself names. @param {string} line @returns {never} */

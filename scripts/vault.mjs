@@ -7,6 +7,7 @@ import { Fault } from './fault.mjs';
 import { CONFIG } from './production.mjs';
 import { lastWords, reachDatabase } from './remote.mjs';
 import './scratch.mjs';
+import { reachedAt } from './settings.mjs';
 import { root, runWrangler } from './wrangler.mjs';
 
 export const devVarsFile = path.join(root, '.dev.vars');
@@ -17,7 +18,10 @@ export const variable = (name) => process.env[name] ?? readDevVars(devVarsFile)?
 /** Where `npm start` keeps the local vault. */
 export const stateDir = () => path.resolve(root, variable('STATE_DIR') || path.join('.wrangler', 'state'));
 
-export const localUrl = () => `http://127.0.0.1:${variable('PORT') || 8787}`;
+export const localUrl = () => {
+  const host = reachedAt(variable('HOST') || '127.0.0.1');
+  return `http://${host.includes(':') ? `[${host}]` : host}:${variable('PORT') || 8787}`;
+};
 
 /** Runs a script to its end; a fault is one line and exit code 1. @param {() => Promise<void>} main */
 export async function run(main) {

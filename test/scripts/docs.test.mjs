@@ -71,5 +71,5 @@ it('documents: every variable that npm start obeys is listed', () => {
   const variables = { MASTER_KEYS: `k1:${Buffer.alloc(32).toString('base64')}`, BOOTSTRAP_TOKEN: 'x'.repeat(32) };
   const { settings } = readSettings(variables, {});
   const listed = new Set([...read('docs/reference/environment-variables.md').matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name));
-  for (const name of [...Object.keys(settings?.worker ?? {}), 'PORT', 'STATE_DIR']) assert.ok(listed.has(name), name);
+  for (const name of [...Object.keys(settings?.worker ?? {}), 'HOST', 'PORT', 'STATE_DIR']) assert.ok(listed.has(name), name);
 });

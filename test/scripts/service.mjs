@@ -11,7 +11,7 @@ import { after } from 'node:test';
 export const project = path.resolve(import.meta.dirname, '..', '..');
 const LEFT_OUT = ['node_modules', '.git', '.wrangler', '.dev.vars', '.production.vars'];
 const NOT_INHERITED = [
-  ...['PORT', 'STATE_DIR', 'BOOTSTRAP_TOKEN', 'MASTER_KEYS', 'ALLOW_PRIVATE_TARGETS', 'PLATFORM_BASE_URLS', 'PUBLIC_URL'],
+  ...['HOST', 'PORT', 'STATE_DIR', 'BOOTSTRAP_TOKEN', 'MASTER_KEYS', 'ALLOW_PRIVATE_TARGETS', 'PLATFORM_BASE_URLS', 'PUBLIC_URL'],
   ...['NODE_TEST_CONTEXT', 'NODE_OPTIONS', 'INIT_CWD'],
 ];
 /** The environment of a shell in which nothing of the service is set. */

@@ -28,6 +28,7 @@ describe('settings', () => {
   it('have defaults for all but the secrets', () => {
     const secrets = good();
     assert.deepEqual(readSettings(secrets, {}).settings, {
+      host: '127.0.0.1',
       port: 8787,
       stateDir: '.wrangler/state',
       worker: { ...secrets, PUBLIC_URL: 'http://localhost:8787', ALLOW_PRIVATE_TARGETS: '', PLATFORM_BASE_URLS: '' },
@@ -47,6 +48,11 @@ describe('settings', () => {
   it('refuse a PORT that is none', () => {
     for (const value of ['0', '65536', '080', '8787 ', '-1', '80.5', '0x50', '1e3', 'http']) refuses('PORT', value);
     for (const value of ['1', '6000', '65535']) assert.equal(accepts({ PORT: value }).port, Number(value));
+  });
+
+  it('refuse a HOST that is no IP address', () => {
+    for (const value of ['localhost', '0.0.0', 'vault.internal', '10.0.0.4:80']) refuses('HOST', value);
+    for (const value of ['0.0.0.0', '::', '10.0.0.4']) assert.equal(accepts({ HOST: value }).host, value);
   });
 
   it('refuse MASTER_KEYS that are missing or malformed', () => {
