@@ -5,6 +5,7 @@ import { env } from 'cloudflare:workers';
 import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { decodeJwt } from 'jose';
 import { describe, expect, it, vi } from 'vitest';
+import { type Holding, nobody, stepsFor } from '../src/auth/authorize';
 import * as globs from '../src/auth/globs';
 import { signSession } from '../src/auth/jwt';
 import { openSigningKeys } from '../src/auth/signing';
@@ -18,7 +19,7 @@ import type { Route } from '../src/http/route';
 import { routes } from '../src/routes';
 import { newSignedIn, ORIGIN } from './browser';
 import { faults } from './faults';
-import { largest, PATTERNS } from './largest';
+import { largest, PATTERNS, pattern } from './largest';
 import { addKeys, addSessions, newGrant, newMember, newTeam } from './people';
 import {
   type Answer,
@@ -51,9 +52,10 @@ vi.spyOn(globs, 'contains').mockImplementation((outer, inner) => contains(outer,
 const MOST_KEPT = { gate: 16_384, d1: 12_288 };
 /** And on average over all routes, where nearly all are refused: an audit entry, and the response under an Idempotency-Key. `file` counts whole pages and indexes. */
 const MEAN_KEPT = { gate: 3072, d1: 1024, file: 4096 };
-/** Names that the gate of a test holds, and what one request may look at: each name and each of 16 patterns once, or a page of a list. */
+/** Names that the gate of a test holds. */
 const PLANTED = 1200;
-const MOST_WORK: Work = { statements: 600, read: 3 * PLANTED, written: 30, d1: 2, gate: 2, steps: 16 * 3163 * (PLANTED + 1) };
+/** What one request may cause. Steps: 20 million for the loops over names, and what it takes to begin each comparison. */
+const MOST_WORK: Work = { statements: 600, read: 3 * PLANTED, written: 30, d1: 2, gate: 2, steps: 24_000_000 };
 /** Bytes of an answer: a page of 100 secrets. */
 const MOST_ANSWER = 262_144;
 
@@ -546,6 +548,65 @@ describe('rate limit: a token that the gate does not know any more', () => {
     await inCore(o, ({ strangers }) => strangers.clear());
     const { answer, work: caused } = await workOf(() => session.o.get('/secrets'));
     expect([answer.status, caused.d1, caused.read]).toEqual([401, 0, 0]);
+  });
+});
+
+describe('name patterns: requests that look at many names', () => {
+  /** Compares many long names with the largest patterns, two of which match something. */
+  async function wideWorld() {
+    const o = await newOrg();
+    const kept = await newSecret(o, { name: 'KEPT' });
+    await plant(o, kept.id, PLANTED);
+    const key = await newKey(o, { scopes: ['secrets:list', 'secrets:read'] });
+    return { o, kept, key, session: await newSession(key.o, { secrets: [...PATTERNS.slice(2), 'KEPT', '*-7'] }) };
+  }
+
+  it('a list ends its page early, and its pages show each secret once', async () => {
+    const { o, kept, session } = await wideWorld();
+    const shown: string[] = [];
+    let pages = 0;
+    for (let cursor = ''; ; pages++) {
+      const { answer, work } = await workOf(() => session.o.get(`/secrets?limit=100${cursor && `&cursor=${cursor}`}`));
+      expect([answer.status, work.steps < 5_000_000]).toEqual([200, true]);
+      shown.push(...answer.json.data.map(({ id }: { id: string }) => id));
+      if (!answer.json.has_more) break;
+      cursor = answer.json.next_cursor;
+    }
+    expect(pages).toBeGreaterThan(5);
+    const all = await inCore(o, ({ rows }) => rows.after('secret', '', 2 * PLANTED));
+    expect(shown).toEqual(all.filter(({ id, name }) => id === kept.id || name.endsWith('-7')).map(({ id }) => id));
+  });
+
+  it('a bulk read is refused, and one with few patterns is not', async () => {
+    const { o, session, kept, key } = await wideWorld();
+    const { answer, work } = await workOf(() => session.o.get('/environments/production/values'));
+    expect([answer.status, answer.json.error.code, work.steps < MOST_WORK.steps]).toEqual([422, 'RESULT_TOO_LARGE', true]);
+    const narrow = await newSession(key.o, { secrets: ['*KEPT', 'none/*'] });
+    expect((await narrow.o.get('/environments/production/values')).json.values).toEqual({ KEPT: kept.value });
+    expect((await o.get(`/credentials/${narrow.id}/graph`)).json.reach.environments).toContainEqual({
+      environment: 'production',
+      secrets: 1,
+    });
+  });
+
+  it('a graph counts as far as it may, and says so', async () => {
+    const { o, session } = await wideWorld();
+    const { answer, work } = await workOf(() => o.get(`/credentials/${session.id}/graph`));
+    const production = answer.json.reach.environments.find(({ environment }: { environment: string }) => environment === 'production');
+    expect([answer.status, production.incomplete, production.secrets <= 2, work.steps < MOST_WORK.steps]).toEqual([200, true, true, true]);
+  });
+
+  it('a name and the patterns that are looked at for it are counted, those behind a holding that reaches all names are not', () => {
+    const holding = (secrets: string[] | null, environments: string[] | null = null) => ({
+      ...{ scopes: ['secrets:list'], environments, secrets, expires_at: null },
+    });
+    const left = (most: number, ...holdings: [Holding, ...Holding[]]) =>
+      stepsFor({ ...nobody, holdings }, ['secrets:list'], most).take('env', 'x'.repeat(10));
+    // Ten characters, and one word of 32 characters for each begun pattern and each further 32.
+    expect([left(19, holding(['a', 'b'])), left(20, holding(['a', 'b']))]).toEqual([false, true]);
+    expect([left(89, holding([pattern(256)])), left(90, holding([pattern(256)]))]).toEqual([false, true]);
+    expect([left(0, holding(null), holding(['a'])), left(0, holding(['a'], ['other']))]).toEqual([true, true]);
+    expect(left(9, holding(['a']), holding(null))).toBe(false);
   });
 });
 

@@ -142,6 +142,35 @@ export const reasons = (holdings: readonly Holding[], scopes: readonly string[],
 export const reaches = (caller: Caller, scopes: readonly string[], environment: string, name: string): boolean =>
   caller.holdings.some((holding) => holds(holding, scopes, { environment, name }));
 
+/** What is left of the steps of comparing names with patterns that one request may take. */
+export interface Steps {
+  /** Takes what `reaches` costs at most for a name in an environment; false once the steps are spent. */
+  take(environment: string, name: string): boolean;
+}
+
+/** Counts the steps of one request that asks `reaches` about many names. */
+export function stepsFor(caller: Caller, scopes: readonly string[], most: number): Steps {
+  // Words of 32 characters of the patterns that are looked at, by environment. None is looked at after a holding that reaches all names.
+  const words = new Map<string, number>();
+  const wordsIn = (environment: string): number => {
+    let sum = 0;
+    for (const holding of caller.holdings) {
+      if (!gives(holding, scopes) || !enters(holding, environment)) continue;
+      if (holding.secrets === null) break;
+      for (const pattern of holding.secrets) sum += 1 + (pattern.length >> 5);
+    }
+    words.set(environment, sum);
+    return sum;
+  };
+  let left = most;
+  return {
+    take(environment, name) {
+      left -= name.length * (words.get(environment) ?? wordsIn(environment));
+      return left >= 0;
+    },
+  };
+}
+
 /** Whether the caller holds any of these scopes in an environment, for whatever names. */
 export const reachesEnvironment = (caller: Caller, scopes: readonly string[], environment: string): boolean =>
   caller.holdings.some((holding) => holds(holding, scopes, { environment }));
