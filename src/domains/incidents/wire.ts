@@ -136,12 +136,9 @@ export const Graph = z
           z.object({
             environment: z.string(),
             secrets: z.int(),
-            incomplete: z
-              .literal(true)
-              .optional()
-              .openapi({
-                description: 'There are more names than one request compares with its patterns: it reaches at least so many secrets.',
-              }),
+            incomplete: z.literal(true).optional().openapi({
+              description: 'There are more names than one request compares with its patterns: it reaches at least so many secrets.',
+            }),
           }),
         )
         .openapi({ description: 'How many secrets it may read or write now, by environment.' }),
