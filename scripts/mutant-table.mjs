@@ -1107,6 +1107,56 @@ export const mutants = [
     to: '(parent === null || lives ? sum + n : sum)',
     notice: 'usage: a credential counts while',
   },
+  // ---------------------------------------------------------------- what a request may cost
+  {
+    name: 'what a chain of agents holds is worked out before its limits are judged',
+    file: callers,
+    from: 'Object.assign(callerOf(core, org, lineage), {',
+    to: 'Object.assign({ ...callerOf(core, org, lineage) }, {',
+    notice: 'bounds: is worked out once for many requests',
+  },
+  {
+    name: 'what D1 said of an unknown token is not remembered',
+    file: callers,
+    from: '      core.strangers.set(hash, { identity, until: core.now() + REMEMBERED_FOR });\n',
+    to: '',
+    notice: 'bounds: costs one query of D1 a minute',
+  },
+  {
+    name: 'a list compares any number of names',
+    file: reads,
+    from: '      if (!steps.take(row.environment_id, row.name) && after !== start) return answer(after);\n',
+    to: '',
+    notice: 'bounds: a list ends its page early',
+  },
+  {
+    name: 'a bulk read compares any number of names',
+    file: reads,
+    from: '        if (!steps.take(environment, name)) return null;\n',
+    to: '',
+    notice: 'bounds: a bulk read is refused',
+  },
+  {
+    name: 'a graph compares any number of names',
+    file: 'src/domains/incidents/graph.ts',
+    from: '        if (!steps.take(id, name)) return { environment: slug, secrets, incomplete: true };\n',
+    to: '',
+    notice: 'bounds: a graph counts as far as it may',
+  },
+  {
+    name: 'a list of the audit log compares any number of names',
+    file: 'src/domains/audit/operations.ts',
+    from: ', isShown, mostLookedAt(view))',
+    to: ', isShown)',
+    notice: 'bounds: a list of the audit log looks at fewer',
+  },
+  {
+    name: 'D1 remembers any number of expired session tokens',
+    file: 'src/gate/work.ts',
+    from: '    ...(next > early ? [surplus] : []),\n',
+    to: '',
+    notice: 'stored-bounds: expired session tokens in D1',
+  },
 ];
 
 /** The source with a mutant in it. Throws where its text does not stand there exactly once. @param {Mutant} mutant @param {string} source */

@@ -596,6 +596,39 @@ describe('name patterns: requests that look at many names', () => {
     expect([answer.status, production.incomplete, production.secrets <= 2, work.steps < MOST_WORK.steps]).toEqual([200, true, true, true]);
   });
 
+  it('a list of the audit log looks at fewer entries at a time, and shows each once', async () => {
+    const o = await newOrg();
+    const kept = await newSecret(o, { name: 'KEPT' });
+    await inCore(o, ({ storage, chain }) =>
+      storage.transactionSync(() => {
+        for (let n = 0; n < 600; n++)
+          chain.append(
+            {
+              ...{ actor: { kind: 'api_key', id: 'key_0', parent_id: null, name: null }, action: 'secret.read', resource: kept.id },
+              ...{ resource_name: n % 100 ? 'ab'.repeat(120) : 'KEPT', environment: 'production', version: 1, reason: null },
+              ...{ request_id: `req_${n}`, ip: '203.0.113.7', user_agent: null },
+            },
+            200,
+            Date.now(),
+          );
+      }),
+    );
+    const key = await newKey(o, { scopes: ['audit:read'] });
+    const session = await newSession(key.o, { secrets: [...PATTERNS.slice(1), 'KEPT'] });
+    const shown: string[] = [];
+    let pages = 0;
+    for (let cursor = ''; ; pages++) {
+      const { answer, work } = await workOf(() => session.o.get(`/audit-log?actor=key_0&limit=2${cursor && `&cursor=${cursor}`}`));
+      expect(answer.status).toBe(200);
+      expect(work.steps / work.gate).toBeLessThan(5_000_000);
+      shown.push(...answer.json.data.map(({ request_id }: { request_id: string }) => request_id));
+      if (!answer.json.has_more) break;
+      cursor = answer.json.next_cursor;
+    }
+    expect(pages).toBeGreaterThan(1);
+    expect(shown).toEqual([500, 400, 300, 200, 100, 0].map((n) => `req_${n}`));
+  });
+
   it('a name and the patterns that are looked at for it are counted, those behind a holding that reaches all names are not', () => {
     const holding = (secrets: string[] | null, environments: string[] | null = null) => ({
       ...{ scopes: ['secrets:list'], environments, secrets, expires_at: null },

@@ -3,7 +3,7 @@
 import { type Caller, type Holding, reachesAll } from '../../auth/authorize';
 import { matches } from '../../auth/globs';
 import { covers } from '../../auth/scopes';
-import type { Entry } from '../../gate/chain';
+import { type Entry, LOOKED_AT } from '../../gate/chain';
 
 const SCOPE = 'audit:read';
 
@@ -20,6 +20,17 @@ export function viewOf(caller: Caller, slugOf: (environment: string) => string):
     .filter(({ scopes }: Holding) => covers(scopes, SCOPE))
     .map(({ environments, secrets }) => ({ environments: environments?.map(slugOf) ?? null, secrets }));
   return { own: [caller.id, caller.credential], places };
+}
+
+/** Steps of comparing names with patterns that one call of the gate may take; a name has 255 characters. */
+const MOST_STEPS = 4_000_000;
+const LONGEST = 255;
+
+/** How many entries one call of the gate may look at: the fewer, the more patterns a view has. */
+export function mostLookedAt(view: View | null): number {
+  const patterns = view?.places.flatMap(({ secrets }) => secrets ?? []) ?? [];
+  const words = patterns.reduce((sum, { length }) => sum + 1 + (length >> 5), 0);
+  return Math.max(1, Math.min(LOOKED_AT, Math.floor(MOST_STEPS / (LONGEST * Math.max(1, words)))));
 }
 
 /** Whether an entry is shown in a view. */
