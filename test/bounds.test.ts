@@ -74,14 +74,17 @@ interface Work {
   steps: number;
 }
 
-async function workOf<T>(run: () => Promise<T>): Promise<{ answer: T; work: Work }> {
+async function workOf<T>(o: Caller, run: () => Promise<T>): Promise<{ answer: T; work: Work }> {
   Object.assign(faults, { statements: 0, d1: 0, gate: 0, cursors: [] });
   compared.count = 0;
   const answer = await run();
   const { statements, d1, gate, cursors } = faults;
   faults.cursors = null;
+  const steps = compared.count;
   const sum = (of: 'rowsRead' | 'rowsWritten') => (cursors ?? []).reduce((total, cursor) => total + cursor[of], 0);
-  return { answer, work: { statements, read: sum('rowsRead'), written: sum('rowsWritten'), d1, gate, steps: compared.count } };
+  // A cursor that was not read to its end tells its own gate alone.
+  const [read, written] = await inCore(o, () => [sum('rowsRead'), sum('rowsWritten')] as const);
+  return { answer, work: { statements, read, written, d1, gate, steps } };
 }
 
 const bytesIn = (columns: string[]) => columns.map((column) => `coalesce(length(cast("${column}" as blob)), 0)`).join(' + ');
@@ -341,7 +344,7 @@ async function flood(
     for (const { label, method, path, body, headers } of [...asked, ...allowed(o, environments)]) {
       faults.clock = (faults.clock as number) + 600;
       const before = weigh ? await held(o) : null;
-      const { answer, work } = await workOf(() => send(method, path, { token: by.token, body, headers }));
+      const { answer, work } = await workOf(o, () => send(method, path, { token: by.token, body, headers }));
       requests++;
       expect(answer.status, label).toBeLessThan(500);
       for (const [what, n] of Object.entries(work)) note(what, n, label);
@@ -368,7 +371,7 @@ async function costs(reader: Caller, secret: { id: string }): Promise<Work[]> {
   const found: Work[] = [];
   for (const path of [`/secrets/${secret.id}`, '/secrets/by-name/KEPT', '/secrets?limit=10', '/environments']) {
     await reader.get(path);
-    const { answer, work } = await workOf(() => reader.get(path));
+    const { answer, work } = await workOf(reader, () => reader.get(path));
     expect(answer.status, path).toBe(200);
     found.push(work);
   }
@@ -448,7 +451,7 @@ describe('limits: a flood of the largest requests on every route', () => {
         ...routes.map((route) => requestOf(route, way, o, ids)),
         ...allowed(o, environments),
       ]) {
-        const { answer, work } = await workOf(() => send(method, path, { token: by.token, body, headers }));
+        const { answer, work } = await workOf(o, () => send(method, path, { token: by.token, body, headers }));
         if (answer.headers.get('ratelimit')) over++;
         expect(work.written, label).toBeLessThanOrEqual(2);
         largestOne = Math.max(largestOne, work.statements, work.d1);
@@ -520,7 +523,7 @@ describe('rate limit: a token that the gate does not know any more', () => {
     const head = () => inCore(o, ({ chain }) => chain.head().sequence);
     for (const _minute of [1, 2, 3]) {
       const before = await head();
-      const { answer, work } = await workOf(async () => {
+      const { answer, work } = await workOf(o, async () => {
         const answers: Answer[] = [];
         for (let n = 0; n < 200; n++) answers.push(await session.o.get('/secrets'));
         return answers;
@@ -546,7 +549,7 @@ describe('rate limit: a token that the gate does not know any more', () => {
     });
     for (let n = 0; n < 60; n++) await session.o.get('/secrets');
     await inCore(o, ({ strangers }) => strangers.clear());
-    const { answer, work: caused } = await workOf(() => session.o.get('/secrets'));
+    const { answer, work: caused } = await workOf(o, () => session.o.get('/secrets'));
     expect([answer.status, caused.d1, caused.read]).toEqual([401, 0, 0]);
   });
 });
@@ -566,7 +569,7 @@ describe('name patterns: requests that look at many names', () => {
     const shown: string[] = [];
     let pages = 0;
     for (let cursor = ''; ; pages++) {
-      const { answer, work } = await workOf(() => session.o.get(`/secrets?limit=100${cursor && `&cursor=${cursor}`}`));
+      const { answer, work } = await workOf(o, () => session.o.get(`/secrets?limit=100${cursor && `&cursor=${cursor}`}`));
       expect([answer.status, work.steps < 5_000_000]).toEqual([200, true]);
       shown.push(...answer.json.data.map(({ id }: { id: string }) => id));
       if (!answer.json.has_more) break;
@@ -579,7 +582,7 @@ describe('name patterns: requests that look at many names', () => {
 
   it('a bulk read is refused, and one with few patterns is not', async () => {
     const { o, session, kept, key } = await wideWorld();
-    const { answer, work } = await workOf(() => session.o.get('/environments/production/values'));
+    const { answer, work } = await workOf(o, () => session.o.get('/environments/production/values'));
     expect([answer.status, answer.json.error.code, work.steps < MOST_WORK.steps]).toEqual([422, 'RESULT_TOO_LARGE', true]);
     const narrow = await newSession(key.o, { secrets: ['*KEPT', 'none/*'] });
     expect((await narrow.o.get('/environments/production/values')).json.values).toEqual({ KEPT: kept.value });
@@ -591,7 +594,7 @@ describe('name patterns: requests that look at many names', () => {
 
   it('a graph counts as far as it may, and says so', async () => {
     const { o, session } = await wideWorld();
-    const { answer, work } = await workOf(() => o.get(`/credentials/${session.id}/graph`));
+    const { answer, work } = await workOf(o, () => o.get(`/credentials/${session.id}/graph`));
     const production = answer.json.reach.environments.find(({ environment }: { environment: string }) => environment === 'production');
     expect([answer.status, production.incomplete, production.secrets <= 2, work.steps < MOST_WORK.steps]).toEqual([200, true, true, true]);
   });
@@ -618,7 +621,7 @@ describe('name patterns: requests that look at many names', () => {
     const shown: string[] = [];
     let pages = 0;
     for (let cursor = ''; ; pages++) {
-      const { answer, work } = await workOf(() => session.o.get(`/audit-log?actor=key_0&limit=2${cursor && `&cursor=${cursor}`}`));
+      const { answer, work } = await workOf(o, () => session.o.get(`/audit-log?actor=key_0&limit=2${cursor && `&cursor=${cursor}`}`));
       expect(answer.status).toBe(200);
       expect(work.steps / work.gate).toBeLessThan(5_000_000);
       shown.push(...answer.json.data.map(({ request_id }: { request_id: string }) => request_id));
@@ -651,7 +654,7 @@ describe('name patterns: what a chain of agents has in common', () => {
     const [, second, third, last] = chain as [Agent, Agent, Agent, Agent];
     const limited = await newAgent(third.o, { scopes: ['secrets:list'], secrets: PATTERNS, rate_limit: 1 });
     await inCore(o, ({ overlaps }) => overlaps.clear());
-    const steps = async (by: Caller) => (await workOf(() => by.get('/environments/production'))).work.steps;
+    const steps = async (by: Caller) => (await workOf(by, () => by.get('/environments/production'))).work.steps;
     const [first, ...later] = [await steps(last.o), await steps(last.o), await steps(last.o)];
     expect(first).toBeGreaterThan(100_000);
     expect(first).toBeLessThan(3 * 2 * 16 * 16 * 3163);
@@ -659,11 +662,11 @@ describe('name patterns: what a chain of agents has in common', () => {
 
     expect(await steps(limited.o)).toBeGreaterThan(0);
     await inCore(o, ({ overlaps }) => overlaps.clear());
-    const { answer, work } = await workOf(() => limited.o.get('/environments/production'));
+    const { answer, work } = await workOf(o, () => limited.o.get('/environments/production'));
     expect([answer.status, work.steps]).toEqual([429, 0]);
 
     await o.del(`/agent-credentials/${second.id}`);
-    const refused = await workOf(() => last.o.get('/environments/production'));
+    const refused = await workOf(o, () => last.o.get('/environments/production'));
     expect([refused.answer.status, refused.work.steps]).toEqual([401, 0]);
   });
 });
@@ -686,7 +689,7 @@ describe('contain and graph: of a credential that made very many', () => {
     for (const part of [0.2, 1]) {
       const [keys, sessions] = [KEYS * part, SESSIONS * part];
       const { o, root } = await crowd(keys, sessions);
-      const graph = await workOf(() => o.get(`/credentials/${root.id}/graph`));
+      const graph = await workOf(o, () => o.get(`/credentials/${root.id}/graph`));
       expect([graph.answer.status, graph.answer.json.children.length]).toEqual([200, 1000]);
       expect(graph.answer.text.length).toBeLessThan(200_000);
       // A graph shows 1,000 children, however many there are.
@@ -699,7 +702,7 @@ describe('contain and graph: of a credential that made very many', () => {
         before.push(faults.statements);
         return null;
       };
-      const { answer, work } = await workOf(() => o.post(`/credentials/${root.id}/contain`, {}));
+      const { answer, work } = await workOf(o, () => o.post(`/credentials/${root.id}/contain`, {}));
       expect([answer.status, answer.json.revoked.length, answer.json.credentials.length]).toEqual([200, keys + 1, keys]);
       expect(answer.text.length).toBeLessThan(200 * keys);
       const perCall = [...before.slice(1), work.statements].map((after, at) => after - (before[at] as number));
