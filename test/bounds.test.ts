@@ -13,6 +13,7 @@ import { fromBase62, fromBase64Url, toBase64Url, utf8 } from '../src/crypto/byte
 import { keyringOf } from '../src/crypto/keyring';
 import { idBytes, newId, type Prefix } from '../src/db/ids';
 import * as schema from '../src/db/schema';
+import { given } from '../src/domains/incidents/given';
 import { type Env, settingsOf } from '../src/env';
 import { work } from '../src/gate/work';
 import type { Route } from '../src/http/route';
@@ -712,6 +713,46 @@ describe('contain and graph: of a credential that made very many', () => {
       expect(work.read).toBeLessThan(12 * (keys + sessions) * (2 + keys / 1000));
       expect(work.d1).toBeLessThan(3 + keys / 1000);
     }
+  });
+});
+
+describe('contain: the account of a credential that read in bulk in very many ways', () => {
+  const standing = (many: number) =>
+    new Map(
+      Array.from({ length: many }, (_, n) => {
+        const row = { id: `sec_${n}`, environment: 'env', name: `${'ab'.repeat(120)}-${n}`, version: 1, expires_at: null, at: 1 };
+        return [row.id, { ...row, deleted: false, revoked: false }];
+      }),
+    );
+  const bulk = (patterns: string[], n: number) => ({
+    ...{ environment: 'env', shown: 'production', revision: 1, time: n, sequence: n, last: n, prefix: '', patterns },
+  });
+
+  it('takes bounded steps, and past them counts a secret as read', () => {
+    const bulks = Array.from({ length: 200 }, (_, n) => bulk([...PATTERNS.slice(1), `none-${n}`], n));
+    compared.count = 0;
+    const found = given(bulks, standing(200), [], [], new Map());
+    expect(compared.count).toBeLessThan(250_000_000);
+    expect(found.length).toBeGreaterThan(0);
+    // Once for a version, however many reads gave it away.
+    expect(found.length).toBeLessThanOrEqual(200);
+    expect(given(bulks.slice(0, 5), standing(200), [], [], new Map())).toEqual([]);
+  });
+
+  it('tells 1,000 ways apart, and ends', async () => {
+    const o = await newOrg();
+    const [kept, other] = [await newSecret(o, { name: 'KEPT' }), await newSecret(o, { name: 'OTHER' })];
+    const key = await newKey(o, { scopes: ['secrets:read'] });
+    const read = async (prefix: string) => (await key.o.get(`/environments/production/values?prefix=${prefix}`)).json.values;
+    expect(await read('KEPT')).toEqual({ KEPT: kept.value });
+    const namesRead = async () =>
+      (await o.post(`/credentials/${key.id}/contain`, {})).json.read.map(({ secret_id }: { secret_id: string }) => secret_id);
+    for (let n = 0; n < 999; n++) {
+      faults.clock = Date.now() + n * 100;
+      await read(`none-${n}`);
+    }
+    await read('one-more');
+    expect((await namesRead()).sort()).toEqual([kept.id, other.id].sort());
   });
 });
 

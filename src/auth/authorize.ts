@@ -3,7 +3,7 @@
 import { type Refusal, refuse } from '../errors';
 import { type Action, needOf } from './actions';
 import { isWithin, rangesContain } from './addresses';
-import { contains, matches } from './globs';
+import { contains, matches, widthOf } from './globs';
 import { covers, type ProviderScope, providerScopes } from './scopes';
 import type { Kind } from './token';
 
@@ -150,22 +150,22 @@ export interface Steps {
 
 /** Counts the steps of one request that asks `reaches` about many names. */
 export function stepsFor(caller: Caller, scopes: readonly string[], most: number): Steps {
-  // Words of 32 characters of the patterns that are looked at, by environment. None is looked at after a holding that reaches all names.
-  const words = new Map<string, number>();
-  const wordsIn = (environment: string): number => {
+  // Of the patterns that are looked at, by environment. None is looked at after a holding that reaches all names.
+  const widths = new Map<string, number>();
+  const widthIn = (environment: string): number => {
     let sum = 0;
     for (const holding of caller.holdings) {
       if (!gives(holding, scopes) || !enters(holding, environment)) continue;
       if (holding.secrets === null) break;
-      for (const pattern of holding.secrets) sum += 1 + (pattern.length >> 5);
+      sum += widthOf(holding.secrets);
     }
-    words.set(environment, sum);
+    widths.set(environment, sum);
     return sum;
   };
   let left = most;
   return {
     take(environment, name) {
-      left -= name.length * (words.get(environment) ?? wordsIn(environment));
+      left -= name.length * (widths.get(environment) ?? widthIn(environment));
       return left >= 0;
     },
   };

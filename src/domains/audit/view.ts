@@ -1,7 +1,7 @@
 // What a caller may see of the audit log. Pure. Invariant: a caller who is limited to environments or names sees the entries of what it
 // reaches and its own, and nothing else; an entry that does not say what it concerns is not shown.
 import { type Caller, type Holding, reachesAll } from '../../auth/authorize';
-import { matches } from '../../auth/globs';
+import { matches, widthOf } from '../../auth/globs';
 import { covers } from '../../auth/scopes';
 import { type Entry, LOOKED_AT } from '../../gate/chain';
 
@@ -29,8 +29,7 @@ const LONGEST = 255;
 /** How many entries one call of the gate may look at: the fewer, the more patterns a view has. */
 export function mostLookedAt(view: View | null): number {
   const patterns = view?.places.flatMap(({ secrets }) => secrets ?? []) ?? [];
-  const words = patterns.reduce((sum, { length }) => sum + 1 + (length >> 5), 0);
-  return Math.max(1, Math.min(LOOKED_AT, Math.floor(MOST_STEPS / (LONGEST * Math.max(1, words)))));
+  return Math.max(1, Math.min(LOOKED_AT, Math.floor(MOST_STEPS / (LONGEST * Math.max(1, widthOf(patterns))))));
 }
 
 /** Whether an entry is shown in a view. */
