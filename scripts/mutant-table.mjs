@@ -1151,6 +1151,20 @@ export const mutants = [
     notice: 'bounds: a list of the audit log looks at fewer',
   },
   {
+    name: 'an account of bulk reads compares any number of names',
+    file: 'src/domains/incidents/given.ts',
+    from: 'patterns === null || steps.left <= 0',
+    to: 'patterns === null',
+    notice: 'bounds: takes bounded steps, and past them',
+  },
+  {
+    name: 'an account of bulk reads tells any number of ways apart',
+    file: 'src/domains/incidents/account.ts',
+    from: 'bulks.size >= MOST_BULKS && ',
+    to: 'bulks.size < 0 && ',
+    notice: 'bounds: tells 1,000 ways apart',
+  },
+  {
     name: 'D1 remembers any number of expired session tokens',
     file: 'src/gate/work.ts',
     from: '    ...(next > early ? [surplus] : []),\n',
