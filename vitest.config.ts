@@ -16,6 +16,7 @@ export default defineConfig({
           PUBLIC_URL: 'http://localhost',
           HISTORIES: process.env.HISTORIES ?? '',
           SEED: process.env.SEED ?? '',
+          FLOOD: process.env.FLOOD ?? '',
         },
       },
     })),

@@ -1121,6 +1121,70 @@ export const mutants = [
     to: '{}',
     notice: 'refusals: a token that is mistyped, forged',
   },
+  // ---------------------------------------------------------------- what a request may cost
+  {
+    name: 'what a chain of agents holds is worked out before its limits are judged',
+    file: callers,
+    from: 'Object.assign(callerOf(core, org, lineage), {',
+    to: 'Object.assign({ ...callerOf(core, org, lineage) }, {',
+    notice: 'bounds: is worked out once for many requests',
+  },
+  {
+    name: 'what D1 said of an unknown token is not remembered',
+    file: callers,
+    from: '      core.strangers.set(hash, { identity, until: core.now() + REMEMBERED_FOR });\n',
+    to: '',
+    notice: 'bounds: costs one query of D1 a minute',
+  },
+  {
+    name: 'a list compares any number of names',
+    file: reads,
+    from: '      if (!steps.take(row.environment_id, row.name) && after !== start) return answer(after);\n',
+    to: '',
+    notice: 'bounds: a list ends its page early',
+  },
+  {
+    name: 'a bulk read compares any number of names',
+    file: reads,
+    from: '        if (!steps.take(environment, name)) return null;\n',
+    to: '',
+    notice: 'bounds: a bulk read is refused',
+  },
+  {
+    name: 'a graph compares any number of names',
+    file: 'src/domains/incidents/graph.ts',
+    from: '        if (!steps.take(id, name)) return { environment: slug, secrets, incomplete: true };\n',
+    to: '',
+    notice: 'bounds: a graph counts as far as it may',
+  },
+  {
+    name: 'a list of the audit log compares any number of names',
+    file: 'src/domains/audit/operations.ts',
+    from: ', isShown, mostLookedAt(view))',
+    to: ', isShown)',
+    notice: 'bounds: a list of the audit log looks at fewer',
+  },
+  {
+    name: 'an account of bulk reads compares any number of names',
+    file: 'src/domains/incidents/exposure.ts',
+    from: 'patterns === null || steps.left <= 0',
+    to: 'patterns === null',
+    notice: 'bounds: takes bounded steps, and past them',
+  },
+  {
+    name: 'an account of bulk reads tells any number of ways apart',
+    file: 'src/domains/incidents/report.ts',
+    from: 'bulks.size >= MOST_BULKS && ',
+    to: 'bulks.size < 0 && ',
+    notice: 'bounds: tells 1,000 ways apart',
+  },
+  {
+    name: 'D1 remembers any number of expired session tokens',
+    file: 'src/gate/tasks.ts',
+    from: '    ...(next > early ? [surplus] : []),\n',
+    to: '',
+    notice: 'stored-bounds: expired session tokens in D1',
+  },
 ];
 
 /** The source with a mutant in it. Throws where its text does not stand there exactly once. @param {Mutant} mutant @param {string} source */

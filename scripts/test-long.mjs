@@ -1,5 +1,6 @@
-// Many random histories of test/model.test.ts, in batches with seeds of their own; ends at the first that does not hold.
-//   npm run test:long -- [--histories 10000] [--batch 500] [--seed NUMBER]
+// Many random histories of test/model.test.ts, in batches with seeds of their own, after a long flood of test/bounds.test.ts; ends at the
+// first that does not hold.
+//   npm run test:long -- [--flood 1000] [--histories 10000] [--batch 500] [--seed NUMBER]
 import { createHash, randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import './scratch.mjs';
@@ -8,14 +9,24 @@ import { root } from './wrangler.mjs';
 
 const { values: options } = parseArgs({
   options: {
+    flood: { type: 'string', default: '1000' },
     histories: { type: 'string', default: '10000' },
     batch: { type: 'string', default: '500' },
     seed: { type: 'string', default: String(randomInt(2 ** 31)) },
   },
 });
-const [histories, batch, seed] = [number('histories', 1), number('batch', 1), number('seed', 0)];
+const [flood, histories, batch, seed] = [number('flood', 0), number('histories', 1), number('batch', 1), number('seed', 0)];
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130));
 
+if (flood) {
+  say(`Every route, ${flood} times, with the largest requests.`);
+  const { why } = await runTests(root, { files: ['test/bounds.test.ts'], named: 'a flood', env: { FLOOD: String(flood) } });
+  if (why) {
+    const again = `FLOOD=${flood} npx vitest run test/bounds.test.ts -t 'a flood'`;
+    process.stdout.write(`${why}\n\nThe flood passes a bound. Once more: ${again}\n`);
+    process.exit(1);
+  }
+}
 say(
   `${histories} histories from seed ${seed}, ${batch} at a time; again with: npm run test:long -- --histories ${histories} --batch ${batch} --seed ${seed}`,
 );
@@ -43,7 +54,7 @@ function seedOf(master, n) {
   return createHash('sha256').update(`${master}/${n}`).digest().readInt32BE();
 }
 
-/** @param {'histories' | 'batch' | 'seed'} name @param {number} least */
+/** @param {'flood' | 'histories' | 'batch' | 'seed'} name @param {number} least */
 function number(name, least) {
   const value = Number(options[name]);
   if (Number.isSafeInteger(value) && value >= least) return value;

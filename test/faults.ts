@@ -22,6 +22,8 @@ export interface Faults {
   d1: number;
   gate: number;
   statements: number;
+  /** Cursors of the statements of gates, which say how many rows they read and wrote; null where nobody asks. */
+  cursors: { rowsRead: number; rowsWritten: number }[] | null;
   /** Batches that land when they are run. */
   orphans: (() => Promise<unknown>)[];
   /** Everything that was put on the queue. */
@@ -47,6 +49,7 @@ const none = () => ({
   d1: 0,
   gate: 0,
   statements: 0,
+  cursors: null,
   orphans: [],
   queued: [],
   asked: new Map<string, unknown[]>(),
@@ -235,6 +238,7 @@ export function faultyStorage(storage: DurableObjectStorage, abort: () => void):
           abort();
           throw new Error('storage failed');
         }
+        if (result) faults.cursors?.push(result);
         return result;
       };
     },

@@ -1,5 +1,6 @@
 // What callers can have stored, and for how long: responses under Idempotency-Keys, session tokens, events, markers and tombstones are
 // bounded, and what is past its time goes at once, however much of it there is.
+import { getTableColumns } from 'drizzle-orm';
 import { describe, expect, it } from 'vitest';
 import { newId } from '../src/db/ids';
 import { credentials } from '../src/db/schema';
@@ -168,6 +169,42 @@ describe('purge: what is past its time goes at once', () => {
     expect(
       await inCore(o, ({ schedule }) =>
         [schedule.now(now + 3_500_000), schedule.now(now + 3_700_000)].map((tasks) => tasks.includes('retention')),
+      ),
+    ).toEqual([false, true]);
+  });
+
+  it('expired session tokens in D1 past the newest 20,000, after a quarter of an hour', async () => {
+    const o = await newOrg();
+    const now = Date.now();
+    const { sql, params } = upsertOf(credentials, [
+      {
+        ...{ org_id: o.id, id: newId('tok'), kind: 'session', token_hash: `h-${o.id}`, hint: 'h', scopes: [], rate_limit: 600 },
+        ...{ created_by: 'key_x', dies_with: 'key_x', created_at: now - DAY, expires_at: now - 1000, revision: 1, mac: 'm' },
+      },
+    ]);
+    // One a tenth of a second: 9,000 in the last quarter of an hour.
+    const columns = Object.keys(getTableColumns(credentials));
+    const copied = columns.map((name) =>
+      ['id', 'token_hash'].includes(name) ? `${name} || n` : name === 'expires_at' ? `${now} - n * 100` : name,
+    );
+    await db.batch([
+      db.prepare(sql).bind(...params),
+      db
+        .prepare(
+          `insert into credentials (${columns}) with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < 23000)
+           select ${copied} from credentials, numbers where org_id = ?`,
+        )
+        .bind(o.id),
+    ]);
+    const count = () =>
+      db.prepare("select count(*) n from credentials where org_id = ? and kind = 'session'").bind(o.id).first<number>('n');
+    await inCore(o, ({ schedule }) => schedule.at('retention', now));
+    expect(await runAt(o, now)).toBeLessThan(10);
+    expect(await count()).toBe(20_000);
+    // While there are so many it runs again after a quarter of an hour.
+    expect(
+      await inCore(o, ({ schedule }) =>
+        [schedule.now(now + 800_000), schedule.now(now + 1_000_000)].map((tasks) => tasks.includes('retention')),
       ),
     ).toEqual([false, true]);
   });

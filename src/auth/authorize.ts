@@ -4,7 +4,7 @@ import { forms } from '../db/names';
 import { type Refusal, refuse } from '../errors';
 import { type Action, needOf } from './actions';
 import { isWithin, rangesContain } from './addresses';
-import { contains, matches } from './globs';
+import { contains, matches, widthOf } from './globs';
 import { covers, type ProviderScope, providerScopes } from './scopes';
 import type { Kind } from './token';
 
@@ -147,6 +147,35 @@ export const reasons = (holdings: readonly PermissionSet[], scopes: readonly str
 /** Whether the caller holds any of these scopes for a name in an environment. */
 export const reaches = (caller: Caller, scopes: readonly string[], environment: string, name: string): boolean =>
   caller.permissions.some((permissionSet) => holds(permissionSet, scopes, { environment, name }));
+
+/** What is left of the steps of comparing names with patterns that one request may take. */
+export interface Steps {
+  /** Takes what `reaches` costs at most for a name in an environment; false once the steps are spent. */
+  take(environment: string, name: string): boolean;
+}
+
+/** Counts the steps of one request that asks `reaches` about many names. */
+export function stepsFor(caller: Caller, scopes: readonly string[], most: number): Steps {
+  // Of the patterns that are looked at, by environment. None is looked at after a permission set that reaches all names.
+  const widths = new Map<string, number>();
+  const widthIn = (environment: string): number => {
+    let sum = 0;
+    for (const permissionSet of caller.permissions) {
+      if (!gives(permissionSet, scopes) || !enters(permissionSet, environment)) continue;
+      if (permissionSet.secrets === null) break;
+      sum += widthOf(permissionSet.secrets);
+    }
+    widths.set(environment, sum);
+    return sum;
+  };
+  let left = most;
+  return {
+    take(environment, name) {
+      left -= name.length * (widths.get(environment) ?? widthIn(environment));
+      return left >= 0;
+    },
+  };
+}
 
 /** Whether the caller holds any of these scopes in an environment, for whatever names. */
 export const reachesEnvironment = (caller: Caller, scopes: readonly string[], environment: string): boolean =>

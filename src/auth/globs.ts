@@ -17,6 +17,9 @@ export interface Steps {
  */
 export const mostSteps = (pattern: number, text: number): number => pattern + (67 + text) * (1 + Math.floor(pattern / 32));
 
+/** What comparing a name with patterns takes at most, in steps for each of its characters. */
+export const widthOf = (patterns: readonly string[]): number => patterns.reduce((sum, { length }) => sum + 1 + (length >> 5), 0);
+
 /** Whether the whole of `name` matches `pattern`. */
 export const matches = (pattern: string, name: string, steps?: Steps): boolean => run(compiled(pattern, steps), name, false, steps);
 

@@ -71,7 +71,7 @@ export interface AuditLog {
   append(draft: Draft, status: number, now: number, count?: number): Entry;
   head(): { sequence: number; hash: string };
   /** Up to `limit` entries that match and that `shows` accepts, newest first, older than `before`. A page is bounded in bytes and in entries looked at. */
-  newest(filter: Filter, before: number, limit: number, shows?: (entry: Entry) => boolean): EntryPage;
+  newest(filter: Filter, before: number, limit: number, shows?: (entry: Entry) => boolean, lookedAt?: number): EntryPage;
   /** Up to `limit` entries from a sequence on, oldest first, bounded in bytes. */
   from(sequence: number, limit: number, mostBytes?: number): EntryPage;
   /** The sequence of the oldest entry that has not moved to D1; one past the head if none is left. */
@@ -97,7 +97,7 @@ export const RESERVE = 10_000;
 /** Bytes of entries that one page holds: an RPC carries 32 MiB. */
 const MOST_PAGE = 4 * 1024 * 1024;
 /** Entries that one page of a filtered list looks at. */
-const LOOKED_AT = 5000;
+export const LOOKED_AT = 5000;
 /** For how long moved entries stay for the rate limits: their window, and what may lie between two clocks. */
 const COUNTED = 65_000;
 
@@ -143,14 +143,14 @@ export function createAuditLog(sql: SqlStorage, meta: Meta): AuditLog {
       return entry;
     },
     head: () => ({ sequence, hash }),
-    newest(filter, before, limit, shows = () => true) {
+    newest(filter, before, limit, shows = () => true, lookedAt = LOOKED_AT) {
       const { where, params } = conditionsOf(filter, before, oldest);
       const rows = sql.exec<{ sequence: number; body: string }>(
         `select sequence, body from audit where ${where} order by sequence desc limit ?`,
         ...params,
-        LOOKED_AT,
+        lookedAt,
       );
-      return pageOf(rows, limit, MOST_PAGE, shows, LOOKED_AT);
+      return pageOf(rows, limit, MOST_PAGE, shows, lookedAt);
     },
     from(start, limit, mostBytes = MOST_PAGE) {
       const rows = sql.exec<{ sequence: number; body: string }>(

@@ -39,7 +39,7 @@ export function identify(core: Core, ask: Ask): Identity {
   const row = core.rows.find('credential', kind, hash);
   if (row) {
     const lineage = lineageOf(core, row);
-    const caller = { ...callerOf(core, ask.org, lineage), confirmed: isConfirmed(row, bearer.jwt, core.now()) };
+    const caller = confirmable(core, ask.org, lineage, bearer.jwt);
     return {
       caller,
       refusal: over ?? endOf(core, ask.org, lineage) ?? (isRefused(row, bearer.jwt) ? refuse('TOKEN_REVOKED') : null),
@@ -120,7 +120,7 @@ export function identifyAgain(core: Core, ask: Ask, before: Caller): { caller: C
   if (!row || core.rows.get('org', ask.org)?.deleted_at !== null) return { caller: before, refusal: refuse('TOKEN_REVOKED') };
   const lineage = lineageOf(core, row);
   return {
-    caller: { ...callerOf(core, ask.org, lineage), confirmed: isConfirmed(row, bearer.jwt, core.now()) },
+    caller: confirmable(core, ask.org, lineage, bearer.jwt),
     refusal: endOf(core, ask.org, lineage) ?? (isRefused(row, bearer.jwt) ? refuse('TOKEN_REVOKED') : null),
   };
 }
@@ -179,6 +179,10 @@ export function countLive(core: Core, org: string, now: number): number {
 
 /** The rate limits that a request counts against: that of each link of the lineage, so that nobody multiplies theirs by making credentials that end with it. */
 const allowancesOf = (lineage: readonly CredentialRow[]): Allowance[] => lineage.map(({ id, rate_limit }) => ({ id, limit: rate_limit }));
+
+/** The caller behind a token. Not copied: a copy would work out at once what the caller holds, which may cost much. */
+const confirmable = (core: Core, org: string, lineage: readonly CredentialRow[], jwt: number | undefined): Caller =>
+  Object.assign(callerOf(core, org, lineage), { confirmed: isConfirmed(lineage[0] as CredentialRow, jwt, core.now()) });
 
 /** What a lineage may do: its first credential, bounded in time and address by all. */
 export function callerOf(core: Core, org: string, lineage: readonly CredentialRow[]): Caller {

@@ -17,6 +17,9 @@ export const RETENTION = 400 * DAY;
 /** How long D1 remembers sessions that have ended: then their tokens are unknown. */
 const SESSIONS_REMEMBERED = DAY / 2;
 const HOUR = 3_600_000;
+/** Expired session tokens that D1 remembers all the same, the newest; older ones go after a quarter of an hour. One key mints 60,000 an hour. */
+const MOST_SESSIONS = 20_000;
+const CROWDED = HOUR / 4;
 /** Credentials with an end that the gate remembers, live ones included; those that ended longest ago go first. */
 const MOST_ENDED = 60_000;
 
@@ -97,22 +100,33 @@ async function retain(core: Core, org: string, now: number): Promise<number> {
   const done = await core.database.write(over.map(({ table, where }) => deletion(org, table, where)));
   if (done.end !== 'done') return now + WINDOW;
   const left = over.map(({ table, where }) => `exists (select 1 from ${table} where org_id = ?1 and ${where})`);
-  const [rest] = await core.database.all<{ n: number }>({ sql: `select ${left.join(' or ')} n`, params: [org] });
-  return isMore || rest?.n ? now : now + HOUR;
+  const [rest] = await core.database.all<{ n: number; crowded: number }>({
+    sql: `select ${left.join(' or ')} n, ${oldestKept(now)} is not null crowded`,
+    params: [org],
+  });
+  if (isMore || rest?.n) return now;
+  return now + (rest?.crowded ? CROWDED : HOUR);
 }
+
+/** When the oldest of the session tokens that D1 remembers expired; null where there are fewer than so many. */
+const oldestKept = (now: number) =>
+  `(select expires_at from credentials where org_id = ?1 and kind = 'session' and expires_at < ${now} order by expires_at desc limit 1 offset ${MOST_SESSIONS - 1})`;
 
 /** What is past its time in D1, by table. Times are numbers of our own. */
 const overdue = ({ intents, rows }: Core, now: number) => {
   const session = now - SESSIONS_REMEMBERED;
+  const early = now - CROWDED;
   // What is in the gate, or comes back into it by a commit in doubt, may be changed there, and then has to be in D1.
   const isSettled = intents.unsettled().length === 0;
-  const isSwept = isSettled && (rows.sweepable(now, 0).next ?? now) > session;
+  const next = isSettled ? (rows.sweepable(now, 0).next ?? now) : 0;
   const sessions = {
     table: 'credentials',
     where: `kind in ('session', 'browser') and (expires_at < ${session} or revoked_at < ${session})`,
   };
+  const surplus = { table: 'credentials', where: `kind = 'session' and expires_at < ${early} and expires_at < ${oldestKept(now)}` };
   return [
-    ...(isSwept ? [sessions] : []),
+    ...(next > session ? [sessions] : []),
+    ...(next > early ? [surplus] : []),
     { table: 'audit_segments', where: `last_at < ${now - RETENTION}` },
     // A commit in doubt is settled by its marker.
     ...(isSettled ? [{ table: 'commits', where: `created_at < ${now - DAY}` }] : []),
@@ -120,7 +134,7 @@ const overdue = ({ intents, rows }: Core, now: number) => {
 };
 
 const deletion = (org: string, table: string, where: string) => ({
-  sql: `delete from ${table} where rowid in (select rowid from ${table} where org_id = ? and ${where} limit ${PER_RUN})`,
+  sql: `delete from ${table} where rowid in (select rowid from ${table} where org_id = ?1 and ${where} limit ${PER_RUN})`,
   params: [org],
 });
 

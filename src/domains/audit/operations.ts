@@ -5,7 +5,7 @@ import { type Missing, missingEntries } from '../../gate/missing-entries';
 import { slugOf } from '../../gate/named';
 import { archive } from '../../gate/segments';
 import type { ClosedOutcome, Operation, Outcome } from '../../gate/types';
-import { shows, type View, viewOf } from './view';
+import { mostLookedAt, shows, type View, viewOf } from './view';
 
 export interface AuditInput {
   filter: Filter;
@@ -32,9 +32,9 @@ const read: Operation<AuditInput> = {
     // Minutes that are over and still uncounted belong into what is read.
     core.storage.transactionSync(() => core.rateLimit.flush(core.now()));
     const view = viewOf(caller, (id) => slugOf(core, id));
-    const { entries, next } = core.auditLog.newest(input.filter, input.before ?? Number.MAX_SAFE_INTEGER, input.limit, (entry) =>
-      shows(view, entry),
-    );
+    const isShown = (entry: Entry) => shows(view, entry);
+    const before = input.before ?? Number.MAX_SAFE_INTEGER;
+    const { entries, next } = core.auditLog.newest(input.filter, before, input.limit, isShown, mostLookedAt(view));
     return {
       ok: true,
       status: 200,

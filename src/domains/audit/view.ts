@@ -1,9 +1,9 @@
 // What a caller may see of the audit log. Pure. Invariant: a caller who is limited to environments or names sees the entries of what it
 // reaches and its own, and nothing else; an entry that does not say what it concerns is not shown.
 import { type Caller, type PermissionSet, reachesAll } from '../../auth/authorize';
-import { matches } from '../../auth/globs';
+import { matches, widthOf } from '../../auth/globs';
 import { covers } from '../../auth/scopes';
-import type { Entry } from '../../gate/audit-log';
+import { type Entry, LOOKED_AT } from '../../gate/audit-log';
 
 const SCOPE = 'audit:read';
 
@@ -20,6 +20,16 @@ export function viewOf(caller: Caller, slugOf: (environment: string) => string):
     .filter(({ scopes }: PermissionSet) => covers(scopes, SCOPE))
     .map(({ environments, secrets }) => ({ environments: environments?.map(slugOf) ?? null, secrets }));
   return { own: [caller.id, caller.credential], places };
+}
+
+/** Steps of comparing names with patterns that one call of the gate may take; a name has 255 characters. */
+const MOST_STEPS = 4_000_000;
+const LONGEST = 255;
+
+/** How many entries one call of the gate may look at: the fewer, the more patterns a view has. */
+export function mostLookedAt(view: View | null): number {
+  const patterns = view?.places.flatMap(({ secrets }) => secrets ?? []) ?? [];
+  return Math.max(1, Math.min(LOOKED_AT, Math.floor(MOST_STEPS / (LONGEST * Math.max(1, widthOf(patterns))))));
 }
 
 /** Whether an entry is shown in a view. */

@@ -1,7 +1,7 @@
 // Which versions of which secrets bulk reads gave away: made anew from where secrets stand, and from the changes that the audit log holds.
 // A bulk read says its environment, prefix, patterns and the sequence of the last change there; what stood between two changes of a
 // secret is known from the change before and the one after. Pure. Invariant: where the log does not tell, a secret counts as given away.
-import { matches } from '../../auth/globs';
+import { matches, widthOf } from '../../auth/globs';
 import { SLACK } from '../../gate/rate-limit';
 import type { SecretState } from './parts';
 
@@ -55,6 +55,9 @@ interface Stretch {
   expires_at?: number | null;
 }
 
+/** Steps of comparing names with the patterns of bulk reads: once they are spent, patterns count as no limit. */
+const MOST_STEPS = 200_000_000;
+
 const isNewValue = (action: string) => ['secret.rotate', 'secret.rollback', 'provider.rotate', 'provider.issue'].includes(action);
 
 /** Changes that tell by themselves how the secret stood before them. A restore does not: it may have been revoked. */
@@ -90,6 +93,7 @@ export function exposed(
   before: Map<string, Before>,
 ): Exposed[] {
   const shapes = shapesOf(bulks, breaks);
+  const steps = { left: MOST_STEPS };
   const histories = new Map<string, Change[]>([...standing.keys()].map((id) => [id, []]));
   for (const change of changes) {
     if (change.sequence > (standing.get(change.secret)?.at ?? Number.MAX_SAFE_INTEGER)) continue;
@@ -102,11 +106,11 @@ export function exposed(
     const row = standing.get(secret);
     const here = shapes.filter((shape) => (row ? shape.environment === row.environment : shape.shown === history[0]?.shown));
     if (here.length === 0) continue;
-    for (const stretch of stretchesOf(history, row, breaks, before.get(secret)))
-      for (const shape of here) {
-        const time = seenBy(shape, stretch);
-        if (time !== null) for (const version of stretch.versions) found.push({ secret, version, time });
-      }
+    for (const stretch of stretchesOf(history, row, breaks, before.get(secret))) {
+      // The first read alone: as many as there are shapes would be too many to hold.
+      const time = here.reduce((first, shape) => Math.min(first, seenBy(shape, stretch, steps) ?? first), Number.POSITIVE_INFINITY);
+      if (Number.isFinite(time)) for (const version of stretch.versions) found.push({ secret, version, time });
+    }
   }
   return found;
 }
@@ -117,6 +121,8 @@ interface Shape {
   shown: string;
   prefix: string;
   patterns: readonly string[] | null;
+  /** What comparing a name with the patterns takes, in steps for each of its characters. */
+  width: number;
   reads: { revision: number; time: number }[];
 }
 
@@ -124,7 +130,7 @@ function shapesOf(bulks: Bulk[], breaks: number[]): Shape[] {
   const shapes = new Map<string, Shape>();
   for (const { environment, shown, revision, sequence, last, time, prefix, patterns } of bulks) {
     const key = JSON.stringify([environment, prefix, patterns]);
-    const shape = shapes.get(key) ?? { environment, shown, prefix, patterns, reads: [] };
+    const shape = shapes.get(key) ?? { environment, shown, prefix, patterns, width: widthOf(patterns ?? []), reads: [] };
     shapes.set(key, shape);
     // What was restored or recovered since the last change stood by then.
     shape.reads.push({ revision: Math.max(revision, breaks.findLast((at) => at < sequence) ?? 0), time });
@@ -134,10 +140,17 @@ function shapesOf(bulks: Bulk[], breaks: number[]): Shape[] {
   return [...shapes.values()];
 }
 
+/** Whether the patterns of a shape take a name, as far as there are steps to tell. */
+function isMatched({ patterns, width }: Shape, name: string, steps: { left: number }): boolean {
+  if (patterns === null || steps.left <= 0) return true;
+  steps.left -= name.length * width;
+  return patterns.some((pattern) => matches(pattern, name));
+}
+
 /** When a read of that shape first gave away what stood then, or null. */
-function seenBy({ prefix, patterns, reads }: Shape, { from, to, name, expires_at }: Stretch): number | null {
-  if (name !== undefined && !(name.startsWith(prefix) && (patterns === null || patterns.some((pattern) => matches(pattern, name)))))
-    return null;
+function seenBy(shape: Shape, { from, to, name, expires_at }: Stretch, steps: { left: number }): number | null {
+  const { prefix, reads } = shape;
+  if (name !== undefined && !(name.startsWith(prefix) && isMatched(shape, name, steps))) return null;
   let [low, high] = [0, reads.length];
   while (low < high) {
     const middle = (low + high) >> 1;

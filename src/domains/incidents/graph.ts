@@ -1,6 +1,5 @@
 // What a credential hangs on and what hangs on it, what it was given, and what it can reach at this moment.
-import { type Caller, namesHeld, type PermissionSet, reachesEnvironment } from '../../auth/authorize';
-import { matches } from '../../auth/globs';
+import { type Caller, namesHeld, type PermissionSet, reaches, reachesEnvironment, stepsFor } from '../../auth/authorize';
 import { type ProviderScope, providerScopes } from '../../auth/scopes';
 import { credentialKindOf } from '../../db/ids';
 import type { CredentialRow } from '../../db/schema';
@@ -14,6 +13,8 @@ import { isoOrNull } from '../../http/wire';
 
 const MOST_CHILDREN = 1000;
 const MOST_ENVIRONMENTS = 1000;
+/** Steps of comparing names with patterns, over all environments: what is not compared is not counted. */
+const MOST_STEPS = 20_000_000;
 
 /** Scopes by which a secret is read or written. */
 const TOUCHING = ['secrets:read', 'secrets:write', 'secrets:rotate', 'secrets:delete'];
@@ -82,14 +83,19 @@ const plain = (caller: Caller): Caller =>
 function reachOf(core: Core, alive: boolean, caller: Caller) {
   if (!alive) return { alive, scopes: [], environments: [] };
   const touching = plain(caller);
+  const steps = stepsFor(touching, TOUCHING, MOST_STEPS);
   const environments = core.rows
     .after('environment', '', MOST_ENVIRONMENTS)
     .filter(({ id }) => reachesEnvironment(touching, TOUCHING, id))
     .map(({ id, slug }) => {
-      const patterns = namesHeld(touching, TOUCHING, id);
       const names = core.rows.names(id);
-      const within = patterns ? names.filter((name) => patterns.some((pattern) => matches(pattern, name))) : names;
-      return { environment: slug, secrets: within.length };
+      if (namesHeld(touching, TOUCHING, id) === null) return { environment: slug, secrets: names.length };
+      let secrets = 0;
+      for (const name of names) {
+        if (!steps.take(id, name)) return { environment: slug, secrets, incomplete: true };
+        if (reaches(touching, TOUCHING, id, name)) secrets++;
+      }
+      return { environment: slug, secrets };
     });
   return { alive, scopes: [...new Set(caller.permissions.flatMap(({ scopes }) => scopes))], environments };
 }

@@ -27,6 +27,8 @@ const BREAKING = ['org.adopt', 'integrity.alarm'];
 /** Credentials that a list of the answer names, and session tokens of the log that are remembered for it. */
 const MOST_LISTED = 10_000;
 const MOST_SESSIONS = 20_000;
+/** Ways of reading in bulk that are told apart. */
+const MOST_BULKS = 1000;
 /** Actors by which segments are looked for; with more, every segment is opened. */
 const MOST_ACTORS = 1000;
 /** Ids that one query asks for. */
@@ -135,11 +137,19 @@ async function deedsOf(context: Context, parts: Parts, family: Descent, from: nu
   return { members, made, forgotten, read, written, bulks: [...bulks.values()] };
 }
 
-/** Keeps a bulk read, each way of asking once. Patterns that are not known any more count as no limit. */
+/**
+ * Keeps a bulk read, each way of asking once. Patterns that are not known any more count as no limit, and so do prefix and patterns of one
+ * way too many: a credential may ask in ever new ways, and the account has to end.
+ */
 function noteBulk(bulks: Map<string, Bulk>, entry: Entry, known: Map<string, readonly string[]>, time: number) {
-  const { prefix = '', environment, sequence, version } = entry;
-  const patterns = entry.patterns ?? known.get(entry.patterns_digest ?? '') ?? null;
-  const key = JSON.stringify([entry.resource, version, prefix, patterns]);
+  const { environment, sequence, version } = entry;
+  let prefix = entry.prefix ?? '';
+  let patterns = entry.patterns ?? known.get(entry.patterns_digest ?? '') ?? null;
+  let key = JSON.stringify([entry.resource, version, prefix, patterns]);
+  if (bulks.size >= MOST_BULKS && !bulks.has(key)) {
+    [prefix, patterns] = ['', null];
+    key = JSON.stringify([entry.resource, version, prefix, patterns]);
+  }
   const place = { environment: entry.resource as string, shown: environment ?? '', revision: version ?? 0 };
   bulks.set(key, { ...(bulks.get(key) ?? { ...place, time, sequence, prefix, patterns }), last: sequence });
 }

@@ -138,7 +138,15 @@ export const Graph = z
       alive: z.boolean(),
       scopes: z.array(z.string()),
       environments: z
-        .array(z.object({ environment: z.string(), secrets: z.int() }))
+        .array(
+          z.object({
+            environment: z.string(),
+            secrets: z.int(),
+            incomplete: z.literal(true).optional().openapi({
+              description: 'There are more names than one request compares with its patterns: it reaches at least so many secrets.',
+            }),
+          }),
+        )
         .openapi({ description: 'How many secrets it can read or write now in each environment.' }),
     }),
   })
