@@ -105,7 +105,15 @@ describe('containing', () => {
     const { id } = await newSecret(o);
     const tokenOf = () => ({ id: newId('key'), hash: crypto.randomUUID(), hint: '' });
     const [inside, outside] = [tokenOf(), tokenOf()];
-    const making = { scopes: ['secrets:read'], environments: null, secrets: null, allowed_addresses: null, expires_at: null, name: 'k' };
+    const making = {
+      scopes: ['secrets:read'],
+      environments: null,
+      secrets: null,
+      allowed_addresses: null,
+      expires_at: null,
+      ttlSeconds: null,
+      name: 'k',
+    };
     const second = await newMember(o);
     for (const [session, token] of [
       [one.session, inside],

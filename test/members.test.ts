@@ -312,6 +312,7 @@ describe('removing a member', () => {
     secrets: null,
     allowed_addresses: null,
     expires_at: null,
+    ttlSeconds: null,
   });
 
   it('takes their passkeys, memberships and grants along, and leaves what others have', async () => {
