@@ -68,8 +68,8 @@ export interface Rendered {
 
 export const responseOf = ({ body, headers }: Rendered): Response => new Response(body, { headers });
 
-/** A whole page: one of the documentation, or one that runs scripts, which know it by its name. */
-export function page(title: string, content: Markup, app?: { name: string; scripts: string[] }): Rendered {
+/** A whole page: one of the documentation, or one that runs scripts, which know it by its name and the origin where it belongs. */
+export function page(title: string, content: Markup, app?: { name: string; origin: string; scripts: string[] }): Rendered {
   const whole = html`<!doctype html>
 <html lang="en">
 <head>
@@ -78,7 +78,7 @@ export function page(title: string, content: Markup, app?: { name: string; scrip
 <title>${title}</title>
 <style>${new Markup(style)}</style>
 </head>
-<body${app && html` data-page="${app.name}"`}>
+<body${app && html` data-page="${app.name}" data-origin="${app.origin}"`}>
 ${app ? null : documentation}
 ${content}
 ${app?.scripts.map((src) => html`<script src="${src}"></script>`)}

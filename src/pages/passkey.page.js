@@ -137,6 +137,16 @@
     find('act').focus();
   });
 
+  const { origin } = document.body.dataset;
+  if (location.origin !== origin) {
+    // A passkey belongs to one host name, and the service takes it from that origin alone.
+    find('act').hidden = true;
+    say('Passkeys do not work at this address. Open this page at ', true);
+    const link = document.createElement('a');
+    link.href = `${origin}${location.pathname}${enrolment && `#${enrolment}`}`;
+    link.textContent = origin;
+    return find('status').append(link, '.');
+  }
   if (!browserSupportsWebAuthn()) {
     find('act').hidden = true;
     return say('This browser does not support passkeys. Use a current version of Chrome, Edge, Firefox or Safari.', true);

@@ -22,9 +22,9 @@ async function publicKeys(env: Env): Promise<Response> {
   return Response.json({ keys: await signingKeysOf(env.DB, deployment).published() });
 }
 
-const paths: Record<string, (env: Env) => Response | Promise<Response>> = {
-  '/enrol': enrolPage,
-  '/sign-in': signInPage,
+const paths: Record<string, (env: Env, base: string) => Response | Promise<Response>> = {
+  '/enrol': (_env, base) => enrolPage(base),
+  '/sign-in': (_env, base) => signInPage(base),
   '/assets/webauthn.js': () => script(webauthn),
   '/assets/passkey.js': () => script(passkey),
   '/.well-known/jwks.json': publicKeys,
@@ -35,6 +35,6 @@ export function pageRoutes(app: OpenAPIHono<App>): void {
     app.all(path, (c) => {
       const trace = c.get('trace');
       trace.route = path;
-      return isRead(c.req.method) ? answer(c.env) : readOnly(c.get('base'), trace);
+      return isRead(c.req.method) ? answer(c.env, c.get('base')) : readOnly(c.get('base'), trace);
     });
 }

@@ -1,10 +1,11 @@
 // The pages for people: one to make a first passkey, one to sign in. Invariant: they work without any host but this one, and say
 // nothing of any organisation before somebody has signed in.
+import { createRecent } from '../crypto/recent';
 import { html, type Markup, page, type Rendered, responseOf } from '../docs/html';
 
 const scripts = ['/assets/webauthn.js', '/assets/passkey.js'];
 
-const shell = (name: 'enrol' | 'sign-in', title: string, lead: Markup, action: string): Rendered =>
+const shell = (origin: string, name: 'enrol' | 'sign-in', title: string, lead: Markup, action: string): Rendered =>
   page(
     title,
     html`<main class="card">
@@ -22,23 +23,38 @@ ${lead}
 <p id="status" role="status" aria-live="polite"></p>
 <noscript><p class="error">Passkeys need JavaScript. Allow it for this site and reload the page. The page loads no scripts from other sites.</p></noscript>
 </main>`,
-    { name, scripts },
+    { name, origin, scripts },
   );
 
-const enrolling = shell(
-  'enrol',
-  'Set up your passkey',
-  html`<p>With a passkey, you sign in the way you unlock this device: with your fingerprint, your face or a PIN. You need no password.</p>
+const enrolling = (origin: string) =>
+  shell(
+    origin,
+    'enrol',
+    'Set up your passkey',
+    html`<p>With a passkey, you sign in the way you unlock this device: with your fingerprint, your face or a PIN. You need no password.</p>
 <p>Your browser asks you where to save the passkey.</p>`,
-  'Set up a passkey',
-);
+    'Set up a passkey',
+  );
 
-const signingIn = shell(
-  'sign-in',
-  'Sign in',
-  html`<p>Use the passkey that you created for this service. You do not need to enter a name.</p>`,
-  'Sign in with a passkey',
-);
+const signingIn = (origin: string) =>
+  shell(
+    origin,
+    'sign-in',
+    'Sign in',
+    html`<p>Use the passkey that you created for this service. You do not need to enter a name.</p>`,
+    'Sign in with a passkey',
+  );
 
-export const enrolPage = (): Response => responseOf(enrolling);
-export const signInPage = (): Response => responseOf(signingIn);
+/** A page for each origin of this deployment: passkeys work at that one alone. A few are kept, since an origin may be what a client makes of it. */
+const served = (rendered: (origin: string) => Rendered) => {
+  const kept = createRecent<Rendered>(4);
+  return (base: string): Response => {
+    const { origin } = new URL(base);
+    const known = kept.get(origin) ?? rendered(origin);
+    kept.set(origin, known);
+    return responseOf(known);
+  };
+};
+
+export const enrolPage = served(enrolling);
+export const signInPage = served(signingIn);

@@ -179,6 +179,19 @@ describe('in a browser', { skip: browser ? false : 'there is no Chromium' }, () 
     await context.close();
   });
 
+  it('sign-in: a page at another host name links the origin where passkeys work', async () => {
+    const org = await found();
+    const { context, page, says } = await person();
+    const { port, pathname, hash } = new URL(org.url);
+    await page.goto(`http://127.0.0.1:${port}${pathname}${hash}`);
+    assert.equal(await says(/another|address/), `Passkeys do not work at this address. Open this page at ${at}.`);
+    assert.equal(await page.locator('#act').isVisible(), false);
+    await page.click('#status a');
+    await page.click('#act');
+    await says(/set up/);
+    await context.close();
+  });
+
   it('says in words what went wrong: a device that does not know its user, a link that is cut, no passkey', async () => {
     const org = await found();
     const { context, page, says, verified, cookie } = await person();
