@@ -43,7 +43,7 @@ await run(async () => {
     process.stdout.write(
       values.json
         ? `${JSON.stringify(told)}\n`
-        : `${file}: ${made.rows} rows, SHA-256 ${made.sha256}, under the master keys ${made.master_keys.join(', ') || 'none'}. Keep it apart from MASTER_KEYS.\n`,
+        : `${file}: ${made.rows} ${made.rows === 1 ? 'row' : 'rows'}, SHA-256 ${made.sha256}, under the master keys ${made.master_keys.join(', ') || 'none'}. Keep it apart from MASTER_KEYS.\n`,
     );
   } finally {
     fs.rmSync(scratch, { recursive: true, force: true });

@@ -11,6 +11,7 @@ import { harmless } from './log.mjs';
 import { checkWraps, parseMasterKeys } from './master-keys.mjs';
 import { partsOf, readToml, varsFile } from './production.mjs';
 import { databaseState, deployedBindings, reachDatabase, secretNames } from './remote.mjs';
+import { localUrl } from './vault.mjs';
 import './scratch.mjs';
 import { readSettings } from './settings.mjs';
 import { inspectState, knownMigrations, wrapsIn } from './state.mjs';
@@ -89,7 +90,7 @@ async function local() {
     await keys(settings?.worker.MASTER_KEYS, wrapsIn(stateDir), 'MASTER_KEYS');
     migrations(state.applied, 'npm start', 'update this checkout, or set STATE_DIR to another directory');
   }
-  await service(`http://127.0.0.1:${settings?.port ?? 8787}`, 'npm start starts it', 'warn', true, found);
+  await service(localUrl(), 'npm start starts it; if it listens elsewhere, set PORT or HOST', 'warn', true, found);
 }
 
 /** @param {string} dir */
@@ -190,7 +191,7 @@ function idsOf(rows) {
  * @param {string} source
  */
 async function keys(text, wraps, source) {
-  if (wraps.length === 0) return found('keys', 'ok', 'nothing is wrapped yet');
+  if (wraps.length === 0) return found('keys', 'ok', 'the vault is empty: the first organisation makes its keys');
   if (!text)
     return found('keys', 'fail', `${source}: not usable, so nothing can be opened; the vault needs the keys named ${idsOf(wraps)}.`);
   const masters = parseMasterKeys(text) ?? [];

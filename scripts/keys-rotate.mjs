@@ -142,7 +142,7 @@ async function rewrap(task) {
           done: at.done,
           total: at.total,
           calls,
-          message: `All ${at.total} keys are under ${id}. Run remove to take the old master keys out.`,
+          message: `All ${at.total} keys are under ${id}. ${task.keys.length > 1 ? 'Next: remove, which takes the old master keys out.' : 'There is nothing left to do; add begins a rotation.'}`,
         };
       if (walk >= 20)
         throw new Fault(
@@ -192,7 +192,7 @@ async function status(task) {
     master_keys: ids(task.keys),
     wrapped: Object.fromEntries(under),
     next,
-    message: `MASTER_KEYS holds ${ids(task.keys).join(', ')}; ${total(under) - left} of ${total(under)} keys are under ${first.id}. Next: ${next === 'add' ? 'nothing; add begins a rotation' : next}.`,
+    message: `MASTER_KEYS holds ${ids(task.keys).join(', ')}; ${total(under) === 0 ? 'the vault is empty and has no keys yet' : `${total(under) - left} of ${total(under)} keys are under ${first.id}`}. Next: ${next === 'add' ? 'nothing; add begins a rotation' : next}.`,
   };
 }
 

@@ -205,6 +205,9 @@ async function adopt(url, reason) {
     throw new Fault(`${failed.length} of ${orgs.length} organisations were not adopted; run this again:\n${failed.join('\n')}`);
   return {
     adopted,
-    message: `${orgs.length} ${orgs.length === 1 ? 'organisation has' : 'organisations have'} adopted the database. Look at the counts with --json.`,
+    message:
+      orgs.length === 0
+        ? 'The database holds no organisation: there is nothing to adopt. Restore a backup first, or create an organisation.'
+        : `${orgs.length} ${orgs.length === 1 ? 'organisation has' : 'organisations have'} adopted the database. Look at the counts with --json.`,
   };
 }

@@ -104,7 +104,10 @@ export function callerOf(url, token) {
       } catch (error) {
         why = error.cause?.code ?? error.message;
       }
-      if (Date.now() > end) throw new Fault(`The service at ${base.origin} does not answer (${why}): see to it, then run this again`);
+      if (Date.now() > end)
+        throw new Fault(
+          `The service at ${base.origin} does not answer (${why}): start it, or say where it listens with --url or PORT, then run this again`,
+        );
     }
   };
 }

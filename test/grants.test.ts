@@ -200,7 +200,7 @@ describe('what a session token or an agent grants', () => {
 
     const key = await newKey(o);
     const agent = (await key.o.post('/agent-credentials', { name: 'a', scopes: ['*'] })).json;
-    expect((await o.as(agent.token).post('/grants', to(id))).json).toMatchObject({ expires_at: null, parent_id: agent.id });
+    expect((await o.as(agent.token).post('/grants', to(id))).json).toMatchObject({ expires_at: agent.expires_at, parent_id: agent.id });
     expect(await reads(id)).toBe(200);
     await o.del(`/agent-credentials/${agent.id}`);
     expect(await reads(id)).toBe(403);
