@@ -512,6 +512,7 @@ describe('the last use of a credential', () => {
   });
 
   it('is the same after the gate has been evicted, and after entries of the audit log have moved to D1', async () => {
+    faults.clock = Date.now();
     const o = await newOrg();
     const agent = await newAgent(o, { scopes: ['tokens:write', 'secrets:read'], rate_limit: 6000 });
     const child = await newAgent(agent.o, { rate_limit: 6000 });

@@ -87,3 +87,12 @@ it('a secret that went with an adopted database was given before, not after', ()
   expect(versions([bulk(13)], new Map(), history, [30], none)).toEqual([1]);
   expect(versions([bulk(13, { sequence: 40, last: 40 })], new Map(), history, [30], none)).toEqual([]);
 });
+
+it('a purged secret that had expired: its end is looked up in what came before', () => {
+  const purged = [change(12, 'secret.rollback', 3), change(20, 'secret.delete', 3, { former_name: 'A' })];
+  expect([...unresolved([bulk(11)], [], purged, [])]).toEqual(['sec_a']);
+  const before = (expires_at: number | null) => new Map([['sec_a', { version: 2, deleted: false, revoked: false, expires_at }]]);
+  const read = bulk(15);
+  expect(versions([read], new Map(), purged, [], before(read.time - 60_000))).toEqual([]);
+  expect(versions([read], new Map(), purged, [], before(null))).toEqual([3]);
+});

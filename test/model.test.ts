@@ -9,7 +9,7 @@ import { useWorld } from './world';
 useWorld();
 
 const { HISTORIES, SEED } = env as unknown as { HISTORIES?: string; SEED?: string };
-const histories = Number(HISTORIES || 300);
+const histories = Number(HISTORIES || 150);
 
 it(`holds in ${histories} random histories`, { timeout: 7_200_000 }, async () => {
   const seed = SEED ? { seed: Number(SEED) } : {};

@@ -600,7 +600,10 @@ describe('the pages', () => {
     for (const part of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "connect-src 'self'"])
       expect(policy).toContain(part);
     expect(policy).not.toContain('unsafe');
-    expect(text).not.toMatch(/<script(?! src="\/assets\/\w+\.js"><\/script>)|\son\w+=|https?:\/\//);
+    expect(text).toContain('data-origin="http://localhost"');
+    expect(text.replace('data-origin="http://localhost"', '')).not.toMatch(
+      /<script(?! src="\/assets\/\w+\.js"><\/script>)|\son\w+=|https?:\/\//,
+    );
     expect(headers.get('referrer-policy')).toBe('no-referrer');
     for (const [, src = ''] of text.matchAll(/src="([^"]+)"/g)) {
       const script = await send('GET', src);

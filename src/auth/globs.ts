@@ -1,7 +1,7 @@
 // Glob patterns on names: `*` is any run of characters (`/` too), `?` is one, nothing else is special. A pattern runs as a bit-parallel
 // automaton, one bit a state. Invariant: what a call costs is bounded by the lengths alone (see `mostSteps`), whatever the pattern says.
 // Our own, since SQL's LIKE and GLOB refuse patterns over 50 bytes in D1.
-import { createRecent } from '../crypto/recent';
+import QuickLRU from 'quick-lru';
 
 /** What a pattern may be: 1 to 256 bytes of a name's characters and at most five `*`. */
 export const isPattern = (text: string): boolean => /^[A-Za-z0-9_./*?-]{1,256}$/.test(text) && (text.match(/\*/g)?.length ?? 0) <= 5;
@@ -57,7 +57,7 @@ const set = (bits: Int32Array, at: number, offset = 0) => {
   bits[offset + (at >> 5)] = (bits[offset + (at >> 5)] as number) | (1 << (at & 31));
 };
 
-const known = createRecent<Automaton>(1000);
+const known = new QuickLRU<string, Automaton>({ maxSize: 500 });
 
 function compiled(pattern: string, steps?: Steps): Automaton {
   let automaton = known.get(pattern);

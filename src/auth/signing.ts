@@ -1,11 +1,11 @@
 // The deployment's own keys for JWTs: ES256 pairs in D1, the whole pair encrypted, a new one every thirty days. Invariants: a key counts only
 // as far as its ciphertext decrypts, so what somebody wrote into the database signs nothing; an id has a tag, so made-up ones cost no look.
 import { exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
+import QuickLRU from 'quick-lru';
 import { fromUtf8, toBase62, utf8 } from '../crypto/bytes';
 import { equal, hmac } from '../crypto/digest';
 import { decrypt, encrypt } from '../crypto/envelope';
 import type { DeploymentKeys } from '../crypto/keyring';
-import { createRecent, type Recent } from '../crypto/recent';
 import { newId } from '../db/ids';
 import { ApiError, refuse } from '../errors';
 import type { TokenRef } from './token';
@@ -35,7 +35,7 @@ export interface SigningKeys {
   /** The public keys whose JWTs may live, newest first, as D1 had them at most a minute ago. */
   published(now?: number): Promise<JWK[]>;
   /** JWTs that this isolate has verified, by their digest. */
-  verified: Recent<{ ref: TokenRef; until: number }>;
+  verified: QuickLRU<string, { ref: TokenRef; until: number }>;
 }
 
 const isolate = new WeakMap<D1Database, SigningKeys>();
@@ -56,7 +56,7 @@ interface Stored {
 export function createSigningKeys(db: D1Database, root: Uint8Array): SigningKeys {
   let held: SigningKey[] = [];
   let looked = Number.NEGATIVE_INFINITY;
-  const asked = createRecent<number>(100);
+  const asked = new QuickLRU<string, number>({ maxSize: 50 });
   const tagOf = (id: string) => toBase62(hmac(root, utf8(`svc/v1/signing/${id}`)).subarray(0, 8));
   const isOurs = (id: string) => equal(id.slice(27), tagOf(id.slice(0, 26)));
 
@@ -140,7 +140,7 @@ export function createSigningKeys(db: D1Database, root: Uint8Array): SigningKeys
       if (Math.abs(now - looked) >= PUBLISHED) await look(now);
       return held.filter((key) => isAlive(key, now)).map(({ jwk }) => jwk);
     },
-    verified: createRecent(5000),
+    verified: new QuickLRU({ maxSize: 2500 }),
   };
 }
 

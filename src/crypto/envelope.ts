@@ -3,9 +3,9 @@
 // nonce is ever used twice under one key, whatever the number of messages. The context (who and what the plaintext belongs to) is
 // authenticated, length-prefixed: a ciphertext moved elsewhere does not decrypt.
 import { createCipheriv, createDecipheriv } from 'node:crypto';
+import QuickLRU from 'quick-lru';
 import { concat, fromBase64, randomBytes, toBase64, tuple } from './bytes';
 import { hkdf } from './digest';
-import { createRecent } from './recent';
 
 const FORMAT = 1;
 const SALT = 24;
@@ -25,7 +25,7 @@ function derive(root: Uint8Array, salt: Uint8Array, purpose: Purpose): DataKey {
 }
 
 /** Data keys of values that were opened lately: what is read often is derived once. */
-const derived = createRecent<DataKey & { root: Uint8Array }>(4000);
+const derived = new QuickLRU<string, DataKey & { root: Uint8Array }>({ maxSize: 2000 });
 
 function deriveOnce(root: Uint8Array, salt: Uint8Array, purpose: Purpose): DataKey {
   if (purpose !== 'secret value') return derive(root, salt, purpose);

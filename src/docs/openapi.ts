@@ -2,9 +2,9 @@
 // names its access, its answers with an example each, and every refusal it can give; nothing here is written per route.
 
 import { OpenAPIHono } from '@hono/zod-openapi';
+import QuickLRU from 'quick-lru';
 import { needOf } from '../auth/actions';
 import { kindNames } from '../auth/authorize';
-import { createRecent } from '../crypto/recent';
 import { credentialPrefixes, type Prefix } from '../db/ids';
 import { type Code, catalogue, errorBody, refuse } from '../errors';
 import { API, type Route } from '../http/route';
@@ -282,7 +282,7 @@ function callersOf(route: Route): string {
   return names.length === 1 ? `${who} with the scope ${names[0]}.` : `${who} with one of the scopes ${names.join(', ')}.`;
 }
 
-const kept = createRecent<Document>(4);
+const kept = new QuickLRU<string, Document>({ maxSize: 2 });
 
 /** The document of this deployment, made once an isolate for each base; a few are kept, since a base may be what a client makes of it. */
 export function openapiDocument(routes: Route[], base: string, version: string): Document {

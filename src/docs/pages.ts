@@ -2,7 +2,7 @@
 // error code. Invariants: nothing here needs a credential, and nothing of any organisation is shown; each page is rendered once an isolate
 // for each base, of which a few are kept, since a base may be what a client makes of it.
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import { createRecent } from '../crypto/recent';
+import QuickLRU from 'quick-lru';
 import type { Env } from '../env';
 import { type Code, catalogue } from '../errors';
 import type { Trace } from '../http/context';
@@ -26,7 +26,7 @@ import {
 
 type App = { Bindings: Env; Variables: { trace: Trace; base: string; requestId: string } };
 
-/** A path, what is rendered there, and how many renderings are kept. */
+/** A path, what is rendered there, and how many renderings are kept at least; at most twice as many. */
 interface Served {
   path: string;
   most: number;
@@ -34,15 +34,15 @@ interface Served {
 }
 
 const served = (routes: Route[]): Served[] => [
-  { path: `${API}/openapi.json`, most: 4, render: (base) => asJson(openapiDocument(routes, base, version)) },
-  { path: '/docs', most: 4, render: (base) => reference(openapiDocument(routes, base, version)) },
-  { path: '/docs/errors', most: 4, render: () => errorList() },
-  { path: '/docs/errors/:code', most: 4 * codes.length, render: (base, code) => errorPage(code, base, routes) },
+  { path: `${API}/openapi.json`, most: 2, render: (base) => asJson(openapiDocument(routes, base, version)) },
+  { path: '/docs', most: 2, render: (base) => reference(openapiDocument(routes, base, version)) },
+  { path: '/docs/errors', most: 2, render: () => errorList() },
+  { path: '/docs/errors/:code', most: 2 * codes.length, render: (base, code) => errorPage(code, base, routes) },
 ];
 
 export function docsRoutes(app: OpenAPIHono<App>, routes: Route[]): void {
   for (const { path, most, render } of served(routes)) {
-    const kept = createRecent<Rendered>(most);
+    const kept = new QuickLRU<string, Rendered>({ maxSize: most });
     app.all(path, (c) => {
       const trace = c.get('trace');
       trace.route = path.replace(/:(\w+)/, '{$1}');

@@ -1,7 +1,7 @@
 // The ciphertext cache. A version's ciphertext never changes under its number, so a kept one is never stale; whether it may be
 // given out is decided by the secret's row alone. Bounded: the least recently read go first.
 
-import { createRecent } from '../crypto/recent';
+import QuickLRU from 'quick-lru';
 import type { VersionRow } from '../db/schema';
 
 const MOST_BYTES = 256 * 1024 * 1024;
@@ -9,7 +9,7 @@ const MOST_BYTES = 256 * 1024 * 1024;
 const FRESH = 3_600_000;
 
 /** How many stay parsed in memory, and how long they may be, in characters. */
-const PARSED = 4000;
+const PARSED = 2000;
 const SMALL = 2048;
 
 type Gone = { secret: string; version: number; bytes: number };
@@ -34,7 +34,7 @@ export function createCiphertextCache(sql: SqlStorage, mostBytes = MOST_BYTES): 
     }
   };
   /** The smaller ones, as they were last read: what memory holds of them is bounded by their number. */
-  const parsed = createRecent<{ version: VersionRow; at: number }>(PARSED);
+  const parsed = new QuickLRU<string, { version: VersionRow; at: number }>({ maxSize: PARSED });
   return {
     get(secret, version, now) {
       const known = parsed.get(`${secret} ${version}`);

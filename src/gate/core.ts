@@ -1,7 +1,7 @@
 // What a gate is made of: its own SQLite, D1, and the parts that work on them. One object an org, in the memory of its Durable Object.
 // Invariant: the SQLite holds every deciding row of the org, always; D1 is the relational record of the same rows, written first.
 
-import { createRecent } from '../crypto/recent';
+import QuickLRU from 'quick-lru';
 import { type AuditLog, createAuditLog } from './audit-log';
 import { type CiphertextCache, createCiphertextCache } from './ciphertext-cache';
 import { createDatabase, type Database } from './database';
@@ -75,8 +75,8 @@ export function createCore(storage: DurableObjectStorage, db: D1Database): Core 
     intents: createIntents(sql),
     schedule,
     locks: createLocks(),
-    strangers: createRecent(5000),
-    overlaps: createRecent(2000),
+    strangers: new QuickLRU({ maxSize: 2500 }),
+    overlaps: new QuickLRU({ maxSize: 1000 }),
     now: () => Date.now(),
   };
 }

@@ -1,6 +1,7 @@
 // What a credential descends from, and what is remembered of callers between requests.
+
+import type QuickLRU from 'quick-lru';
 import type { Caller, PermissionSet } from '../auth/authorize';
-import type { Recent } from '../crypto/recent';
 import type { CredentialRow } from '../db/schema';
 import type { Refusal } from '../errors';
 import type { Allowance } from './rate-limit';
@@ -18,10 +19,10 @@ export interface Identity {
 }
 
 /** What D1 said of tokens that the gate does not know. */
-export type Strangers = Recent<{ identity: Identity; until: number }>;
+export type Strangers = QuickLRU<string, { identity: Identity; until: number }>;
 
 /** What a credential and the agents above it hold in common, by their revisions: patterns are costly to compare. */
-export type Overlaps = Recent<PermissionSet>;
+export type Overlaps = QuickLRU<string, PermissionSet>;
 
 /** A credential and those that it ends with, itself first. One whose ancestor is gone has ended. */
 export function lineageOf(core: { rows: Pick<Rows, 'get'> }, row: CredentialRow): CredentialRow[] {

@@ -1,5 +1,5 @@
 // Small facts that outlive the memory of a gate, by name.
-import { createRecent } from '../crypto/recent';
+import QuickLRU from 'quick-lru';
 
 export interface Meta {
   get(key: string): string | null;
@@ -11,7 +11,7 @@ export interface Meta {
 
 export function createMeta(sql: SqlStorage): Meta {
   sql.exec('create table if not exists meta (key text primary key, value text not null) without rowid');
-  const recent = createRecent<{ value: string | null }>(1000);
+  const recent = new QuickLRU<string, { value: string | null }>({ maxSize: 500 });
   return {
     get(key) {
       const known = recent.get(key);

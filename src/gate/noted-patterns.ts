@@ -1,8 +1,9 @@
 // The name patterns of bulk reads in the audit log: in full at least once in twelve hours for each caller and set of patterns, else as
 // their digest, so that a caller with many patterns does not fill the log with them. Invariant: whoever reads the log from twelve hours
 // before an entry finds the patterns that its digest stands for.
+
+import QuickLRU from 'quick-lru';
 import { sha256 } from '../crypto/digest';
-import { createRecent } from '../crypto/recent';
 import type { Draft } from './audit-log';
 
 const AGAIN = 12 * 3_600_000;
@@ -13,7 +14,7 @@ export interface NotedPatterns {
 }
 
 export function createNotedPatterns(): NotedPatterns {
-  const last = createRecent<number>(5000);
+  const last = new QuickLRU<string, number>({ maxSize: 2500 });
   return {
     noted(caller, patterns, now) {
       const patterns_digest = sha256(JSON.stringify(patterns));

@@ -3,9 +3,9 @@
 // Invariants: only a settled commit (or a load of a lost gate) writes here; a row that is gone leaves a tombstone with its revision,
 // so that an old copy put back into D1, its MAC still right, revives nothing.
 import { getTableColumns, getTableName } from 'drizzle-orm';
+import QuickLRU from 'quick-lru';
 import { tuple } from '../crypto/bytes';
 import { hmacHex } from '../crypto/digest';
-import { createRecent } from '../crypto/recent';
 import type {
   CredentialKind,
   CredentialRow,
@@ -180,7 +180,7 @@ const BURIED = 400 * DAY;
 const MOST_BURIED = 1_000_000;
 
 /** Rows that stay parsed in memory, at 1 to 3 kB each: a gate shares 128 MB with others. */
-const RECENT = 4000;
+const RECENT = 2000;
 
 export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
   sql.exec(`create table if not exists rows (kind text not null, id text not null, revision integer not null, space text, key text, body text, sweep_at integer,
@@ -200,8 +200,8 @@ export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
     .one().n;
 
   // Rows as they were last read, parsed, and the ids behind keys. A transaction that fails resets the gate, so that what is remembered here is always what is stored. Nobody changes a row in place.
-  const parsed = createRecent<{ id: string }>(RECENT);
-  const ids = createRecent<string>(RECENT);
+  const parsed = new QuickLRU<string, { id: string }>({ maxSize: RECENT });
+  const ids = new QuickLRU<string, string>({ maxSize: RECENT });
   const forget = (kind: RowKind, id: string, row: object | null) => {
     parsed.delete(`${kind} ${id}`);
     const { space, key } = places[kind] as { space(row: object): string; key(row: object): string | null };

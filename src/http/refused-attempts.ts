@@ -1,11 +1,12 @@
 // Refused attempts by client address, where there is no credential to count by. The count is kept by a Durable Object for each address
 // (`throttle.ts`). Invariant: an isolate that knows that an address is over the limit does not ask again until the limit allows more.
+
+import QuickLRU from 'quick-lru';
 import { clientOf } from '../auth/addresses';
-import { createRecent } from '../crypto/recent';
 import type { Env } from '../env';
 
 /** Until when an address is over the limit, in milliseconds. */
-const over = createRecent<number>(10_000);
+const over = new QuickLRU<string, number>({ maxSize: 5000 });
 
 /** Counts one refused attempt. Answers 0, or after how many seconds the next one is taken. */
 export async function countRefused({ THROTTLE }: Pick<Env, 'THROTTLE'>, ip: string, now = Date.now()): Promise<number> {

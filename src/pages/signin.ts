@@ -1,6 +1,6 @@
 // The pages for people: one to make a first passkey, one to sign in. Invariant: they work without any host but this one, and say
 // nothing of any organisation before somebody has signed in.
-import { createRecent } from '../crypto/recent';
+import QuickLRU from 'quick-lru';
 import { html, type Markup, page, type Rendered, responseOf } from '../docs/html';
 
 const scripts = ['/assets/webauthn.js', '/assets/passkey.js'];
@@ -47,7 +47,7 @@ const signingIn = (origin: string) =>
 
 /** A page for each origin of this deployment: passkeys work at that one alone. A few are kept, since an origin may be what a client makes of it. */
 const served = (rendered: (origin: string) => Rendered) => {
-  const kept = createRecent<Rendered>(4);
+  const kept = new QuickLRU<string, Rendered>({ maxSize: 2 });
   return (base: string): Response => {
     const { origin } = new URL(base);
     const known = kept.get(origin) ?? rendered(origin);

@@ -76,10 +76,12 @@ export function unresolved(bulks: Bulk[], standing: Iterable<string>, changes: C
   }
   const oldest = Math.min(...bulks.map(({ revision }) => revision));
   const isBroken = breaks.some((at) => at > oldest);
-  const found = new Set<string>(isBroken ? standing : []);
+  const here = new Set(standing);
+  const found = new Set<string>(isBroken ? here : []);
   for (const [secret, { change, timed }] of first) {
     if (change.action === 'secret.create') found.delete(secret);
-    else if (isBroken || timed || !tells(change)) found.add(secret);
+    // Of a secret that was purged since, nothing but an older change tells when it expired.
+    else if (isBroken || timed || !tells(change) || !here.has(secret)) found.add(secret);
   }
   return found;
 }

@@ -1,10 +1,11 @@
 // Encryption of values, in the Worker. Before anything is decrypted, the rows that say whose value it is are checked: what the
 // database was made to say without the org's key does not pass.
+
+import QuickLRU from 'quick-lru';
 import { fromUtf8, tuple, utf8 } from '../../crypto/bytes';
 import { equal, hmacHex } from '../../crypto/digest';
 import { decrypt, encrypt } from '../../crypto/envelope';
 import type { OrgKeys } from '../../crypto/keyring';
-import { createRecent } from '../../crypto/recent';
 import { newId } from '../../db/ids';
 import type { SecretRow, VersionRow } from '../../db/schema';
 import { ApiError, refuse } from '../../errors';
@@ -25,7 +26,7 @@ export function encryptValue(keys: OrgKeys, org: string, secret: string, value: 
 }
 
 /** Rows that this isolate has found right, word for word, by their MACs: the next time a comparison does. */
-const known = createRecent<string>(5000);
+const known = new QuickLRU<string, string>({ maxSize: 2500 });
 
 function isRight(keys: OrgKeys, kind: 'secret' | 'version', row: SecretRow | VersionRow): boolean {
   const text = JSON.stringify(row);

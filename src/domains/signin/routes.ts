@@ -1,7 +1,10 @@
 // Signing in over HTTP. Proofs are judged here, before a gate acts on them; JWTs and cookies are made here, from what the gate has begun.
 // Invariants: a refused login has one body, whatever the reason; the cookie is read by refresh and logout alone, and these are asked from
 // our own pages alone.
+
 import { z } from '@hono/zod-openapi';
+import { generateCookie } from 'hono/cookie';
+import { parse } from 'hono/utils/cookie';
 import { JWT_LIVES, signSession } from '../../auth/jwt';
 import { newChallenge, type RefreshCookie, readChallenge, readCookie, readHandle, toCookie, userHandle } from '../../auth/proofs';
 import { type SigningKey, signingKeysOf } from '../../auth/signing';
@@ -18,8 +21,8 @@ import type { Begun, Confirming } from './operations';
 import * as wire from './wire';
 
 const COOKIE = '__Host-svc_refresh';
-const setCookie = (value: string, seconds: number) => ({
-  'Set-Cookie': `${COOKIE}=${value}; Max-Age=${seconds}; Path=/; HttpOnly; Secure; SameSite=Strict`,
+const setCookie = (value: string, maxAge: number) => ({
+  'Set-Cookie': generateCookie(COOKIE, value, { maxAge, path: '/', httpOnly: true, secure: true, sameSite: 'Strict' }),
 });
 const cleared = setCookie('', 0);
 
@@ -75,9 +78,8 @@ const isOurPage = ({ headers, base }: PublicContext) => headers.get('origin') ==
 
 /** The cookie of a request; null for one that is not ours, undefined where there is none. */
 function cookieOf({ headers, deployment }: PublicContext): RefreshCookie | null | undefined {
-  for (const part of (headers.get('cookie') ?? '').split(/;\s*/))
-    if (part.startsWith(`${COOKIE}=`)) return readCookie(deployment.proof, part.slice(COOKIE.length + 1));
-  return undefined;
+  const cookie = parse(headers.get('cookie') ?? '', COOKIE)[COOKIE];
+  return cookie === undefined ? undefined : readCookie(deployment.proof, cookie);
 }
 
 const sessions = '/auth/sessions';
