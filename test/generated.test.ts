@@ -171,7 +171,7 @@ describe('create', () => {
       [{ type: 'generic' }, 'value'],
       [{ type: 'password', value: null }, 'value'],
       [{ type: 'password', value: 'v', generate: {} }, 'generate'],
-      [{ type: 'password', generate: null }, 'value'],
+      [{ type: 'password', generate: null }, 'generate'],
       [{ type: 'password', generate: true }, 'generate'],
       [{ type: 'password', generate: { length: 7 } }, 'generate.length'],
       [{ type: 'password', generate: { length: 4097 } }, 'generate.length'],

@@ -108,16 +108,17 @@ describe('values: the empty value', () => {
 });
 
 describe('validation: optional fields and lifetimes', () => {
-  it('null counts as absent where a field is optional', async () => {
+  it('null counts as omitted in the optional fields of a new credential, and nowhere else', async () => {
     const o = await newOrg();
-    const secret = await o.post('/secrets', { name: 'N', type: 'generic', value: 'v', environment: null, tags: null, ttlSeconds: null });
-    expect([secret.status, secret.json]).toMatchObject([201, { environment: 'production', tags: {}, expires_at: null }]);
-    expect(
-      (await o.post('/api-keys', { name: 'k', scopes: ['org:read'], expires_at: null, environments: null, secrets: null })).status,
-    ).toBe(201);
-    expect((await o.post('/access-tokens', { ttlSeconds: 60, scopes: null })).status).toBe(201);
-    // A required field is not made optional by it.
-    expect((await o.post('/secrets', { name: null, type: 'generic', value: 'v' })).status).toBe(400);
+    const none = { expires_at: null, ttlSeconds: null, environments: null, secrets: null, allowed_addresses: null };
+    expect((await o.post('/api-keys', { name: 'k', scopes: ['org:read'], ...none })).status).toBe(201);
+    expect((await o.post('/agent-credentials', { name: 'a', scopes: ['org:read'], rate_limit: null, ...none })).status).toBe(201);
+    expect((await o.post('/access-tokens', { ttlSeconds: 60, environments: null, secrets: null })).status).toBe(201);
+    for (const body of [{ ttlSeconds: 60, scopes: null }, { ttlSeconds: null }])
+      expect((await o.post('/access-tokens', body)).status).toBe(400);
+    const { id } = (await o.post('/secrets', { name: 'N', type: 'password', value: 'v' })).json;
+    expect((await o.post(`/secrets/${id}/rotate`, { value: null })).status).toBe(400);
+    expect((await o.patch(`/secrets/${id}`, { name: null })).status).toBe(400);
   });
 
   it('API keys and agents take ttlSeconds or expires_at, not both; an agent without either ends after 30 days', async () => {

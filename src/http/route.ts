@@ -38,8 +38,8 @@ export interface Route<Q extends z.ZodType = z.ZodType, B extends z.ZodType = z.
   summary: string;
   description?: string;
   query?: Q;
-  /** The body, if the route takes one; `optional` allows none. */
-  body?: { schema: B; optional?: boolean };
+  /** The body, if the route takes one; `optional` allows none. In the fields `nulls`, null counts as omitted. */
+  body?: { schema: B; optional?: boolean; nulls?: readonly string[] };
   conditional?: ('if-match' | 'if-none-match')[];
   /** What each success looks like; null for no body. */
   answers: Record<number, z.ZodType | null>;

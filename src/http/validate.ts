@@ -104,24 +104,14 @@ function validBody(route: Route, absent: boolean, json: unknown): Validated {
       json === undefined || (typeof json === 'object' && json !== null && !Array.isArray(json) && Object.keys(json).length === 0);
     return { details: isEmpty ? [] : [detail([], 'must be empty: this call takes no body')] };
   }
-  const parsed = route.body.schema.safeParse(withoutNulls(route.body.schema, json), { error: messageOf });
+  const parsed = route.body.schema.safeParse(route.body.nulls ? withoutNulls(route.body.nulls, json) : json, { error: messageOf });
   return parsed.success ? { data: parsed.data, details: [] } : { details: detailsOf(parsed.error, 'is not a known field') };
 }
 
-/** The optional fields of a schema that do not take null: there null counts as absent. */
-const optional = new WeakMap<z.ZodType, string[]>();
-
-/** A body without the fields that are null and that may be left out. */
-function withoutNulls(schema: z.ZodType, json: unknown): unknown {
-  if (typeof json !== 'object' || json === null || !('shape' in schema)) return json;
-  const fields = Object.entries(schema.shape as Record<string, z.ZodType>);
-  const names =
-    optional.get(schema) ??
-    fields.filter(([, field]) => field.safeParse(undefined).success && !field.safeParse(null).success).map(([name]) => name);
-  optional.set(schema, names);
-  const body = json as Record<string, unknown>;
-  const nulls = names.filter((name) => body[name] === null);
-  return nulls.length ? Object.fromEntries(Object.entries(body).filter(([name]) => !nulls.includes(name))) : json;
+/** A body without those of the named fields that are null. */
+function withoutNulls(names: readonly string[], json: unknown): unknown {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return json;
+  return Object.fromEntries(Object.entries(json).filter(([name, value]) => value !== null || !names.includes(name)));
 }
 
 const blank = (params: Record<string, string>, request: Request): Input => ({

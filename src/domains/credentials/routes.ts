@@ -51,7 +51,7 @@ export const credentialRoutes = [
     summary: 'Create an API key',
     description:
       'The key cannot hold more than its creator. A key that a session token or an agent creates ends with its creator. To create a key that acts as an owner, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).',
-    body: { schema: wire.ApiKeyIn },
+    body: { schema: wire.ApiKeyIn, nulls: wire.OMITTABLE },
     answers: { 201: wire.NewApiKey },
     refusals: ['REAUTHENTICATION_REQUIRED', 'SCOPE_EXCEEDS_PARENT', 'NOT_FOUND', 'LIMIT_REACHED'],
     prepare({ body }, context) {
@@ -130,7 +130,7 @@ export const credentialRoutes = [
     tag: 'Session tokens',
     summary: 'Create a session token',
     description: 'An API key creates session tokens of itself. A token holds a subset of what its key holds and ends with the key.',
-    body: { schema: wire.AccessTokenIn },
+    body: { schema: wire.AccessTokenIn, nulls: wire.OMITTABLE },
     answers: { 201: wire.NewAccessToken },
     refusals: ['CREDENTIAL_KIND_NOT_ALLOWED', 'SCOPE_EXCEEDS_PARENT', 'NOT_FOUND', 'LIMIT_REACHED'],
     prepare({ body }, context) {
@@ -180,7 +180,7 @@ export const credentialRoutes = [
     summary: 'Create an agent credential',
     description:
       'For an AI agent. It is limited to the scopes, environments and names that you give it, and cannot hold more than its creator. Credentials that an agent creates end with it. The token is also accepted with the prefix svc_agent_.',
-    body: { schema: wire.AgentIn },
+    body: { schema: wire.AgentIn, nulls: wire.OMITTABLE },
     answers: { 201: wire.NewAgent },
     refusals: ['SCOPE_EXCEEDS_PARENT', 'NOT_FOUND', 'LIMIT_REACHED'],
     prepare({ body }, context) {
@@ -244,7 +244,7 @@ export const credentialRoutes = [
     summary: 'Create a provider token',
     description:
       'For a platform that issues credentials. The token works only for /provider/*. Its creator must hold secrets:write for the scope issue, secrets:rotate for rotate and secrets:delete for revoke, and must not have a lifetime.',
-    body: { schema: wire.ProviderTokenIn },
+    body: { schema: wire.ProviderTokenIn, nulls: wire.OMITTABLE },
     answers: { 201: wire.NewProviderToken },
     refusals: ['SCOPE_EXCEEDS_PARENT', 'NOT_FOUND', 'LIMIT_REACHED'],
     prepare({ body }, context) {
@@ -283,7 +283,7 @@ export const credentialRoutes = [
     summary: 'Create a break-glass token',
     description:
       'For emergencies. The token can list, read, write, rotate and delete all secrets of the organisation and read the audit log, for at most four hours. An owner, an admin or an API key with the scope * can create one; at most five can be live. The audit log marks its creation and every use.',
-    body: { schema: wire.BreakGlassIn },
+    body: { schema: wire.BreakGlassIn, nulls: wire.OMITTABLE },
     answers: { 201: wire.NewBreakGlass },
     refusals: ['SCOPE_EXCEEDS_PARENT', 'LIMIT_REACHED'],
     prepare({ body }, context) {

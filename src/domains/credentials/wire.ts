@@ -5,6 +5,9 @@ import type { CredentialRow } from '../../db/schema';
 import type { Use } from '../../gate/last-used';
 import { Addresses, Environments, FutureTime, iso, isoOrNull, Name, Patterns, pageOf, Scopes, Time, text } from '../../http/wire';
 
+/** Fields in which null counts as omitted when a credential is created. */
+export const OMITTABLE = ['environments', 'secrets', 'allowed_addresses', 'rate_limit', 'ttlSeconds', 'expires_at'];
+
 /** A lifetime is given as a length or as an end, not as both. */
 const oneEnd = {
   check: ({ ttlSeconds, expires_at }: { ttlSeconds?: number; expires_at?: number }) => ttlSeconds === undefined || expires_at === undefined,
