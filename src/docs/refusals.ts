@@ -94,7 +94,7 @@ export function refusedOf(route: Route, components: Components, base: string, is
     if (status === 405) names.push('Allow');
     if ([429, 503].includes(status) || codes.includes('IDEMPOTENCY_IN_PROGRESS')) names.push('Retry-After');
     found[status] = {
-      description: codes.map((code) => `\`${code}\`: ${catalogue[code].message}`).join('\n\n'),
+      description: codes.map((code) => `[\`${code}\`](${base}/docs/errors/${code}): ${catalogue[code].message}`).join('\n\n'),
       headers: headersOf(names, components),
       content: {
         'application/json': {

@@ -5,7 +5,7 @@ export const introduction = `Stores the secrets of organisations in encrypted fo
 
 Send a credential with each request: \`Authorization: Bearer TOKEN\`. Bodies are JSON objects. Unknown fields are refused.
 Lists are paginated: pass \`next_cursor\` as \`cursor\` while \`has_more\` is true. A POST with an \`Idempotency-Key\` is safe to repeat.
-All error responses have the same form. The pages at /docs/errors explain each code and what to do about it.`;
+All error responses have the same form. The [pages about errors](/docs/errors) explain each code and what to do about it.`;
 
 export const tagDescriptions: Record<string, string> = {
   Organisations:

@@ -36,15 +36,13 @@ button:hover{filter:brightness(1.1)}button:focus-visible{outline:3px solid var(-
 
 const styleHash = createHash('sha256').update(style).digest('base64');
 
-/** What a page may load: nothing, unless it has scripts, which may call this deployment's API, or further styles. */
+/** What a page may load: nothing, unless it has scripts, which may call this deployment's API, or stylesheets, which may hold images. */
 function policyOf({ scripts, styles }: Options): string {
-  const inline = `'sha256-${styleHash}'`;
   return [
     "default-src 'none'",
-    `style-src ${styles ? `'self' ${inline}` : inline}`,
+    styles ? "style-src 'self'; img-src data:" : `style-src 'sha256-${styleHash}'`,
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
     ...(scripts ? ["script-src 'self'; connect-src 'self'"] : []),
-    ...(styles ? ['img-src data:'] : []),
   ].join('; ');
 }
 
@@ -63,21 +61,20 @@ interface Options {
   app?: { name: string; origin: string };
   /** Scripts of this deployment's, by path. */
   scripts?: string[];
-  /** Stylesheets of this deployment's, by path; they may hold images. */
+  /** Stylesheets of this deployment's, by path, in place of the one that pages share. */
   styles?: string[];
 }
 
 /** A whole page. */
 export function page(title: string, content: Markup, options: Options = {}): Rendered {
-  const { app, scripts = [], styles = [] } = options;
+  const { app, scripts = [], styles } = options;
   const whole = html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
-<style>${raw(style)}</style>
-${styles.map((href) => html`<link rel="stylesheet" href="${href}">`)}
+${styles?.map((href) => html`<link rel="stylesheet" href="${href}">`) ?? html`<style>${raw(style)}</style>`}
 </head>
 <body${app && html` data-page="${app.name}" data-origin="${app.origin}"`}>
 ${app ? null : navigation}
