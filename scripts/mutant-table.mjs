@@ -18,20 +18,20 @@ const commit = 'src/gate/commit.ts';
 const batch = 'src/gate/batch.ts';
 const call = 'src/gate/request.ts';
 const standing = 'src/domains/secrets/state.ts';
-const versions = 'src/domains/secrets/versions.ts';
-const reads = 'src/domains/secrets/reads.ts';
-const plans = 'src/domains/secrets/plans.ts';
-const changes = 'src/domains/secrets/changes.ts';
-const provider = 'src/domains/provider/operations.ts';
+const versions = 'src/domains/secrets/gate/versions.ts';
+const reads = 'src/domains/secrets/gate/reads.ts';
+const plans = 'src/domains/secrets/gate/plans.ts';
+const changes = 'src/domains/secrets/gate/changes.ts';
+const provider = 'src/domains/provider/gate/operations.ts';
 const callers = 'src/gate/identity.ts';
 const authorize = 'src/auth/authorize.ts';
-const issuing = 'src/domains/credentials/create.ts';
-const changing = 'src/domains/credentials/update.ts';
-const orgs = 'src/domains/orgs/operations.ts';
-const members = 'src/domains/members/operations.ts';
-const signin = 'src/domains/signin/operations.ts';
-const teams = 'src/domains/teams/operations.ts';
-const grants = 'src/domains/grants/operations.ts';
+const issuing = 'src/domains/credentials/gate/create.ts';
+const changing = 'src/domains/credentials/gate/update.ts';
+const orgs = 'src/domains/orgs/gate/operations.ts';
+const members = 'src/domains/members/gate/operations.ts';
+const signin = 'src/domains/signin/gate/operations.ts';
+const teams = 'src/domains/teams/gate/operations.ts';
+const grants = 'src/domains/grants/gate/operations.ts';
 const roles = 'src/auth/roles.ts';
 
 /** @type {Mutant[]} */
@@ -958,7 +958,7 @@ export const mutants = [
   },
   {
     name: 'a panic spares other JWTs of the session that calls it',
-    file: 'src/domains/incidents/panic.ts',
+    file: 'src/domains/incidents/gate/panic.ts',
     from: 'live: [], used: [], jwts: [jwt, jwt] }',
     to: 'live: [], used: [] }',
     notice: 'confirm: ends every copy of the cookie',
@@ -981,14 +981,14 @@ export const mutants = [
   // ---------------------------------------------------------------- incident response
   {
     name: 'a panic spares the API key that asked to end all API keys',
-    file: 'src/domains/incidents/panic.ts',
+    file: 'src/domains/incidents/gate/panic.ts',
     from: "spared: key && caller.kind === 'api_key' ? null : caller.credential,",
     to: 'spared: caller.credential,',
     notice: 'panic: with api_keys ends every API key',
   },
   {
     name: 'the new key of a panic ends with the old ones',
-    file: 'src/domains/incidents/panic.ts',
+    file: 'src/domains/incidents/gate/panic.ts',
     from: 'now, { generation, created_in });',
     to: 'now, { created_in });',
     notice: 'panic: with api_keys ends every API key',
@@ -1023,7 +1023,7 @@ export const mutants = [
   },
   {
     name: 'a containment ends its own caller',
-    file: 'src/domains/incidents/contain.ts',
+    file: 'src/domains/incidents/gate/contain.ts',
     from: 'if (ownOf(call).has(id))',
     to: 'if (false)',
     notice: 'contain: spares the caller',
@@ -1152,14 +1152,14 @@ export const mutants = [
   },
   {
     name: 'a graph compares any number of names',
-    file: 'src/domains/incidents/graph.ts',
+    file: 'src/domains/incidents/gate/graph.ts',
     from: '        if (!steps.take(id, name)) return { environment: slug, secrets, incomplete: true };\n',
     to: '',
     notice: 'bounds: a graph counts as far as it may',
   },
   {
     name: 'a list of the audit log compares any number of names',
-    file: 'src/domains/audit/operations.ts',
+    file: 'src/domains/audit/gate/operations.ts',
     from: ', isShown, mostLookedAt(view))',
     to: ', isShown)',
     notice: 'bounds: a list of the audit log looks at fewer',

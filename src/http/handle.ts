@@ -9,6 +9,7 @@ import { idBytes, newId } from '../db/ids';
 import { forms } from '../db/names';
 import { fromCursor } from '../db/page';
 import { ApiError, type Refusal, refuse } from '../errors';
+import { refusalOf } from '../gate/outcome';
 import type { Ask, Named, Reply } from '../gate/types';
 import { type Authenticated, authenticate } from './authenticate';
 import { type ReadBody, readBody } from './body';
@@ -194,7 +195,7 @@ async function askGate(ready: Ready): Promise<Response> {
   };
   let reply = await gate(ask);
   const { budget } = reply;
-  if (reply.outcome.ok === 'more' && route.more) {
+  if (reply.outcome.kind === 'more' && route.more) {
     ready.prepared = await route.more(reply.outcome.data as never, asked.input, context);
     const { input, once } = ready.prepared;
     reply = await gate({ ...ask, input, one_time: encryptOneTime(caller.bearer, ownerOf(ready), once), again: true });
@@ -211,10 +212,7 @@ async function askGate(ready: Ready): Promise<Response> {
 async function respond(ready: Ready, { outcome, budget, replay }: Reply): Promise<Response> {
   const { route, incoming, caller, asked, context, prepared } = ready;
   const headers: Record<string, string> = replay ? { 'Idempotency-Replayed': 'true' } : {};
-  if (outcome.ok !== true) {
-    const refusal = outcome.ok === false ? outcome.refusal : refuse('INTERNAL');
-    return errorResponse(refusal, incoming.base, incoming.trace, budget, headers);
-  }
+  if (outcome.kind !== 'ok') return errorResponse(refusalOf(outcome), incoming.base, incoming.trace, budget, headers);
   if (outcome.etag) headers.ETag = outcome.etag;
   context.etag = outcome.etag ?? null;
   if (route.render && outcome.status === 200 && (!replay || route.resumes))

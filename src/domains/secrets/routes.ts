@@ -1,15 +1,17 @@
 // Secrets over HTTP.
+
 import type { z } from '@hono/zod-openapi';
 import { type GenerateOptions, generate } from '../../crypto/generate';
 import { newId } from '../../db/ids';
 import { ApiError, refuse } from '../../errors';
+import { unwrap } from '../../gate/outcome';
 import { type Context, keysOf, pageOf } from '../../http/context';
 import { type Input, route } from '../../http/route';
 import { decryptValue, encryptValue } from './encryption';
+import type { PutInput } from './gate/put';
+import type { ValuesPage } from './gate/reads';
 import { knownId, rememberId } from './known-ids';
-import type { PutInput } from './put';
-import type { ValuesPage } from './reads';
-import type { Delivered } from './state';
+import type { Delivered } from './rules';
 import * as wire from './wire';
 
 const tag = 'Secrets';
@@ -47,13 +49,10 @@ async function allValues(first: ValuesPage, { query }: Input<z.output<typeof wir
   let { next } = first;
   let etag = context.etag;
   for (let starts = 0; next !== null; ) {
-    const outcome = await context.further({ prefix, if_none_match: null, after: next, etag });
-    if (outcome.ok !== true) throw new ApiError(outcome.ok === false ? outcome.refusal : refuse('INTERNAL'));
-    let page = outcome.data as ValuesPage;
+    let page = unwrap(await context.further({ prefix, if_none_match: null, after: next, etag })).data as ValuesPage;
     if (page.changed) {
       if (++starts > 3) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
-      const again = await context.further({ prefix, if_none_match: null, after: null, etag: null });
-      if (again.ok !== true) throw new ApiError(again.ok === false ? again.refusal : refuse('INTERNAL'));
+      const again = unwrap(await context.further({ prefix, if_none_match: null, after: null, etag: null }));
       page = again.data as ValuesPage;
       etag = again.etag ?? null;
       items = [];

@@ -1,16 +1,18 @@
 // What can be done with grants, as the gate does it: they add to what a member's role gives, directly or through a team.
 // Invariants: nobody grants more than they hold themselves, or for longer; what a session token or an agent grants ends with it.
-import { type Wanted, withinPermissions } from '../../auth/authorize';
-import type { GrantRow } from '../../db/schema';
-import { refuse } from '../../errors';
-import { insertion, removal } from '../../gate/commit';
-import type { Core } from '../../gate/core';
-import { grantScopes, isGrantAlive } from '../../gate/identity';
-import { type ListInput, listed } from '../../gate/listing';
-import { slugOf } from '../../gate/named';
-import type { Call, Operation, Outcome } from '../../gate/types';
-import { diesWith, unknownEnvironment, wanted } from '../credentials/create';
-import { grantOut } from './wire';
+
+import { type Wanted, withinPermissions } from '../../../auth/authorize';
+import type { GrantRow } from '../../../db/schema';
+import { refuse } from '../../../errors';
+import { insertion, removal } from '../../../gate/commit';
+import type { Core } from '../../../gate/core';
+import { grantScopes, isGrantAlive } from '../../../gate/identity';
+import { type ListInput, listed } from '../../../gate/listing';
+import { slugOf } from '../../../gate/named';
+import { fail, type Outcome, ok } from '../../../gate/outcome';
+import type { Call, Operation } from '../../../gate/types';
+import { diesWith, unknownEnvironment, wanted } from '../../credentials/gate/create';
+import { grantOut } from '../wire';
 
 /** Each is looked at in every request of a member. */
 const MOST_GRANTS = 100;
@@ -18,8 +20,7 @@ const MOST_IN_ALL = 10_000;
 
 const shown = (core: Core, row: GrantRow) => grantOut(row, row.environments?.map((id) => slugOf(core, id)) ?? null);
 
-function find({ core, ask, subject }: Call<unknown>): GrantRow | null {
-  subject.resource = ask.named.grant as string;
+function find({ core, ask }: Call<unknown>): GrantRow | null {
   const row = core.rows.get('grant', ask.named.grant as string);
   return row && isGrantAlive(core, ask.org, row) ? row : null;
 }
@@ -34,7 +35,7 @@ const list: Operation<ListInput & { grantee: string | null }> = {
 const read: Operation<Record<string, never>> = {
   read(call): Outcome {
     const row = find(call);
-    return row ? { ok: true, status: 200, data: shown(call.core, row) } : { ok: false, refusal: refuse('NOT_FOUND') };
+    return row ? ok(shown(call.core, row)) : fail(refuse('NOT_FOUND'));
   },
 };
 
@@ -54,6 +55,7 @@ const given = (call: Call<NewInput>): Wanted & Pick<GrantRow, 'environments' | '
 });
 
 const create: Operation<NewInput> = {
+  subject: ({ input }) => ({ resource: input.id }),
   authorize: (call) => withinPermissions(call.caller, given(call)),
   change: {
     // The grantee stays meanwhile, and so does whoever gives.
@@ -61,7 +63,6 @@ const create: Operation<NewInput> = {
     plan(call, now) {
       const { core, ask, caller, input } = call;
       const { id, grantee, permission } = input;
-      call.subject.resource = id;
       const { environments, secrets, expires_at } = given(call);
       const unknown = unknownEnvironment(input.environments, environments);
       if (unknown) return unknown;

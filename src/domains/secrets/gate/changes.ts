@@ -1,17 +1,18 @@
 // Changing secrets. Values pass through encrypted; equality is judged by keyed fingerprints.
 // Invariant: a name is unique among the live secrets of its environment.
-import { mayReach, reaches } from '../../auth/authorize';
-import { canGenerate, type GenerateOptions, optionsProblem } from '../../crypto/generate';
-import type { SecretRow, SecretType, VersionRow } from '../../db/schema';
-import { invalid, type Refusal, refuse } from '../../errors';
-import { environmentOf, slugOf } from '../../gate/named';
-import type { Plan } from '../../gate/plan';
-import { RESTORABLE } from '../../gate/rows';
-import { type Call, isRefusal, type Operation } from '../../gate/types';
-import { advance, begin, changed, type Kept, keptOf, lifetime, nameLock } from './plans';
-import { describe, type EncryptedValue, readable, readableVersion, stale } from './state';
+import { mayReach, reaches } from '../../../auth/authorize';
+import { canGenerate, type GenerateOptions, optionsProblem } from '../../../crypto/generate';
+import type { SecretRow, SecretType, VersionRow } from '../../../db/schema';
+import { invalid, type Refusal, refuse } from '../../../errors';
+import { environmentOf, slugOf } from '../../../gate/named';
+import type { Plan } from '../../../gate/plan';
+import { RESTORABLE } from '../../../gate/rows';
+import { type Call, isRefusal, type Operation } from '../../../gate/types';
+import { type EncryptedValue, etagOf, preconditionFailed, readable, readableVersion } from '../rules';
+import { secretOut } from '../wire';
+import { advance, begin, changed, type Kept, keptOf, lifetime, nameLock, withAbout } from './plans';
+import { aboutSecret } from './state';
 import { versionOf } from './versions';
-import { etagOf, secretOut } from './wire';
 
 const target = (call: Call<unknown>) => call.ask.named.secret as string;
 const kept = (call: Call<unknown>) => keptOf(call, call.core.rows.get('secret', target(call)));
@@ -29,11 +30,15 @@ interface CreateInput {
 }
 
 export const create: Operation<CreateInput> = {
+  subject: ({ core, ask, input }) => ({
+    resource: input.id,
+    resource_name: input.name,
+    environment: environmentOf(core, ask.org, input.environment)?.slug ?? null,
+  }),
   authorize(call) {
     const { core, ask, caller, input } = call;
     const environment = environmentOf(core, ask.org, input.environment);
     const shown = input.environment ?? environment?.slug ?? '';
-    Object.assign(call.subject, { environment: environment?.slug ?? null, resource_name: input.name });
     return mayReach(caller, ask.action, { environment: environment?.id ?? '', shown, name: input.name });
   },
   change: {
@@ -42,7 +47,6 @@ export const create: Operation<CreateInput> = {
       const { core, ask, input } = call;
       const environment = environmentOf(core, ask.org, input.environment);
       if (!environment) return refuse('NOT_FOUND', { message: 'The environment does not exist.' });
-      Object.assign(call.subject, { resource: input.id, version: 1 });
       if (core.rows.find('secret', environment.id, input.name)) return refuse('SECRET_NAME_TAKEN');
       const { id, name, type, description, tags, rotate_every_seconds, value } = input;
       const fields = { id, name, type, description, tags, rotate_every_seconds };
@@ -62,6 +66,7 @@ export interface UpdateInput {
 }
 
 export const update: Operation<UpdateInput> = {
+  subject: aboutSecret,
   authorize({ core, ask, caller, input }) {
     const row = core.rows.get('secret', ask.named.secret as string);
     if (input.name === null || !row) return null;
@@ -83,12 +88,10 @@ export function amend(call: Call<UpdateInput>, row: SecretRow | null, left: Kept
   // A new lifetime revives what has expired; nothing else may change it.
   const refusal = row && input.ttl !== undefined && row.deleted_at === null && row.revoked_at === null ? null : readable(row, now);
   if (refusal || !row) return refusal ?? refuse('NOT_FOUND');
-  const environment = describe(call, row);
-  const conflict = stale(row, input.if_match);
+  const conflict = preconditionFailed(row, input.if_match);
   if (conflict) return conflict;
   const isRenamed = input.name !== null && input.name !== row.name;
   if (isRenamed && core.rows.find('secret', row.environment_id, input.name as string)) return refuse('SECRET_NAME_TAKEN');
-  if (isRenamed) call.subject.former_name = row.name;
 
   const wanted: Partial<SecretRow> = {
     ...input.fields,
@@ -98,9 +101,11 @@ export function amend(call: Call<UpdateInput>, row: SecretRow | null, left: Kept
   // Who may not read the value is not told, by a version that stays, that it equals theirs.
   const same =
     input.value !== null && input.value.fingerprint === row.fingerprint && reaches(caller, ['secrets:read'], row.environment_id, row.name);
-  if (input.value && !same) return advance(call, row, input.value, wanted, left, now);
+  const renamed = isRenamed ? { former_name: row.name } : {};
+  if (input.value && !same) return withAbout(advance(call, row, input.value, wanted, left, now), renamed);
   const differs = Object.entries(wanted).some(([field, value]) => JSON.stringify(value) !== JSON.stringify(row[field as keyof SecretRow]));
-  return differs ? changed(call, row, wanted, now) : { status: 200, data: secretOut(row, environment, now), etag: etagOf(row) };
+  if (differs) return withAbout(changed(call, row, wanted, now), renamed);
+  return { status: 200, data: secretOut(row, slugOf(core, row.environment_id), now), etag: etagOf(row) };
 }
 
 interface RotateInput {
@@ -127,6 +132,7 @@ function ungenerable({ type, generated }: SecretRow, asked: GenerateOptions | nu
 }
 
 export const rotate: Operation<RotateInput> = {
+  subject: aboutSecret,
   change: {
     locks: (call) => [target(call)],
     locked: async (call) => (call.input.value ? kept(call) : null),
@@ -135,11 +141,10 @@ export const rotate: Operation<RotateInput> = {
       const row = core.rows.get('secret', target(call));
       const refusal = readable(row, now);
       if (refusal || !row) return refusal ?? refuse('NOT_FOUND');
-      describe(call, row);
       // Judged in both halves of the request: the secret may have been given another value between them.
       const problem = input.value === null || input.value.generated !== null ? ungenerable(row, input.generate) : null;
       if (problem) return problem;
-      const conflict = stale(row, input.if_match);
+      const conflict = preconditionFailed(row, input.if_match);
       if (conflict) return conflict;
       if (input.value === null) return { more: { type: row.type } };
       return advance(call, row, input.value, {}, left as Kept | null, now);
@@ -152,6 +157,7 @@ interface RollbackInput {
   version: number;
 }
 export const rollback: Operation<RollbackInput> = {
+  subject: aboutSecret,
   change: {
     locks: (call) => [target(call)],
     /** The version, or why there is none now: what stands once it is locked may be another, but that is as true an answer. */
@@ -162,12 +168,11 @@ export const rollback: Operation<RollbackInput> = {
     locked: (call) => kept(call),
     plan(call, now, fetched, left) {
       const row = call.core.rows.get('secret', target(call));
-      if (row && row.deleted_at === null) describe(call, row);
       const old = fetched as VersionRow | Refusal;
       if (isRefusal(old)) return old;
       const refusal = readableVersion(row, old.version, now);
       if (refusal || !row) return refusal ?? refuse('NOT_FOUND');
-      const conflict = stale(row, call.input.if_match);
+      const conflict = preconditionFailed(row, call.input.if_match);
       if (conflict) return conflict;
       // The ciphertext is bound to its own random id, not to a number: it serves again as it is.
       const { seal_id, value_sealed, fingerprint, size } = old;
@@ -184,6 +189,7 @@ interface DeleteInput {
 }
 
 export const remove: Operation<DeleteInput> = {
+  subject: aboutSecret,
   authorize: ({ caller, input }) =>
     input.permanent && caller.kind === 'break_glass'
       ? refuse('INSUFFICIENT_SCOPE', { message: 'A break-glass token cannot delete a secret permanently. Leave out permanent.' })
@@ -194,14 +200,13 @@ export const remove: Operation<DeleteInput> = {
       const { core, ask, input } = call;
       const row = core.rows.get('secret', target(call));
       if (!row || (row.deleted_at !== null && (!input.permanent || row.deleted_at + RESTORABLE <= now))) return refuse('NOT_FOUND');
-      describe(call, row);
-      const conflict = stale(row, input.if_match);
+      const conflict = preconditionFailed(row, input.if_match);
       if (conflict) return conflict;
-      if (row.deleted_at === null) call.subject.former_name = row.name;
+      const taken = row.deleted_at === null ? { former_name: row.name } : {};
       // It can be restored from D1. Its cached ciphertexts go, and so do the generated values in stored responses.
       if (!input.permanent) {
         const plan = changed(call, row, { deleted_at: now }, now);
-        return { ...plan, status: 204, data: null, etag: undefined, destroyed: [row.id] };
+        return withAbout({ ...plan, status: 204, data: null, etag: undefined, destroyed: [row.id] }, taken);
       }
       return {
         status: 204,
@@ -213,12 +218,14 @@ export const remove: Operation<DeleteInput> = {
         gone: [{ kind: 'secret', id: row.id }],
         destroyed: [row.id],
         environments: [row.environment_id],
+        about: taken,
       };
     },
   },
 };
 
 export const restore: Operation<Record<string, never>> = {
+  subject: aboutSecret,
   change: {
     locks(call) {
       const row = call.core.rows.get('secret', target(call));
@@ -228,7 +235,6 @@ export const restore: Operation<Record<string, never>> = {
       const { core } = call;
       const row = core.rows.get('secret', target(call));
       if (!row || (row.deleted_at !== null && row.deleted_at + RESTORABLE <= now)) return refuse('NOT_FOUND');
-      describe(call, row);
       if (!core.rows.get('environment', row.environment_id))
         return refuse('NOT_FOUND', { message: 'The environment of this secret no longer exists.' });
       if (row.deleted_at === null) return refuse('CONFLICT', { message: 'This secret is not deleted.' });

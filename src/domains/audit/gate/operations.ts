@@ -1,11 +1,13 @@
 // What the gate gives of the audit log: the entries that lie here, and from where on the rest lies in D1.
-import { refuse } from '../../errors';
-import type { Entry, Filter } from '../../gate/audit-log';
-import { type Missing, missingEntries } from '../../gate/missing-entries';
-import { slugOf } from '../../gate/named';
-import { archive } from '../../gate/segments';
-import type { ClosedOutcome, Operation, Outcome } from '../../gate/types';
-import { mostLookedAt, shows, type View, viewOf } from './view';
+
+import { refuse } from '../../../errors';
+import type { Entry, Filter } from '../../../gate/audit-log';
+import { type Missing, missingEntries } from '../../../gate/missing-entries';
+import { slugOf } from '../../../gate/named';
+import { fail, type Outcome, ok } from '../../../gate/outcome';
+import { archive } from '../../../gate/segments';
+import type { Operation, OperationOutcome } from '../../../gate/types';
+import { mostLookedAt, shows, type View, viewOf } from '../view';
 
 export interface AuditInput {
   filter: Filter;
@@ -28,19 +30,15 @@ export interface AuditPart {
 }
 
 const read: Operation<AuditInput> = {
-  read({ core, caller, input }): ClosedOutcome {
+  read({ core, caller, input }): OperationOutcome {
     // Minutes that are over and still uncounted belong into what is read.
     core.storage.transactionSync(() => core.rateLimit.flush(core.now()));
     const view = viewOf(caller, (id) => slugOf(core, id));
     const isShown = (entry: Entry) => shows(view, entry);
     const before = input.before ?? Number.MAX_SAFE_INTEGER;
     const { entries, next } = core.auditLog.newest(input.filter, before, input.limit, isShown, mostLookedAt(view));
-    return {
-      ok: true,
-      status: 200,
-      data: { entries, next, oldest: core.auditLog.oldest(), held: core.auditLog.held(), view } satisfies AuditPart,
-      ...(input.further && { closed: true }),
-    };
+    const part = { entries, next, oldest: core.auditLog.oldest(), held: core.auditLog.held(), view };
+    return { ...ok(part satisfies AuditPart), audited: input.further };
   },
 };
 
@@ -56,19 +54,19 @@ export interface VerifyPart {
 export const VERIFIED = 2000;
 
 const verify: Operation<{ from: number }> = {
-  read({ core, input }): ClosedOutcome {
+  read({ core, input }): OperationOutcome {
     const oldest = core.auditLog.oldest();
     const { entries } = input.from >= oldest ? core.auditLog.from(input.from, VERIFIED) : { entries: [] };
     const part = { head: core.auditLog.head(), oldest, entries, held: core.auditLog.held(), missing: missingEntries(core) };
-    return { ok: true, status: 200, data: part satisfies VerifyPart };
+    return ok(part satisfies VerifyPart);
   },
 };
 
 const archiveLog: Operation<Record<string, never>> = {
-  async read({ core, ask, subject }): Promise<Outcome> {
-    subject.resource = ask.org;
+  subject: ({ ask }) => ({ resource: ask.org }),
+  async read({ core, ask }): Promise<Outcome> {
     const done = await archive(core, ask.org, core.now());
-    return done ? { ok: true, status: 200, data: done } : { ok: false, refusal: refuse('UNAVAILABLE', { retry_after: 5 }) };
+    return done ? ok(done) : fail(refuse('UNAVAILABLE', { retry_after: 5 }));
   },
 };
 

@@ -1,9 +1,9 @@
 // What an attacker may have left behind that a panic does not end: passkeys, enrolments and grants; and the sessions that it did end.
 // Invariant: each list is bounded in number and in bytes, since the answer of a panic is kept with its commit; the newest come first.
-import { utf8 } from '../../crypto/bytes';
-import { DAY } from '../../gate/rows';
-import type { Call } from '../../gate/types';
-import { iso, isoOrNull } from '../../http/wire';
+import { utf8 } from '../../../crypto/bytes';
+import { DAY } from '../../../gate/rows';
+import type { Call } from '../../../gate/types';
+import { iso, isoOrNull } from '../../../http/wire';
 
 /** How long something counts as recent. */
 const RECENT = 7 * DAY;

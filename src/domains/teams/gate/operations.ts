@@ -1,23 +1,22 @@
 // What can be done with teams, as the gate does it. A team holds grants; whoever is in it has them.
 // Invariants: nobody puts a member into a team that holds more than they do themselves; with a team go its memberships and grants.
-import { withinPermissions } from '../../auth/authorize';
-import type { MemberRow, TeamMemberRow, TeamRow } from '../../db/schema';
-import { type Refusal, refuse } from '../../errors';
-import { insertion, removal, revision } from '../../gate/commit';
-import type { Core } from '../../gate/core';
-import { isGrantAlive, permissionsOfGrant } from '../../gate/identity';
-import { type ListInput, listed } from '../../gate/listing';
-import type { Call, Operation, Outcome } from '../../gate/types';
-import { teamMemberOut, teamOut } from './wire';
+
+import { withinPermissions } from '../../../auth/authorize';
+import type { MemberRow, TeamMemberRow, TeamRow } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import { insertion, removal, revision } from '../../../gate/commit';
+import type { Core } from '../../../gate/core';
+import { isGrantAlive, permissionsOfGrant } from '../../../gate/identity';
+import { type ListInput, listed } from '../../../gate/listing';
+import { fail, type Outcome, ok } from '../../../gate/outcome';
+import type { Call, Operation } from '../../../gate/types';
+import { teamMemberOut, teamOut } from '../wire';
 
 const MOST_TEAMS = 1000;
 /** Teams of a member: the grants of each are looked at in every request of the member. */
 const MOST_TEAMS_OF_ONE = 20;
 
-function find({ core, ask, subject }: Call<unknown>): TeamRow | null {
-  subject.resource = ask.named.team as string;
-  return core.rows.get('team', ask.named.team as string);
-}
+const find = ({ core, ask }: Call<unknown>): TeamRow | null => core.rows.get('team', ask.named.team as string);
 const target = ({ ask }: Call<unknown>) => ask.named.team as string;
 
 const list: Operation<ListInput> = { read: ({ core, input }) => listed(core, 'team', 'team_', input, teamOut) };
@@ -25,16 +24,16 @@ const list: Operation<ListInput> = { read: ({ core, input }) => listed(core, 'te
 const read: Operation<Record<string, never>> = {
   read(call): Outcome {
     const row = find(call);
-    return row ? { ok: true, status: 200, data: teamOut(row) } : { ok: false, refusal: refuse('NOT_FOUND') };
+    return row ? ok(teamOut(row)) : fail(refuse('NOT_FOUND'));
   },
 };
 
 const create: Operation<{ id: string; name: string }> = {
+  subject: ({ input }) => ({ resource: input.id }),
   change: {
     locks: ({ input }) => ['teams', input.id],
     plan(call, now) {
       const { core, ask, input } = call;
-      call.subject.resource = input.id;
       if (core.rows.count('team') >= MOST_TEAMS)
         return refuse('LIMIT_REACHED', { message: 'An organisation can have at most 1,000 teams.' });
       const put = insertion(call, 'team', { org_id: ask.org, ...input, created_at: now });
@@ -98,7 +97,7 @@ const listMembers: Operation<ListInput> = {
   read(call): Outcome {
     const { core, input } = call;
     const row = find(call);
-    if (!row) return { ok: false, refusal: refuse('NOT_FOUND') };
+    if (!row) return fail(refuse('NOT_FOUND'));
     return listed(core, 'team_member', idOf(row.id, ''), input, (membership) => shown(core, membership));
   },
 };
@@ -116,6 +115,7 @@ function mayFill({ core, ask, caller }: Call<unknown>): Refusal | null {
 }
 
 const add: Operation<{ member_id: string }> = {
+  subject: (call) => ({ resource: idOf(target(call), call.input.member_id) }),
   reach: (call) => mayFill(call),
   change: {
     locks: (call) => [target(call), call.input.member_id, call.caller.credential, call.caller.id],
@@ -126,7 +126,6 @@ const add: Operation<{ member_id: string }> = {
       const member = core.rows.get('member', input.member_id);
       if (!member) return refuse('NOT_FOUND', { message: 'The member in member_id does not exist.' });
       const id = idOf(team.id, member.id);
-      call.subject.resource = id;
       const there = core.rows.get('team_member', id);
       if (there) return { status: 201, data: shown(core, there) };
       if (core.rows.within('team_member', member.id).length >= MOST_TEAMS_OF_ONE)
@@ -139,12 +138,12 @@ const add: Operation<{ member_id: string }> = {
 };
 
 const removeMember: Operation<Record<string, never>> = {
+  subject: (call) => ({ resource: idOf(target(call), call.ask.named.member as string) }),
   change: {
     locks: (call) => [target(call), call.ask.named.member as string],
     plan(call) {
       const { core, ask } = call;
       const id = idOf(target(call), ask.named.member as string);
-      call.subject.resource = id;
       if (!core.rows.get('team_member', id)) return refuse('NOT_FOUND');
       return { status: 204, data: null, ...removal(ask.org, [{ kind: 'team_member', id }]) };
     },

@@ -1,15 +1,25 @@
 // The plans that changes of secrets share: a new secret, a further version, a row that stands otherwise. Invariants: versions are numbered
 // here, one after the other; the audit entry of whatever sets a lifetime says until when it holds; `sealed_size` of a row is the ciphertext that D1 holds
 // of it.
-import type { EnvironmentRow, SecretRow, VersionRow } from '../../db/schema';
-import { type Refusal, refuse } from '../../errors';
-import { insertion, revision, rowKeyOf } from '../../gate/commit';
-import type { Plan } from '../../gate/plan';
-import { macOf } from '../../gate/rows';
-import type { Call } from '../../gate/types';
-import { isoOrNull } from '../../http/wire';
-import { describe, type EncryptedValue, limits, MOST_VERSIONS } from './state';
-import { etagOf, secretOut } from './wire';
+import type { EnvironmentRow, SecretRow, VersionRow } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import { insertion, revision, rowKeyOf } from '../../../gate/commit';
+import type { Core } from '../../../gate/core';
+import { slugOf } from '../../../gate/named';
+import type { Plan } from '../../../gate/plan';
+import { macOf } from '../../../gate/rows';
+import { type Call, isRefusal } from '../../../gate/types';
+import { isoOrNull } from '../../../http/wire';
+import { type EncryptedValue, etagOf, MOST_VERSIONS } from '../rules';
+import { secretOut } from '../wire';
+import { limits, subjectOf } from './state';
+
+/** Has the Worker encrypt the value for another secret, once. If the name belongs to yet another secret by then, the caller tries again. */
+export const encryptFor = ({ ask }: Call<unknown>, id: string | null): Refusal | { more: { id: string | null } } =>
+  ask.again ? refuse('UNAVAILABLE', { retry_after: 1 }) : { more: { id } };
+
+/** Whether a secret has, or had, this id: then a new one cannot get it. */
+export const isUsedId = ({ rows }: Core, id: string): boolean => rows.get('secret', id) !== null || rows.isBuried('secret', id);
 
 /** The lock of whoever gives a name, or depends on who has it. */
 export const nameLock = (environment: string, name: string) => `name:${environment}:${name}`;
@@ -62,8 +72,6 @@ export function begin(
     ...lifetime(ttl, now),
   });
   const row = put.row as SecretRow;
-  describe(call, row);
-  call.subject.expires_at = isoOrNull(row.expires_at);
   return {
     status: 201,
     data: secretOut(row, environment.slug, now),
@@ -72,8 +80,13 @@ export function begin(
     versions: [newVersion(call, row.id, 1, { value_sealed, ...value }, now)],
     environments: [environment.id],
     resource: row.id,
+    about: { ...subjectOf(core, row), expires_at: isoOrNull(row.expires_at) },
   };
 }
+
+/** A plan that tells the audit entry more. */
+export const withAbout = <P extends Plan | Refusal>(plan: P, about: Plan['about']): P =>
+  isRefusal(plan) ? plan : { ...plan, about: { ...plan.about, ...about } };
 
 /** The oldest version that a secret keeps once it has one version more. */
 const oldestAfter = ({ version, oldest_version }: SecretRow) => Math.max(oldest_version, version + 1 - MOST_VERSIONS + 1);
@@ -136,14 +149,13 @@ export function advance(
 export function changed(call: Call<unknown>, before: SecretRow, fields: Partial<SecretRow>, now: number): Plan {
   const put = revision(call, 'secret', before, { amended: before.amended + 1, ...fields, updated_at: now });
   const row = put.row as SecretRow;
-  const environment = describe(call, row);
-  if (fields.expires_at !== undefined) call.subject.expires_at = isoOrNull(row.expires_at);
   return {
     status: 200,
-    data: secretOut(row, environment, now),
+    data: secretOut(row, slugOf(call.core, row.environment_id), now),
     etag: etagOf(row),
     puts: [put],
     environments: [row.environment_id],
     resource: row.id,
+    about: { ...subjectOf(call.core, row), ...(fields.expires_at !== undefined && { expires_at: isoOrNull(row.expires_at) }) },
   };
 }

@@ -1,24 +1,28 @@
 // What can be done with an organisation and its environments, as the gate does it.
 // Invariants: an org is founded whole or not at all; its default environment always exists; an environment that holds secrets stays.
-import { needOf } from '../../auth/actions';
-import { isWithin } from '../../auth/addresses';
-import { mustBeConfirmed, reachesAll, reachesEnvironment } from '../../auth/authorize';
-import type { WrappedKey } from '../../crypto/keyring';
-import { type EnvironmentRow, fences, type MemberRow, type OrgRow, orgKeys } from '../../db/schema';
-import { insertOf } from '../../db/statements';
-import { invalid, type Refusal, refuse } from '../../errors';
-import { genesis } from '../../gate/audit-log';
-import { insertion, removal, revision, rowKeyOf } from '../../gate/commit';
-import { countLive } from '../../gate/identity';
-import { environmentOf, slugOf } from '../../gate/named';
-import { restore } from '../../gate/restore';
-import type { Call, Operation, Outcome } from '../../gate/types';
-import { firstKey } from '../credentials/create';
-import { shown as credentialShown, type TokenInput } from '../credentials/credential';
-import { enrolment, shown as memberShown, ownerOf } from '../members/operations';
-import { environmentOut, orgOut } from './wire';
+
+import { needOf } from '../../../auth/actions';
+import { isWithin } from '../../../auth/addresses';
+import { mustBeConfirmed, reachesAll, reachesEnvironment } from '../../../auth/authorize';
+import type { WrappedKey } from '../../../crypto/keyring';
+import { type EnvironmentRow, fences, type MemberRow, type OrgRow, orgKeys } from '../../../db/schema';
+import { insertOf } from '../../../db/statements';
+import { invalid, type Refusal, refuse } from '../../../errors';
+import { genesis } from '../../../gate/audit-log';
+import { insertion, removal, revision, rowKeyOf } from '../../../gate/commit';
+import { countLive } from '../../../gate/identity';
+import { environmentOf, slugOf } from '../../../gate/named';
+import { fail, type Outcome, ok } from '../../../gate/outcome';
+import { restore } from '../../../gate/restore';
+import type { Call, Operation } from '../../../gate/types';
+import { firstKey } from '../../credentials/gate/create';
+import { shown as credentialShown, type TokenInput } from '../../credentials/gate/credential';
+import { enrolment, shown as memberShown, ownerOf } from '../../members/gate/operations';
+import { environmentOut, orgOut } from '../wire';
 
 const MOST_ENVIRONMENTS = 1000;
+
+const aboutOrg = ({ ask }: Call<unknown>) => ({ resource: ask.org });
 
 interface FoundInput {
   name: string;
@@ -31,12 +35,12 @@ interface FoundInput {
 }
 
 const createOrg: Operation<FoundInput> = {
+  subject: aboutOrg,
   change: {
     locks: ({ ask }) => [ask.org],
     plan(call, now) {
       const { core, ask, input } = call;
       const { org } = ask;
-      call.subject.resource = org;
       if (core.rows.get('org', org)) return refuse('CONFLICT');
       // The chain begins with this very entry.
       if (core.auditLog.head().sequence === 0) core.auditLog.begin(0, genesis(org));
@@ -84,11 +88,11 @@ interface RecoverInput {
 }
 
 const recover: Operation<RecoverInput> = {
+  subject: ({ input }) => ({ resource: input.token.id, reason: input.reason }),
   change: {
     locks: ({ core, input }) => [input.token.id, 'owners', ownerOf(core, input.email)?.id ?? 'none'],
     plan(call, now) {
       const { core, ask, input } = call;
-      Object.assign(call.subject, { resource: input.token.id, reason: input.reason });
       const org = core.rows.get('org', ask.org);
       if (!org || org.deleted_at !== null) return refuse('NOT_FOUND');
       const owner = ownerOf(core, input.email);
@@ -101,18 +105,17 @@ const recover: Operation<RecoverInput> = {
 };
 
 const restoreDatabase: Operation<{ reason: string }> = {
+  subject: ({ ask, input }) => ({ resource: ask.org, reason: input.reason }),
   async read(call): Promise<Outcome> {
-    const { core, ask, input } = call;
-    Object.assign(call.subject, { resource: ask.org, reason: input.reason });
+    const { core, ask } = call;
     const org = core.rows.get('org', ask.org);
-    if (!org || org.deleted_at !== null) return { ok: false, refusal: refuse('NOT_FOUND') };
+    if (!org || org.deleted_at !== null) return fail(refuse('NOT_FOUND'));
     if (core.intents.held)
-      return {
-        ok: false,
-        refusal: refuse('CONFLICT', { message: 'The database of this organisation is being adopted by another call. Wait until it ends.' }),
-      };
+      return fail(
+        refuse('CONFLICT', { message: 'The database of this organisation is being adopted by another call. Wait until it ends.' }),
+      );
     const adopted = await restore(core, ask.org, rowKeyOf(call), ask.request.id, call.caller.id);
-    return { ok: true, status: 200, data: adopted };
+    return ok(adopted);
   },
 };
 
@@ -128,10 +131,10 @@ const shown = ({ core }: Call<unknown>, org: OrgRow) => ({
 });
 
 const read: Operation<Record<string, never>> = {
+  subject: aboutOrg,
   read(call): Outcome {
     const org = call.core.rows.get('org', call.ask.org);
-    call.subject.resource = call.ask.org;
-    return org ? { ok: true, status: 200, data: shown(call, org) } : { ok: false, refusal: refuse('NOT_FOUND') };
+    return org ? ok(shown(call, org)) : fail(refuse('NOT_FOUND'));
   },
 };
 
@@ -151,6 +154,7 @@ interface UpdateInput {
 }
 
 const update: Operation<UpdateInput> = {
+  subject: aboutOrg,
   // Whoever sets where members act from can lock the others out.
   authorize: (call) => whole(call) ?? (call.input.allowed_addresses === undefined ? null : mustBeConfirmed(call.caller)),
   change: {
@@ -158,7 +162,6 @@ const update: Operation<UpdateInput> = {
     plan(call, now) {
       const { core, ask, input } = call;
       const org = core.rows.get('org', ask.org) as OrgRow;
-      call.subject.resource = ask.org;
       const { allowed_addresses } = input;
       if (allowed_addresses && call.caller.kind === 'member' && !isWithin(ask.request.ip, allowed_addresses))
         return invalid('allowed_addresses', 'must include the IP address of this request, so that you do not lock yourself out');
@@ -177,13 +180,13 @@ const update: Operation<UpdateInput> = {
 };
 
 const end: Operation<{ confirm: string }> = {
+  subject: aboutOrg,
   authorize: (call) => whole(call),
   change: {
     locks: ({ ask }) => [ask.org],
     plan(call, now) {
       const { core, ask, input } = call;
       const org = core.rows.get('org', ask.org) as OrgRow;
-      call.subject.resource = ask.org;
       if (input.confirm !== org.name) return invalid('confirm', 'must be the name of the organisation');
       return {
         status: 204,
@@ -208,30 +211,28 @@ const list: Operation<ListInput> = {
       .after('environment', input.after ?? '', MOST_ENVIRONMENTS)
       .filter(({ id }) => reachesEnvironment(caller, needOf(ask.action).scopes, id));
     const items = rows.slice(0, input.limit);
-    return { ok: true, status: 200, data: { items: items.map(environmentOut), next: rows.length > input.limit ? items.at(-1)?.id : null } };
+    return ok({ items: items.map(environmentOut), next: rows.length > input.limit ? items.at(-1)?.id : null });
   },
 };
 
-const named = (call: Call<unknown>): EnvironmentRow | null => {
-  const row = environmentOf(call.core, call.ask.org, call.ask.named.environment);
-  Object.assign(call.subject, { resource: row?.id ?? null, environment: row?.slug ?? null });
-  return row;
-};
+const named = ({ core, ask }: Call<unknown>): EnvironmentRow | null => environmentOf(core, ask.org, ask.named.environment);
+const aboutNamed = (call: Call<unknown>) => ({ resource: named(call)?.id ?? null });
 
 const readOne: Operation<Record<string, never>> = {
+  subject: aboutNamed,
   read(call): Outcome {
     const row = named(call);
-    return row ? { ok: true, status: 200, data: environmentOut(row) } : { ok: false, refusal: refuse('NOT_FOUND') };
+    return row ? ok(environmentOut(row)) : fail(refuse('NOT_FOUND'));
   },
 };
 
 const create: Operation<{ id: string; name: string; slug: string }> = {
+  subject: ({ input }) => ({ resource: input.id, environment: input.slug }),
   authorize: (call) => whole(call),
   change: {
     locks: ({ input }) => [`slug:${input.slug}`],
     plan(call, now) {
       const { core, ask, input } = call;
-      Object.assign(call.subject, { resource: input.id, environment: input.slug });
       if (core.rows.find('environment', '', input.slug)) return refuse('SLUG_TAKEN');
       if (core.rows.count('environment') >= MOST_ENVIRONMENTS)
         return refuse('LIMIT_REACHED', { message: 'An organisation can have at most 1,000 environments.' });
@@ -242,6 +243,7 @@ const create: Operation<{ id: string; name: string; slug: string }> = {
 };
 
 const rename: Operation<{ name: string }> = {
+  subject: aboutNamed,
   change: {
     locks: (call) => [named(call)?.id ?? 'none'],
     plan(call) {
@@ -254,6 +256,7 @@ const rename: Operation<{ name: string }> = {
 };
 
 const remove: Operation<Record<string, never>> = {
+  subject: aboutNamed,
   authorize: (call) => whole(call),
   change: {
     // With the org's own row: it must not become the default one meanwhile.

@@ -1,11 +1,13 @@
 // What can be done with credentials, as the gate does it.
-import type { Caller } from '../../auth/authorize';
-import type { CredentialKind, CredentialRow } from '../../db/schema';
-import { refuse } from '../../errors';
-import { isAlive } from '../../gate/identity';
-import { type ListInput, listed } from '../../gate/listing';
-import { slugOf } from '../../gate/named';
-import type { Operation, Outcome } from '../../gate/types';
+
+import type { Caller } from '../../../auth/authorize';
+import type { CredentialKind, CredentialRow } from '../../../db/schema';
+import { refuse } from '../../../errors';
+import { isAlive } from '../../../gate/identity';
+import { type ListInput, listed } from '../../../gate/listing';
+import { slugOf } from '../../../gate/named';
+import { fail, type Outcome, ok } from '../../../gate/outcome';
+import type { Operation } from '../../../gate/types';
 import { createAgent, createBreakGlass, createKey, createProvider, mint } from './create';
 import { find, shown } from './credential';
 import { revoke, rotateKey, update } from './update';
@@ -20,7 +22,7 @@ function read(kind: CredentialKind): Operation<Record<string, never>> {
   return {
     read(call): Outcome {
       const row = find(call, kind);
-      return row ? { ok: true, status: 200, data: shown(call.core, row) } : { ok: false, refusal: refuse('NOT_FOUND') };
+      return row ? ok(shown(call.core, row)) : fail(refuse('NOT_FOUND'));
     },
   };
 }
@@ -28,22 +30,18 @@ function read(kind: CredentialKind): Operation<Record<string, never>> {
 const whoami: Operation<Record<string, never>> = {
   read({ core, ask, caller }): Outcome {
     const { scopes, environments, secrets } = caller.permissions[0];
-    return {
-      ok: true,
-      status: 200,
-      data: {
-        kind: caller.kind,
-        id: caller.id,
-        org_id: ask.org,
-        name: caller.name,
-        scopes,
-        environments: environments?.map((id) => slugOf(core, id)) ?? null,
-        secrets,
-        expires_at: caller.expires_at === null ? null : new Date(caller.expires_at).toISOString(),
-        parent_id: caller.parent_id,
-        rate_limit: caller.rate_limit,
-      },
-    };
+    return ok({
+      kind: caller.kind,
+      id: caller.id,
+      org_id: ask.org,
+      name: caller.name,
+      scopes,
+      environments: environments?.map((id) => slugOf(core, id)) ?? null,
+      secrets,
+      expires_at: caller.expires_at === null ? null : new Date(caller.expires_at).toISOString(),
+      parent_id: caller.parent_id,
+      rate_limit: caller.rate_limit,
+    });
   },
 };
 

@@ -1,15 +1,17 @@
 // Versions of secrets: their ciphertexts, cached or fetched from D1, and their history. Invariant: what D1 gives is checked before it is
 // kept or shown; a version that D1 does not hold as it was written is refused and reported as an integrity violation.
+
 import { and, desc, eq, getTableColumns, gte, lte } from 'drizzle-orm';
-import { secretVersions, type VersionRow } from '../../db/schema';
-import { ApiError, refuse } from '../../errors';
-import { rowKeyOf, sqlite } from '../../gate/commit';
-import type { Core } from '../../gate/core';
-import { reportViolation } from '../../gate/integrity';
-import { fromD1, macOf } from '../../gate/rows';
-import type { Call, Outcome } from '../../gate/types';
-import { describe, hasVersion } from './state';
-import { versionOut } from './wire';
+import { secretVersions, type VersionRow } from '../../../db/schema';
+import { ApiError, refuse } from '../../../errors';
+import { rowKeyOf, sqlite } from '../../../gate/commit';
+import type { Core } from '../../../gate/core';
+import { reportViolation } from '../../../gate/integrity';
+import { fail, type Outcome, ok } from '../../../gate/outcome';
+import { fromD1, macOf } from '../../../gate/rows';
+import type { Call } from '../../../gate/types';
+import { hasVersion } from '../rules';
+import { versionOut } from '../wire';
 
 /** The versions of a secret whose ciphertexts are not cached are fetched from D1, in one query; each is checked before it is kept. */
 export async function fetchVersions(call: Call<unknown>, wanted: { secret: string; version: number }[]): Promise<VersionRow[]> {
@@ -66,8 +68,7 @@ export async function versions(call: Call<VersionsInput>): Promise<Outcome> {
   const { core, ask, input } = call;
   const id = ask.named.secret as string;
   const row = core.rows.get('secret', id);
-  if (!row || row.deleted_at !== null) return { ok: false, refusal: refuse('NOT_FOUND') };
-  describe(call, row);
+  if (!row || row.deleted_at !== null) return fail(refuse('NOT_FOUND'));
   const newest = Math.min(row.version, input.after === null ? row.version : Number(input.after) - 1);
   const { value_sealed: _, ...columns } = getTableColumns(secretVersions);
   const query = sqlite
@@ -92,14 +93,10 @@ export async function versions(call: Call<VersionsInput>): Promise<Outcome> {
     if (version?.version !== number || !right(version)) await miss(call, id, number);
   }
   const refusal = call.recheck();
-  if (refusal) return { ok: false, refusal };
+  if (refusal) return fail(refusal);
   const shown = found.slice(0, input.limit);
-  return {
-    ok: true,
-    status: 200,
-    data: {
-      items: shown.map((version) => versionOut(version, row.version)),
-      next: found.length > input.limit ? String(shown.at(-1)?.version) : null,
-    },
-  };
+  return ok({
+    items: shown.map((version) => versionOut(version, row.version)),
+    next: found.length > input.limit ? String(shown.at(-1)?.version) : null,
+  });
 }

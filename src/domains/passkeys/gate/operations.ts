@@ -1,13 +1,15 @@
 // What can be done with passkeys, as the gate does it. Invariants: a member who has enrolled always has one; a member adds theirs
 // alone, and only whoever may change a member touches that member's; the sessions that began with a passkey end with it.
-import { type Caller, withinPermissions } from '../../auth/authorize';
-import { roleScopes } from '../../auth/scopes';
-import type { MemberRow, PasskeyRow } from '../../db/schema';
-import { type Refusal, refuse } from '../../errors';
-import { insertion, revision } from '../../gate/commit';
-import type { Call, Operation, Outcome } from '../../gate/types';
-import type { Registered } from './webauthn';
-import { passkeyOut } from './wire';
+
+import { type Caller, withinPermissions } from '../../../auth/authorize';
+import { roleScopes } from '../../../auth/scopes';
+import type { MemberRow, PasskeyRow } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import { insertion, revision } from '../../../gate/commit';
+import { fail, type Outcome, ok } from '../../../gate/outcome';
+import type { Call, Operation } from '../../../gate/types';
+import type { Registered } from '../webauthn';
+import { passkeyOut } from '../wire';
 
 const MOST_PASSKEYS = 20;
 
@@ -21,7 +23,6 @@ const isOwn = (call: Call<unknown>) => call.ask.named.member === call.caller.id 
 
 function find(call: Call<unknown>): PasskeyRow | null {
   const id = call.ask.named.passkey ?? '';
-  call.subject.resource = id;
   const row = call.core.rows.get('passkey', id);
   return row && row.member_id === call.ask.named.member ? row : null;
 }
@@ -48,11 +49,10 @@ const list: Operation<{ limit: number; after: string | null }> = {
   exempt: (call) => isOwn(call),
   read(call): Outcome {
     const { input } = call;
-    call.subject.resource = call.ask.named.member ?? null;
-    if (!target(call)) return { ok: false, refusal: refuse('NOT_FOUND') };
+    if (!target(call)) return fail(refuse('NOT_FOUND'));
     const rows = passkeysOf(call, call.ask.named.member as string).filter(({ id }) => id > (input.after ?? ''));
     const items = rows.slice(0, input.limit);
-    return { ok: true, status: 200, data: { items: items.map(passkeyOut), next: rows.length > input.limit ? items.at(-1)?.id : null } };
+    return ok({ items: items.map(passkeyOut), next: rows.length > input.limit ? items.at(-1)?.id : null });
   },
 };
 
@@ -65,9 +65,8 @@ const options: Operation<Record<string, never>> = {
   reach: (call) => alone(call),
   read(call): Outcome {
     const member = target(call) as MemberRow;
-    call.subject.resource = member.id;
     const has = passkeysOf(call, member.id).map(({ credential_id, transports }) => ({ credential_id, transports }));
-    return { ok: true, status: 200, data: { id: member.id, email: member.email, name: member.name, has } };
+    return ok({ id: member.id, email: member.email, name: member.name, has });
   },
 };
 
@@ -85,12 +84,12 @@ export function addition(call: Call<unknown>, { id, ...fields }: PasskeyInput, m
 }
 
 const create: Operation<{ passkey: PasskeyInput }> = {
+  subject: ({ input }) => ({ resource: input.passkey.id }),
   reach: (call) => alone(call),
   change: {
     locks: ({ ask, input }) => [ask.named.member as string, input.passkey.id],
     plan(call, now) {
       const { passkey } = call.input;
-      call.subject.resource = passkey.id;
       const put = addition(call, passkey, call.caller.id, now);
       return 'code' in put ? put : { status: 201, data: passkeyOut(put.row as PasskeyRow), puts: [put] };
     },

@@ -1,15 +1,15 @@
 // Updating and revoking credentials. Invariants: what widens one lies within the caller's own permissions, and does not outlive a caller who can
 // end; a revoked credential, and all that descends from it, is refused from the turn in which its row changes.
-import { type Caller, isNarrower, mustBeConfirmed, type Wanted, withinPermissions } from '../../auth/authorize';
-import { type CredentialKind, type CredentialRow, credentials } from '../../db/schema';
-import { type Refusal, refuse } from '../../errors';
-import { insertion, revision, rowKeyOf } from '../../gate/commit';
-import { isAlive } from '../../gate/identity';
-import { lineageOf } from '../../gate/lineage';
-import { environmentOf } from '../../gate/named';
-import type { Plan } from '../../gate/plan';
-import { fromD1, macOf } from '../../gate/rows';
-import type { Call, Operation } from '../../gate/types';
+import { type Caller, isNarrower, mustBeConfirmed, type Wanted, withinPermissions } from '../../../auth/authorize';
+import { type CredentialKind, type CredentialRow, credentials } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import { insertion, revision, rowKeyOf } from '../../../gate/commit';
+import { isAlive } from '../../../gate/identity';
+import { lineageOf } from '../../../gate/lineage';
+import { environmentOf } from '../../../gate/named';
+import type { Plan } from '../../../gate/plan';
+import { fromD1, macOf } from '../../../gate/rows';
+import type { Call, Operation } from '../../../gate/types';
 import { belowOwner, fresh, maker, makerLocks, unknownEnvironment, wouldOwn } from './create';
 import { endIn, find, raised, shown, type TokenInput, target } from './credential';
 
@@ -132,13 +132,13 @@ export const rotateKey: Operation<RotateInput> = {
         ...(input.overlap_seconds === 0 ? { revoked_at: now } : { expires_at: Math.min(expires_at ?? end, end) }),
       });
       const made = successor.row as CredentialRow;
-      call.subject.successor = made.id;
       return {
         status: 201,
         data: shown(core, made),
         puts: [successor, old],
         resource: input.token.id,
         events: [raised('CREDENTIAL_CREATED', made)],
+        about: { successor: made.id },
       };
     },
   },

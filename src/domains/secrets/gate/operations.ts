@@ -1,8 +1,10 @@
 // What can be done with secrets, as the gate does it.
-import type { Operation } from '../../gate/types';
+
+import type { Operation } from '../../../gate/types';
 import { create, remove, restore, rollback, rotate, update } from './changes';
 import { put } from './put';
-import { type ListInput, list, readAll, secretRead, secretReadByName, type ValuesInput } from './reads';
+import { type ListInput, list, readAll, secretRead, secretReadByName } from './reads';
+import { aboutSecret } from './state';
 import { type VersionsInput, versions } from './versions';
 
 export const secretOperations = {
@@ -11,8 +13,8 @@ export const secretOperations = {
   'secret.list': { read: list } satisfies Operation<ListInput>,
   'secret.read': secretRead,
   'secret.read_by_name': secretReadByName,
-  'secret.read_all': { read: readAll } satisfies Operation<ValuesInput>,
-  'secret.versions': { read: versions } satisfies Operation<VersionsInput>,
+  'secret.read_all': readAll,
+  'secret.versions': { subject: aboutSecret, read: versions } satisfies Operation<VersionsInput>,
   'secret.update': update,
   'secret.rotate': rotate,
   'secret.rollback': rollback,

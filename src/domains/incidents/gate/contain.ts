@@ -2,22 +2,24 @@
 // by part, for the exposure report that is answered.
 // Invariants: what ends with another needs no change of its own, what does not is revoked by its own row; nobody ends by containing
 // what they themselves descend from; a part changes nothing but what is still to be told, and needs no audit entry.
-import { reaches } from '../../auth/authorize';
-import { contains } from '../../auth/globs';
-import { covers } from '../../auth/scopes';
-import { type CredentialRow, credentials, type SecretRow } from '../../db/schema';
-import { type Refusal, refuse } from '../../errors';
-import { portion, revision, rowKeyOf } from '../../gate/commit';
-import { callerOf, isAlive } from '../../gate/identity';
-import { lineageOf } from '../../gate/lineage';
-import { missingEntries } from '../../gate/missing-entries';
-import { slugOf } from '../../gate/named';
-import { fromD1, macOf } from '../../gate/rows';
-import type { Call, ClosedOutcome, Operation } from '../../gate/types';
-import { raised } from '../credentials/credential';
-import { etagOf, statusOf } from '../secrets/wire';
-import { independentOf } from './descendants';
-import type { ChildrenPart, CredentialSummary, LogPart, NamedSecret, Part, RootPart, SecretsPart } from './parts';
+
+import { reaches } from '../../../auth/authorize';
+import { contains } from '../../../auth/globs';
+import { covers } from '../../../auth/scopes';
+import { type CredentialRow, credentials, type SecretRow } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import { portion, revision, rowKeyOf } from '../../../gate/commit';
+import { callerOf, isAlive } from '../../../gate/identity';
+import { lineageOf } from '../../../gate/lineage';
+import { missingEntries } from '../../../gate/missing-entries';
+import { slugOf } from '../../../gate/named';
+import { ok } from '../../../gate/outcome';
+import { fromD1, macOf } from '../../../gate/rows';
+import type { Call, Operation, OperationOutcome } from '../../../gate/types';
+import { raised } from '../../credentials/gate/credential';
+import { etagOf, statusOf } from '../../secrets/rules';
+import { independentOf } from '../descendants';
+import type { ChildrenPart, CredentialSummary, LogPart, NamedSecret, Part, RootPart, SecretsPart } from '../parts';
 
 const target = (call: Call<unknown>) => call.ask.named.credential as string;
 
@@ -82,7 +84,6 @@ export const contain: Operation<{ rotate: boolean }> = {
     plan(call, now, fetched) {
       const { core } = call;
       const id = target(call);
-      call.subject.resource = id;
       if (!(core.rows.get('credential', id) ?? fetched)) return refuse('NOT_FOUND');
       if (ownOf(call).has(id))
         return refuse('CONFLICT', {
@@ -182,23 +183,22 @@ function due(call: Call<unknown>, ids: string[]): boolean {
 }
 
 export const part: Operation<Part> = {
-  async read(call): Promise<ClosedOutcome> {
+  async read(call): Promise<OperationOutcome> {
     const { core, input } = call;
-    const given = (data: unknown): ClosedOutcome => ({ ok: true, status: 200, data, closed: true });
+    const answer = (data: unknown): OperationOutcome => ({ ...ok(data), audited: true });
     if (input.part === 'log') {
       const oldest = core.auditLog.oldest();
       const { entries } = input.from >= oldest ? core.auditLog.from(input.from, PAGE) : { entries: [] };
       const head = core.auditLog.head().sequence;
-      return given({ entries, oldest, held: core.auditLog.held(), head, missing: missingEntries(core) } satisfies LogPart);
+      return answer({ entries, oldest, held: core.auditLog.held(), head, missing: missingEntries(core) } satisfies LogPart);
     }
-    if (input.part === 'secrets') return given(secrets(call, input.environments, input.after));
-    if (input.part === 'named') return given(named(call, input.ids));
+    if (input.part === 'secrets') return answer(secrets(call, input.environments, input.after));
+    if (input.part === 'named') return answer(named(call, input.ids));
     if (input.part === 'due') {
-      call.subject.resource = target(call);
       // What is told has an entry of its own, so that neither is without the other.
-      return { ok: true, status: 200, data: null, ...(!due(call, input.ids) && { closed: true }) };
+      return { ...ok(null), audited: !due(call, input.ids) };
     }
-    if (input.part === 'children') return given(children(call, input.of, input.after));
-    return given(await root(call));
+    if (input.part === 'children') return answer(children(call, input.of, input.after));
+    return answer(await root(call));
   },
 };

@@ -2,17 +2,19 @@
 // time.
 // Invariants: a challenge begins one session at most, for the session's id comes from it; a challenge confirms once, for it is bound to the
 // confirmation before; a number of a cookie is given once; one that comes back late ends its session; a confirmation leaves one cookie.
-import type { CredentialRow, MemberRow, PasskeyRow, Refresh } from '../../db/schema';
-import { type Refusal, refuse } from '../../errors';
-import { insertion, revision } from '../../gate/commit';
-import { isAlive } from '../../gate/identity';
-import type { Plan } from '../../gate/plan';
-import { DAY } from '../../gate/rows';
-import type { Call, Operation, Outcome } from '../../gate/types';
-import { fresh } from '../credentials/create';
-import { addition, type PasskeyInput } from '../passkeys/operations';
-import { mayFollow, type Used } from '../passkeys/webauthn';
-import { sessionOut, signedInMember } from './wire';
+
+import type { CredentialRow, MemberRow, PasskeyRow, Refresh } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import { insertion, revision } from '../../../gate/commit';
+import { isAlive } from '../../../gate/identity';
+import { fail, type Outcome, ok } from '../../../gate/outcome';
+import type { Plan } from '../../../gate/plan';
+import { DAY } from '../../../gate/rows';
+import type { Call, Operation } from '../../../gate/types';
+import { fresh } from '../../credentials/gate/create';
+import { addition, type PasskeyInput } from '../../passkeys/gate/operations';
+import { mayFollow, type Used } from '../../passkeys/webauthn';
+import { sessionOut, signedInMember } from '../wire';
 
 /** How long a session lives without a refresh, and in all. */
 const IDLE = DAY / 2;
@@ -83,6 +85,7 @@ interface LoginInput {
 }
 
 const login: Operation<LoginInput> = {
+  subject: ({ input }) => ({ resource: input.session }),
   change: {
     before: async (call) => surplus(call).map(({ id }) => id),
     locks: (call) => [
@@ -91,7 +94,6 @@ const login: Operation<LoginInput> = {
     ],
     plan(call, now, over) {
       const { core, caller, input } = call;
-      call.subject.resource = input.session;
       const member = core.rows.get('member', caller.id);
       const passkey = core.rows.get('passkey', input.passkey.id);
       const isIts = passkey && passkey.member_id === caller.id && passkey.credential_id === input.passkey.credential_id;
@@ -112,6 +114,7 @@ interface EnrolInput {
 }
 
 const enrol: Operation<EnrolInput> = {
+  subject: ({ caller }) => ({ resource: caller.id }),
   change: {
     before: async (call) => surplus(call).map(({ id }) => id),
     locks: (call) => [
@@ -120,7 +123,6 @@ const enrol: Operation<EnrolInput> = {
     ],
     plan(call, now, over): Plan | Refusal {
       const { core, caller, input } = call;
-      call.subject.resource = caller.id;
       const member = core.rows.get('member', caller.id);
       if (member?.enrolment_hash !== input.enrolment || (member.enrolment_ends_at ?? 0) <= now || isSpent(call, input.session))
         return refuse('ENROLMENT_GONE');
@@ -145,14 +147,16 @@ const enrol: Operation<EnrolInput> = {
 
 const own = ({ core, caller }: Call<unknown>): CredentialRow | null => core.rows.get('credential', caller.credential);
 
+const ownSession = ({ caller }: Call<unknown>) => ({ resource: caller.credential });
+
 const refresh: Operation<{ n: number }> = {
+  subject: ownSession,
   change: {
     locks: ({ caller }) => [turn(caller.id), caller.credential],
     plan(call, now): Plan | Refusal {
       const row = own(call);
       const member = call.core.rows.get('member', call.caller.id);
       if (!row?.refresh || !member) return refuse('UNAUTHENTICATED');
-      call.subject.resource = row.id;
       const { n } = call.input;
       const { live, last } = row.refresh;
       const used = row.refresh.used.filter(([, at]) => at > now - FORGIVEN);
@@ -191,13 +195,13 @@ export interface Confirming {
 }
 
 const confirmOptions: Operation<Record<string, never>> = {
+  subject: ownSession,
   read(call): Outcome {
     const { core, caller } = call;
     const row = own(call);
-    if (!row) return { ok: false, refusal: refuse('UNAUTHENTICATED') };
-    call.subject.resource = row.id;
+    if (!row) return fail(refuse('UNAUTHENTICATED'));
     const passkeys = core.rows.within('passkey', caller.id).map(({ credential_id }) => credential_id);
-    return { ok: true, status: 200, data: { session: row.id, member: caller.id, since: confirmationOf(row), passkeys } };
+    return ok({ session: row.id, member: caller.id, since: confirmationOf(row), passkeys });
   },
 };
 
@@ -209,12 +213,12 @@ interface ConfirmInput {
 
 /** The first call tells the Worker which challenge to look for; the second judges what the Worker found. */
 const confirm: Operation<ConfirmInput> = {
+  subject: ownSession,
   change: {
     locks: ({ caller, input }) => [turn(caller.id), caller.id, caller.credential, ...(input.passkey ? [input.passkey.id] : [])],
     plan(call, now) {
       const { core, ask, caller, input } = call;
       const row = own(call);
-      call.subject.resource = caller.credential;
       const member = core.rows.get('member', caller.id);
       if (!row?.refresh || !member) return refuse('UNAUTHENTICATED');
       const since = confirmationOf(row);
@@ -239,11 +243,11 @@ const confirm: Operation<ConfirmInput> = {
 };
 
 const logout: Operation<Record<string, never>> = {
+  subject: ownSession,
   change: {
     locks: ({ caller }) => [turn(caller.id), caller.credential],
     plan(call, now) {
       const row = own(call);
-      call.subject.resource = row?.id ?? null;
       if (!row) return refuse('UNAUTHENTICATED');
       return { status: 204, data: null, puts: [ending(call, row, now)] };
     },
@@ -256,7 +260,7 @@ const list: Operation<{ limit: number; after: string | null }> = {
     const rows = sessionsOf(call, caller.id).filter(({ id }) => id > (input.after ?? ''));
     const items = rows.slice(0, input.limit);
     const out = items.map((row) => sessionOut(row, core.lastUsed.of(row.id), row.id === caller.credential));
-    return { ok: true, status: 200, data: { items: out, next: rows.length > input.limit ? items.at(-1)?.id : null } };
+    return ok({ items: out, next: rows.length > input.limit ? items.at(-1)?.id : null });
   },
 };
 
@@ -267,7 +271,6 @@ const end: Operation<Record<string, never>> = {
     locks: (call) => [turn(call.caller.id), ...endable(call).map(({ id }) => id)],
     plan(call, now, ids) {
       const { credential } = call.ask.named;
-      call.subject.resource = credential ?? null;
       const known = credential === undefined || call.core.rows.get('credential', credential)?.member_id === call.caller.id;
       if (!known) return refuse('NOT_FOUND');
       const rows = endable(call).filter(({ id }) => (ids as string[]).includes(id));

@@ -1,21 +1,24 @@
 // What can be done with members, as the gate does it.
 // Invariants: there is always an owner; an email stands once in an org, whatever its capitals; who is removed leaves no passkey, membership
 // or grant behind, and their browser sessions end by their absence. Whoever makes or changes what belongs to a member locks the member's id.
-import { mustBeConfirmed, type PermissionSet, reasons } from '../../auth/authorize';
-import { mayChangeMember, mayGiveRole } from '../../auth/roles';
-import { covers, roleScopes } from '../../auth/scopes';
-import { type CredentialRow, type MemberRow, type Role, roles } from '../../db/schema';
-import { type Refusal, refuse } from '../../errors';
-import { insertion, portion, removal, revision } from '../../gate/commit';
-import type { Core } from '../../gate/core';
-import { isAlive, memberOf } from '../../gate/identity';
-import { type ListInput, listed } from '../../gate/listing';
-import { environmentOf } from '../../gate/named';
-import type { Plan } from '../../gate/plan';
-import { DAY, type RowKind } from '../../gate/rows';
-import type { Call, Operation, Outcome } from '../../gate/types';
-import { raised } from '../credentials/credential';
-import { memberOut, type Status, statusOf } from './wire';
+
+import { mustBeConfirmed, type PermissionSet, reasons } from '../../../auth/authorize';
+import { mayChangeMember, mayGiveRole } from '../../../auth/roles';
+import { covers, roleScopes } from '../../../auth/scopes';
+import { type CredentialRow, type MemberRow, type Role, roles } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import { insertion, portion, removal, revision } from '../../../gate/commit';
+import type { Core } from '../../../gate/core';
+import { isAlive, memberOf } from '../../../gate/identity';
+import { type ListInput, listed } from '../../../gate/listing';
+import { environmentOf } from '../../../gate/named';
+import { fail, type Outcome, ok } from '../../../gate/outcome';
+import type { Plan } from '../../../gate/plan';
+import { DAY, type RowKind } from '../../../gate/rows';
+import type { Call, Operation } from '../../../gate/types';
+import { raised } from '../../credentials/gate/credential';
+import { type Status, statusOf } from '../rules';
+import { memberOut } from '../wire';
 
 const MOST_MEMBERS = 2000;
 
@@ -45,16 +48,13 @@ const isTaken = (core: Core, email: string, by: string) => {
   return other !== null && other.id !== by;
 };
 
-function find({ core, ask, subject }: Call<unknown>): MemberRow | null {
-  subject.resource = ask.named.member as string;
-  return core.rows.get('member', ask.named.member as string);
-}
+const find = ({ core, ask }: Call<unknown>): MemberRow | null => core.rows.get('member', ask.named.member as string);
 
 /** Who asks stays as they are meanwhile: two who demote each other come one after the other. */
 const askers = ({ caller }: Call<unknown>) => [caller.credential, caller.id];
 
 const listRoles: Operation = {
-  read: (): Outcome => ({ ok: true, status: 200, data: { data: roles.map((role) => ({ role, scopes: roleScopes[role] })) } }),
+  read: (): Outcome => ok({ data: roles.map((role) => ({ role, scopes: roleScopes[role] })) }),
 };
 
 const list: Operation<ListInput & { status: Status | null }> = {
@@ -67,7 +67,7 @@ const list: Operation<ListInput & { status: Status | null }> = {
 const read: Operation<Record<string, never>> = {
   read(call): Outcome {
     const row = find(call);
-    return row ? { ok: true, status: 200, data: shown(call.core, row) } : { ok: false, refusal: refuse('NOT_FOUND') };
+    return row ? ok(shown(call.core, row)) : fail(refuse('NOT_FOUND'));
   },
 };
 
@@ -80,12 +80,12 @@ interface NewInput {
 }
 
 const create: Operation<NewInput> = {
+  subject: ({ input }) => ({ resource: input.id }),
   authorize: ({ caller, input }) => mayGiveRole(caller, input.role) ?? (input.role === 'owner' ? mustBeConfirmed(caller) : null),
   change: {
     locks: (call) => ['members', emailLock(call.input.email), call.input.id, ...askers(call)],
     plan(call, now) {
       const { core, ask, caller, input } = call;
-      call.subject.resource = input.id;
       const { enrolment: hash, ...fields } = input;
       if (isTaken(core, input.email, input.id)) return refuse('EMAIL_TAKEN');
       if (core.rows.count('member') >= MOST_MEMBERS)
@@ -231,17 +231,13 @@ const access: Operation<AccessInput> = {
   read(call): Outcome {
     const { core, ask, input } = call;
     const row = find(call);
-    if (!row) return { ok: false, refusal: refuse('NOT_FOUND') };
+    if (!row) return fail(refuse('NOT_FOUND'));
     const isAimed = input.environment !== null || input.secret !== null;
     const environment = isAimed ? environmentOf(core, ask.org, input.environment) : null;
-    if (isAimed && !environment) return { ok: false, refusal: refuse('NOT_FOUND', { message: 'The environment does not exist.' }) };
+    if (isAimed && !environment) return fail(refuse('NOT_FOUND', { message: 'The environment does not exist.' }));
     const target = environment && { environment: environment.id, ...(input.secret !== null && { name: input.secret }) };
     const found = reasons(memberOf(core, ask.org, row.id, row).permissions, [input.scope], target);
-    return {
-      ok: true,
-      status: 200,
-      data: { allowed: found.length > 0, reasons: found.map((permissionSet) => reasonOut(permissionSet, row)) },
-    };
+    return ok({ allowed: found.length > 0, reasons: found.map((permissionSet) => reasonOut(permissionSet, row)) });
   },
 };
 

@@ -1,14 +1,16 @@
 // What a provider token can do: push, replace and revoke the value of a name. Invariants: a name has one secret, however many providers
 // issue it at once; what was revoked is never read again, and only an issue gives the secret a value after that.
-import { mayReach } from '../../auth/authorize';
-import type { SecretRow } from '../../db/schema';
-import { type Refusal, refuse } from '../../errors';
-import { environmentOf } from '../../gate/named';
-import type { Plan } from '../../gate/plan';
-import { type Call, isRefusal, type Operation } from '../../gate/types';
-import { advance, begin, changed, type Kept, keptOf, lifetime, nameLock } from '../secrets/plans';
-import { describe, type EncryptedValue } from '../secrets/state';
-import { issuedOut, revokedOut } from './wire';
+import { mayReach } from '../../../auth/authorize';
+import type { SecretRow } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import type { Subject } from '../../../gate/audit-log';
+import { environmentOf } from '../../../gate/named';
+import type { Plan } from '../../../gate/plan';
+import { type Call, isRefusal, type Operation } from '../../../gate/types';
+import { advance, begin, changed, encryptFor, isUsedId, type Kept, keptOf, lifetime, nameLock } from '../../secrets/gate/plans';
+import { subjectOf } from '../../secrets/gate/state';
+import type { EncryptedValue } from '../../secrets/rules';
+import { issuedOut, revokedOut } from '../wire';
 
 interface NameInput {
   name: string;
@@ -29,9 +31,12 @@ function find({ core, ask, input }: Call<NameInput>) {
 
 /** Judges and locks what the body names. */
 const named = {
+  subject(call: Call<NameInput>): Partial<Subject> {
+    const { environment, row } = find(call);
+    return { environment: environment?.slug ?? null, resource_name: call.input.name, ...(row && subjectOf(call.core, row)) };
+  },
   authorize(call: Call<NameInput>): Refusal | null {
     const { environment } = find(call);
-    Object.assign(call.subject, { environment: environment?.slug ?? null, resource_name: call.input.name });
     const { environment: shown, name } = call.input;
     return mayReach(call.caller, call.ask.action, { environment: environment?.id ?? '', shown, name });
   },
@@ -52,18 +57,15 @@ function found(call: Call<NameInput>): { row: SecretRow; shown: string } | Refus
   const { environment, row } = find(call);
   if (!environment) return refuse('NOT_FOUND', { message: 'The environment does not exist.' });
   if (!row) return refuse('NOT_FOUND', { message: 'There is no secret with this name in this environment.' });
-  return { row, shown: describe(call, row) };
+  return { row, shown: environment.slug };
 }
-
-/** Has the Worker encrypt the value for another secret, once: if the name has changed hands again by then, the caller tries again. */
-const sealFor = (call: Call<ValueInput>, id: string | null): Refusal | { more: { id: string | null } } =>
-  call.ask.again ? refuse('UNAVAILABLE', { retry_after: 1 }) : { more: { id } };
 
 /** A plan that is answered in the provider's words. */
 const answered = (plan: Plan | Refusal, shown: string): Plan | Refusal =>
   isRefusal(plan) ? plan : { ...plan, data: issuedOut(plan.puts?.[0]?.row as SecretRow, shown), etag: undefined };
 
 const issue: Operation<ValueInput & { ttl: number }> = {
+  subject: named.subject,
   authorize: named.authorize,
   change: {
     locks: named.locks,
@@ -73,14 +75,12 @@ const issue: Operation<ValueInput & { ttl: number }> = {
       const { environment, row } = find(call);
       if (!environment) return refuse('NOT_FOUND', { message: 'The environment does not exist.' });
       if (row) {
-        describe(call, row);
-        if (row.id !== input.id || !input.value) return sealFor(call, row.id);
+        if (row.id !== input.id || !input.value) return encryptFor(call, row.id);
         const revived = { ...lifetime(input.ttl, now), revoked_at: null };
         return answered(advance(call, row, input.value, revived, kept as Kept | null, now), environment.slug);
       }
       const { id, name, value, ttl } = input;
-      const isTaken = id !== null && (core.rows.get('secret', id) || core.rows.isBuried('secret', id));
-      if (id === null || !value || isTaken) return sealFor(call, null);
+      if (id === null || !value || isUsedId(core, id)) return encryptFor(call, null);
       // Whoever issues knows what kind of thing it is; the vault is told a value, and claims no more.
       const fields = { id, name, type: 'generic', description: null, tags: {}, rotate_every_seconds: null } as const;
       return answered(begin(call, environment, fields, value, ttl, now), environment.slug);
@@ -89,6 +89,7 @@ const issue: Operation<ValueInput & { ttl: number }> = {
 };
 
 const rotate: Operation<ValueInput> = {
+  subject: named.subject,
   authorize: named.authorize,
   change: {
     locks: named.locks,
@@ -103,13 +104,14 @@ const rotate: Operation<ValueInput> = {
           status: 409,
           message: 'This secret has been revoked. Use POST /provider/issue to give it a new value.',
         });
-      if (row.id !== input.id || !input.value) return sealFor(call, row.id);
+      if (row.id !== input.id || !input.value) return encryptFor(call, row.id);
       return answered(advance(call, row, input.value, lifetime(row.lifetime_seconds, now), kept as Kept | null, now), shown);
     },
   },
 };
 
 const revoke: Operation<NameInput> = {
+  subject: named.subject,
   authorize: named.authorize,
   change: {
     locks: named.locks,

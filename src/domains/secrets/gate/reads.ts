@@ -1,17 +1,21 @@
 // Reading secrets: one by id or by name, all of an environment, and their list. Invariant: the ciphertext of a version is given out only while
 // the secret's row, read in the same turn, says that it may be.
-import { needOf } from '../../auth/actions';
-import { namesHeld, reaches, stepsFor } from '../../auth/authorize';
-import { sha256 } from '../../crypto/digest';
-import type { SecretRow, SecretType, VersionRow } from '../../db/schema';
-import { type Refusal, refuse } from '../../errors';
-import { environmentRevision } from '../../gate/commit';
-import { environmentOf, slugOf } from '../../gate/named';
-import { RESTORABLE } from '../../gate/rows';
-import type { Call, Operation, Outcome } from '../../gate/types';
-import { type Delivered, describe, hasVersion, inDoubt, readable, withdrawn } from './state';
+
+import { needOf } from '../../../auth/actions';
+import { namesHeld, reaches, stepsFor } from '../../../auth/authorize';
+import { sha256 } from '../../../crypto/digest';
+import type { SecretRow, SecretType, VersionRow } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import type { Subject } from '../../../gate/audit-log';
+import { environmentRevision } from '../../../gate/commit';
+import { environmentOf, slugOf } from '../../../gate/named';
+import { fail, type Outcome, ok } from '../../../gate/outcome';
+import { RESTORABLE } from '../../../gate/rows';
+import type { Call, Operation } from '../../../gate/types';
+import { type Delivered, etagOf, hasVersion, matchesETag, readable, revokedVersion, statusOf } from '../rules';
+import { secretOut } from '../wire';
+import { inDoubt, subjectOf } from './state';
 import { fetchVersions, keep, versionOf } from './versions';
-import { etagOf, namesTag, secretOut, statusOf } from './wire';
 
 /** Bounds of a bulk answer: secrets, bytes of plaintext, bytes of ciphertext that go in one RPC, and steps of comparing names with patterns. */
 const MOST_BULK = { secrets: 2000, bytes: 16 * 1024 ** 2, page: 8 * 1024 ** 2, steps: 20_000_000 };
@@ -26,45 +30,49 @@ async function read(call: Call<ReadInput>, find: () => SecretRow | null, missing
   for (let fetched: VersionRow | null = null; ; ) {
     const now = core.now();
     const row = find();
-    if (row) describe(call, row);
-    if (!row) return { ok: false, refusal: (fetched && call.recheck()) ?? missing() };
+    if (!row) return fail((fetched && call.recheck()) ?? missing());
     const refusal = inDoubt(call, row.id) ?? readable(row, now) ?? (fetched && call.recheck());
-    if (refusal) return { ok: false, refusal };
+    if (refusal) return fail(refusal);
     const number = input.version ?? row.version;
-    call.subject.version = number;
-    if (!hasVersion(row, number)) return { ok: false, refusal: refuse('NOT_FOUND', { message: `This secret has no version ${number}.` }) };
-    const gone = withdrawn(row, number);
-    if (gone) return { ok: false, refusal: gone };
+    if (!hasVersion(row, number)) return fail(refuse('NOT_FOUND', { message: `This secret has no version ${number}.` }));
+    const gone = revokedVersion(row, number);
+    if (gone) return fail(gone);
     const etag = number === row.version ? etagOf(row) : `"v${number}"`;
-    if (input.if_none_match !== null && namesTag(input.if_none_match, etag, true)) return { ok: true, status: 304, data: null, etag };
+    if (input.if_none_match !== null && matchesETag(input.if_none_match, etag, true)) return ok(null, { status: 304, etag });
     const version: VersionRow | null =
       fetched?.secret_id === row.id && fetched.version === number ? fetched : core.ciphertexts.get(row.id, number, now);
     if (version) {
       if (fetched) keep(core, version);
-      return {
-        ok: true,
-        status: 200,
-        data: { row, version, environment: slugOf(core, row.environment_id), now } satisfies Delivered,
-        etag,
-      };
+      return ok({ row, version, environment: slugOf(core, row.environment_id), now } satisfies Delivered, { etag });
     }
     fetched = await versionOf(call, row.id, number);
   }
 }
 
+const byId = ({ core, ask }: Call<unknown>): SecretRow | null => core.rows.get('secret', ask.named.secret as string);
+
+function byName({ core, ask }: Call<unknown>): SecretRow | null {
+  const environment = environmentOf(core, ask.org, ask.named.environment);
+  return environment && core.rows.find('secret', environment.id, ask.named.name as string);
+}
+
+/** Names the version that is read, too. */
+const aboutRead = ({ core, input }: Call<ReadInput>, row: SecretRow | null) =>
+  row ? { ...subjectOf(core, row), version: input.version ?? row.version } : {};
+
 export const secretRead: Operation<ReadInput> = {
-  read: (call) => read(call, () => call.core.rows.get('secret', call.ask.named.secret as string)),
+  subject: (call) => aboutRead(call, byId(call)),
+  read: (call) => read(call, () => byId(call)),
 };
 
 export const secretReadByName: Operation<ReadInput> = {
-  read: (call) => {
-    const { core, ask } = call;
-    const find = () => {
-      const environment = environmentOf(core, ask.org, ask.named.environment);
-      return environment && core.rows.find('secret', environment.id, ask.named.name as string);
-    };
-    return read(call, find, () => unknownPart(call));
-  },
+  subject: (call) => aboutRead(call, byName(call)),
+  read: (call) =>
+    read(
+      call,
+      () => byName(call),
+      () => unknownPart(call),
+    ),
 };
 
 /** Environments in which a refusal looks for a name, and how many of them it names. */
@@ -108,34 +116,39 @@ export interface ValuesPage {
   changed?: true;
 }
 
-export async function readAll(call: Call<ValuesInput>): Promise<Outcome> {
+/** The set that is read: which environment at which revision, and which names of it. */
+function aboutAll({ core, ask, caller, input }: Call<ValuesInput>): Partial<Subject> {
+  const environment = environmentOf(core, ask.org, ask.named.environment);
+  if (!environment) return {};
+  return {
+    resource: environment.id,
+    environment: environment.slug,
+    version: environmentRevision(core, environment.id),
+    prefix: input.prefix,
+    patterns: namesHeld(caller, needOf(ask.action).scopes, environment.id) ?? undefined,
+  };
+}
+
+async function values(call: Call<ValuesInput>): Promise<Outcome> {
   const { core, ask, input } = call;
   const { scopes } = needOf(ask.action);
   const fetched = new Map<string, VersionRow>();
   for (let asked = false; ; asked = true) {
     const now = core.now();
     const environment = environmentOf(core, ask.org, ask.named.environment);
-    if (!environment) return { ok: false, refusal: unknownEnvironment(ask.named.environment) };
+    if (!environment) return fail(unknownEnvironment(ask.named.environment));
     const patterns = namesHeld(call.caller, scopes, environment.id);
-    Object.assign(call.subject, {
-      resource: environment.id,
-      environment: environment.slug,
-      version: environmentRevision(core, environment.id),
-      prefix: input.prefix,
-      patterns: patterns ?? undefined,
-    });
     const refusal = asked ? call.recheck() : null;
-    if (refusal) return { ok: false, refusal };
+    if (refusal) return fail(refusal);
     const rows = rowsOf(call, environment.id, patterns, now);
-    if (rows === null || rows.reduce((sum, { size }) => sum + size, 0) > MOST_BULK.bytes)
-      return { ok: false, refusal: refuse('RESULT_TOO_LARGE') };
+    if (rows === null || rows.reduce((sum, { size }) => sum + size, 0) > MOST_BULK.bytes) return fail(refuse('RESULT_TOO_LARGE'));
     const doubt = inDoubt(call, ...rows.map(({ id }) => id));
-    if (doubt) return { ok: false, refusal: doubt };
+    if (doubt) return fail(doubt);
 
     const etag = `"${sha256(JSON.stringify([environment.id, input.prefix, rows.map(({ id, name, version }) => [id, name, version])])).slice(0, 32)}"`;
     if (input.etag !== null && input.etag !== etag)
-      return { ok: true, status: 200, data: { environment: environment.slug, items: [], next: null, changed: true } satisfies ValuesPage };
-    if (input.if_none_match !== null && namesTag(input.if_none_match, etag, true)) return { ok: true, status: 304, data: null, etag };
+      return ok({ environment: environment.slug, items: [], next: null, changed: true } satisfies ValuesPage);
+    if (input.if_none_match !== null && matchesETag(input.if_none_match, etag, true)) return ok(null, { status: 304, etag });
 
     const page: SecretRow[] = [];
     let bytes = 0;
@@ -155,16 +168,15 @@ export async function readAll(call: Call<ValuesInput>): Promise<Outcome> {
     if (missing.length === 0) {
       for (const version of fetched.values()) keep(core, version);
       const last = page.at(-1);
-      return {
-        ok: true,
-        status: 200,
-        data: { environment: environment.slug, items, next: last && last !== rows.at(-1) ? last.name : null } satisfies ValuesPage,
+      return ok({ environment: environment.slug, items, next: last && last !== rows.at(-1) ? last.name : null } satisfies ValuesPage, {
         etag,
-      };
+      });
     }
     for (const version of await fetchVersions(call, missing)) fetched.set(`${version.secret_id}.${version.version}`, version);
   }
 }
+
+export const readAll: Operation<ValuesInput> = { subject: aboutAll, read: values };
 
 /** The secrets of an environment that the caller may read, in the order of names; null for too many. Rows are read for names that match alone. */
 function rowsOf({ core, ask, caller, input }: Call<ValuesInput>, environment: string, patterns: readonly string[] | null, now: number) {
@@ -218,7 +230,7 @@ export function list(call: Call<ListInput>): Outcome {
   const { scopes } = needOf(ask.action);
   const now = core.now();
   const environment = input.environment === null ? null : environmentOf(core, ask.org, input.environment);
-  if (input.environment !== null && !environment) return { ok: false, refusal: unknownEnvironment(input.environment) };
+  if (input.environment !== null && !environment) return fail(unknownEnvironment(input.environment));
   const matches = (row: SecretRow) =>
     (input.status === null ? row.deleted_at === null : statusOf(row, now) === input.status) &&
     (row.deleted_at === null || row.deleted_at > now - RESTORABLE) &&
@@ -232,8 +244,8 @@ export function list(call: Call<ListInput>): Outcome {
   const shown: SecretRow[] = [];
   const answer = (next: string | null): Outcome => {
     const doubt = inDoubt(call, ...shown.map(({ id }) => id));
-    if (doubt) return { ok: false, refusal: doubt };
-    return { ok: true, status: 200, data: { items: shown.map((row) => secretOut(row, slugOf(core, row.environment_id), now)), next } };
+    if (doubt) return fail(doubt);
+    return ok({ items: shown.map((row) => secretOut(row, slugOf(core, row.environment_id), now)), next });
   };
   const start = input.after ?? '';
   let after = start;

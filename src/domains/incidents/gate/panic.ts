@@ -2,13 +2,13 @@
 // organisation counts its panics, and what was made before the last one is refused.
 // Invariants: what is made from the turn after bears the new count, an API key made by the panic itself included; of a browser session that
 // calls it, only the JWT of the call goes on, so that no copy of its cookie or of another JWT does.
-import type { CredentialRow, OrgRow } from '../../db/schema';
-import { revision } from '../../gate/commit';
-import type { Put } from '../../gate/plan';
-import type { Call, Operation } from '../../gate/types';
-import { iso } from '../../http/wire';
-import { firstKey } from '../credentials/create';
-import { raised, shown, type TokenInput } from '../credentials/credential';
+import type { CredentialRow, OrgRow } from '../../../db/schema';
+import { revision } from '../../../gate/commit';
+import type { Put } from '../../../gate/plan';
+import type { Call, Operation } from '../../../gate/types';
+import { iso } from '../../../http/wire';
+import { firstKey } from '../../credentials/gate/create';
+import { raised, shown, type TokenInput } from '../../credentials/gate/credential';
 import { recentOf } from './recent';
 
 interface PanicInput {
@@ -27,10 +27,7 @@ function onlyThisJwt(call: Call<unknown>): Put[] {
 }
 
 export const panic: Operation<PanicInput> = {
-  authorize(call) {
-    Object.assign(call.subject, { resource: call.ask.org, reason: call.input.reason });
-    return null;
-  },
+  subject: ({ ask, input }) => ({ resource: ask.org, reason: input.reason }),
   change: {
     locks: ({ ask, caller, input }) => [ask.org, caller.credential, ...(input.token ? [input.token.id] : [])],
     plan(call, now) {
@@ -47,12 +44,12 @@ export const panic: Operation<PanicInput> = {
         panicked_at: now,
       });
       const row = key?.row as CredentialRow | undefined;
-      if (row) call.subject.successor = row.id;
       return {
         status: 200,
         data: { ended_at: iso(now), ...(row && { api_key: shown(core, row) }), recent: recentOf(call, now) },
         puts: [org, ...(key ? [key] : []), ...onlyThisJwt(call)],
         resource: row?.id ?? ask.org,
+        ...(row && { about: { successor: row.id } }),
         events: [
           { type: 'CREDENTIAL_REVOKED', data: { all: true, api_keys: key !== null, by: caller.id } },
           ...(row ? [raised('CREDENTIAL_CREATED', row)] : []),

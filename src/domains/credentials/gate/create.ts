@@ -1,19 +1,19 @@
 // Creating credentials. Invariants: nobody makes one that holds more than they do; what a session token or an agent makes ends with it;
 // nobody makes an owner of a key who is none.
-import { type Caller, mustBeConfirmed, type Wanted, withinPermissions } from '../../auth/authorize';
-import { covers, type ProviderScope, providerScopes } from '../../auth/scopes';
-import { forms } from '../../db/names';
-import type { CredentialRow } from '../../db/schema';
-import { type Refusal, refuse } from '../../errors';
-import { insertion, type New } from '../../gate/commit';
-import type { Core } from '../../gate/core';
-import { countLive, isAlive } from '../../gate/identity';
-import { lineageOf } from '../../gate/lineage';
-import { environmentOf } from '../../gate/named';
-import type { Plan } from '../../gate/plan';
-import { DAY } from '../../gate/rows';
-import type { Call, Operation } from '../../gate/types';
-import { isoOrNull } from '../../http/wire';
+import { type Caller, mustBeConfirmed, type Wanted, withinPermissions } from '../../../auth/authorize';
+import { covers, type ProviderScope, providerScopes } from '../../../auth/scopes';
+import { forms } from '../../../db/names';
+import type { CredentialRow } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import { insertion, type New } from '../../../gate/commit';
+import type { Core } from '../../../gate/core';
+import { countLive, isAlive } from '../../../gate/identity';
+import { lineageOf } from '../../../gate/lineage';
+import { environmentOf } from '../../../gate/named';
+import type { Plan } from '../../../gate/plan';
+import { DAY } from '../../../gate/rows';
+import type { Call, Operation } from '../../../gate/types';
+import { isoOrNull } from '../../../http/wire';
 import { endIn, raised, shown, type TokenInput } from './credential';
 
 const MOST_CREDENTIALS = 10_000;
@@ -76,7 +76,6 @@ type Made = Pick<New<'credential'>, 'kind' | 'name' | 'rate_limit' | 'reason'> &
 /** The plan of a new credential, whose permissions have been judged. */
 function issue(call: Call<unknown>, token: TokenInput, made: Made, permissions: Wanted, asked: Asked, now: number): Plan | Refusal {
   const { core, ask, caller } = call;
-  call.subject.resource = token.id;
   const unknown = unknownEnvironment(asked.environments, permissions.environments);
   if (unknown) return unknown;
   if (countLive(core, ask.org, now) >= MOST_CREDENTIALS)
@@ -115,6 +114,8 @@ export const fresh = (core: Core, org_id: string, token: TokenInput, created_at:
   created_at,
   generation: core.rows.get('org', org_id)?.generation ?? null,
 });
+
+const aboutToken = ({ input }: Call<{ token: TokenInput }>) => ({ resource: input.token.id });
 
 /** While a credential is made, whoever makes it stays as it is: the credential that asks, and the member behind it. */
 export const makerLocks = ({ input, caller }: Call<{ token: TokenInput }>) => [input.token.id, caller.credential, caller.id];
@@ -159,6 +160,7 @@ export const wouldOwn = (caller: Caller, { scopes, environments, secrets }: Want
   caller.isOwner && scopes.includes('*') && environments === null && secrets === null;
 
 export const createKey: Operation<LastingInput> = {
+  subject: aboutToken,
   authorize(call) {
     const { caller } = call;
     const permissions = wanted(call, lasting(call, call.core.now()));
@@ -186,6 +188,7 @@ function agent(call: Call<AgentInput>, now: number) {
 }
 
 export const createAgent: Operation<AgentInput> = {
+  subject: aboutToken,
   authorize: (call) => withinPermissions(call.caller, agent(call, call.core.now())),
   change: {
     locks: makerLocks,
@@ -202,6 +205,7 @@ export const createAgent: Operation<AgentInput> = {
 const provided = (input: NewInput): Asked => ({ ...input, scopes: input.scopes.map((scope) => providerScopes[scope as ProviderScope]) });
 
 export const createProvider: Operation<NewInput> = {
+  subject: aboutToken,
   authorize(call) {
     const permissions = wanted(call, provided(call.input));
     return withinPermissions(call.caller, { ...permissions, expires_at: null });
@@ -223,10 +227,8 @@ interface BreakGlassInput {
 }
 
 export const createBreakGlass: Operation<BreakGlassInput> = {
-  authorize(call) {
-    call.subject.reason = call.input.reason;
-    return withinPermissions(call.caller, emergency(call, call.core.now()));
-  },
+  subject: ({ input }) => ({ resource: input.token.id, reason: input.reason }),
+  authorize: (call) => withinPermissions(call.caller, emergency(call, call.core.now())),
   change: {
     locks: (call) => [...makerLocks(call), 'break-glass'],
     plan(call, now) {
@@ -274,6 +276,7 @@ const session = (call: Call<MintInput>, now: number) => {
 };
 
 export const mint: Operation<MintInput> = {
+  subject: aboutToken,
   authorize: (call) => withinPermissions(call.caller, session(call, call.core.now())),
   change: {
     // The parent is locked too: a mint and the parent's revocation come one after the other.
@@ -281,7 +284,6 @@ export const mint: Operation<MintInput> = {
     plan(call, now) {
       const { core, ask, input, caller } = call;
       const { scopes, environments, secrets, allowed_addresses, expires_at } = session(call, now);
-      Object.assign(call.subject, { resource: input.token.id, expires_at: isoOrNull(expires_at) });
       const unknown = unknownEnvironment(input.environments, environments);
       if (unknown) return unknown;
       if (core.descendants.liveSessions(caller.id, now) >= MOST_SESSIONS)
@@ -298,7 +300,8 @@ export const mint: Operation<MintInput> = {
         created_by: caller.id,
         dies_with: caller.id,
       });
-      return { status: 201, data: shown(core, put.row as CredentialRow), puts: [put], resource: input.token.id };
+      const about = { expires_at: isoOrNull(expires_at) };
+      return { status: 201, data: shown(core, put.row as CredentialRow), puts: [put], resource: input.token.id, about };
     },
   },
 };

@@ -1,14 +1,14 @@
 // Creating a secret by its name, or changing the one that has it: one call, and idempotent by nature. Invariant: it is audited as what it did,
 // a create or an update; a name has one secret, however many put it at once.
-import type { SecretRow } from '../../db/schema';
-import { type Refusal, refuse } from '../../errors';
-import { environmentOf } from '../../gate/named';
-import type { Plan } from '../../gate/plan';
-import type { Call, Operation } from '../../gate/types';
+import type { SecretRow } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import { environmentOf } from '../../../gate/named';
+import type { Plan } from '../../../gate/plan';
+import type { Call, Operation } from '../../../gate/types';
+import { type EncryptedValue, etagOf, matchesETag, preconditionFailed } from '../rules';
 import { amend, type UpdateInput } from './changes';
-import { begin, type Kept, keptOf, nameLock } from './plans';
-import { type EncryptedValue, stale } from './state';
-import { etagOf, namesTag } from './wire';
+import { begin, encryptFor, isUsedId, type Kept, keptOf, nameLock } from './plans';
+import { subjectOf } from './state';
 
 export interface PutInput extends Pick<UpdateInput, 'if_match' | 'fields' | 'ttl'> {
   if_none_match: string | null;
@@ -25,14 +25,17 @@ function find({ core, ask }: Call<PutInput>) {
 /** 412 unless the secret is as the caller believes: absent, or of that version. */
 function conflicts(row: SecretRow | null, { if_match, if_none_match }: PutInput): Refusal | null {
   if (!row) return if_match === null ? null : refuse('VERSION_CONFLICT');
-  return stale(row, if_match) ?? (if_none_match !== null && namesTag(if_none_match, etagOf(row)) ? refuse('VERSION_CONFLICT') : null);
+  return (
+    preconditionFailed(row, if_match) ??
+    (if_none_match !== null && matchesETag(if_none_match, etagOf(row)) ? refuse('VERSION_CONFLICT') : null)
+  );
 }
 
-/** Has the Worker encrypt the value for another secret, once: if the name has changed hands again by then, the caller tries again. */
-const encryptFor = ({ ask }: Call<PutInput>, id: string | null): Refusal | { more: { id: string | null } } =>
-  ask.again ? refuse('UNAVAILABLE', { retry_after: 1 }) : { more: { id } };
-
 export const put: Operation<PutInput> = {
+  subject(call) {
+    const { row } = find(call);
+    return row ? { ...subjectOf(call.core, row), action: 'secret.update' } : {};
+  },
   change: {
     locks(call) {
       const { environment, row } = find(call);
@@ -46,7 +49,6 @@ export const put: Operation<PutInput> = {
       const { core, ask, input } = call;
       const { environment, row } = find(call);
       if (!environment) return refuse('NOT_FOUND', { message: 'The environment does not exist.' });
-      if (row) call.subject.action = 'secret.update';
       const conflict = conflicts(row, input);
       if (conflict) return conflict;
       if (row) {
@@ -54,7 +56,7 @@ export const put: Operation<PutInput> = {
         return amend({ ...call, input: { ...input, name: null } }, row, left as Kept | null, now);
       }
       const { id, value, ttl = null } = input;
-      if (core.rows.get('secret', id) || core.rows.isBuried('secret', id)) return encryptFor(call, null);
+      if (isUsedId(core, id)) return encryptFor(call, null);
       const fields = { type: 'generic' as const, description: null, tags: {}, rotate_every_seconds: null, ...input.fields };
       return begin(call, environment, { id, name: ask.named.name as string, ...fields }, value, ttl, now);
     },

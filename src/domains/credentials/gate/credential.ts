@@ -1,10 +1,10 @@
 // What a credential is, as the gate shows and finds it. Tokens are made by the Worker; here are their hashes.
-import type { CredentialKind, CredentialRow } from '../../db/schema';
-import type { Core } from '../../gate/core';
-import { slugOf } from '../../gate/named';
-import type { Raised } from '../../gate/outbox';
-import type { Call } from '../../gate/types';
-import { accessTokenOut, agentOut, apiKeyOut, breakGlassOut, providerTokenOut, type Shown } from './wire';
+import type { CredentialKind, CredentialRow } from '../../../db/schema';
+import type { Core } from '../../../gate/core';
+import { slugOf } from '../../../gate/named';
+import type { Raised } from '../../../gate/outbox';
+import type { Call } from '../../../gate/types';
+import { accessTokenOut, agentOut, apiKeyOut, breakGlassOut, providerTokenOut, type Shown } from '../wire';
 
 /** A token made by the Worker. */
 export interface TokenInput {
@@ -33,7 +33,6 @@ export const target = (call: Call<unknown>) => call.ask.named.credential as stri
 
 export function find(call: Call<unknown>, kind: CredentialKind): CredentialRow | null {
   const row = call.core.rows.get('credential', target(call));
-  call.subject.resource = target(call);
   return row?.kind === kind ? row : null;
 }
 

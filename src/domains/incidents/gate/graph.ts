@@ -1,15 +1,17 @@
 // What a credential hangs on and what hangs on it, what it was given, and what it can reach at this moment.
-import { type Caller, namesHeld, type PermissionSet, reaches, reachesEnvironment, stepsFor } from '../../auth/authorize';
-import { type ProviderScope, providerScopes } from '../../auth/scopes';
-import { credentialKindOf } from '../../db/ids';
-import type { CredentialRow } from '../../db/schema';
-import { refuse } from '../../errors';
-import type { Core } from '../../gate/core';
-import { callerOf, endOf, isAlive } from '../../gate/identity';
-import { lineageOf } from '../../gate/lineage';
-import { slugOf } from '../../gate/named';
-import type { Call, Operation, Outcome } from '../../gate/types';
-import { isoOrNull } from '../../http/wire';
+
+import { type Caller, namesHeld, type PermissionSet, reaches, reachesEnvironment, stepsFor } from '../../../auth/authorize';
+import { type ProviderScope, providerScopes } from '../../../auth/scopes';
+import { credentialKindOf } from '../../../db/ids';
+import type { CredentialRow } from '../../../db/schema';
+import { refuse } from '../../../errors';
+import type { Core } from '../../../gate/core';
+import { callerOf, endOf, isAlive } from '../../../gate/identity';
+import { lineageOf } from '../../../gate/lineage';
+import { slugOf } from '../../../gate/named';
+import { fail, type Outcome, ok } from '../../../gate/outcome';
+import type { Call, Operation } from '../../../gate/types';
+import { isoOrNull } from '../../../http/wire';
 
 const MOST_CHILDREN = 1000;
 const MOST_ENVIRONMENTS = 1000;
@@ -101,22 +103,17 @@ function reachOf(core: Core, alive: boolean, caller: Caller) {
 }
 
 export const graph: Operation<Record<string, never>> = {
-  read({ core, ask, subject }: Call<Record<string, never>>): Outcome {
+  read({ core, ask }: Call<Record<string, never>>): Outcome {
     const id = ask.named.credential as string;
-    subject.resource = id;
     const row = core.rows.get('credential', id);
-    if (!row) return { ok: false, refusal: refuse('NOT_FOUND') };
+    if (!row) return fail(refuse('NOT_FOUND'));
     const lineage = lineageOf(core, row);
     const caller = callerOf(core, ask.org, lineage);
-    return {
-      ok: true,
-      status: 200,
-      data: {
-        ...{ kind: row.kind, id, name: row.name, parent: parentOf(core, row) },
-        children: childrenOf(core, ask.org, id),
-        grants: grantsOf(core, row, caller),
-        reach: reachOf(core, endOf(core, ask.org, lineage) === null, caller),
-      },
-    };
+    return ok({
+      ...{ kind: row.kind, id, name: row.name, parent: parentOf(core, row) },
+      children: childrenOf(core, ask.org, id),
+      grants: grantsOf(core, row, caller),
+      reach: reachOf(core, endOf(core, ask.org, lineage) === null, caller),
+    });
   },
 };
