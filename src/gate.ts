@@ -3,18 +3,7 @@
 // repeated POST /orgs belongs to.
 
 import { DurableObject } from 'cloudflare:workers';
-import { auditOperations } from './domains/audit/gate/operations';
-import { credentialOperations } from './domains/credentials/gate/operations';
-import { deploymentOperations } from './domains/deployment/gate/operations';
-import { grantOperations } from './domains/grants/gate/operations';
-import { incidentOperations } from './domains/incidents/gate/operations';
-import { memberOperations } from './domains/members/gate/operations';
-import { orgOperations } from './domains/orgs/gate/operations';
-import { passkeyOperations } from './domains/passkeys/gate/operations';
-import { providerOperations } from './domains/provider/gate/operations';
-import { secretOperations } from './domains/secrets/gate/operations';
-import { signinOperations } from './domains/signin/gate/operations';
-import { teamOperations } from './domains/teams/gate/operations';
+import { actions, operations } from './domains';
 import type { Env } from './env';
 import { ApiError, refuse } from './errors';
 import type { GateCalls } from './gate/calls';
@@ -25,22 +14,7 @@ import { answer } from './gate/request';
 import { DAY } from './gate/rows';
 import { isNewer } from './gate/storage-version';
 import { runTasks } from './gate/tasks';
-import type { Ask, Operation, Reply } from './gate/types';
-
-const operations: Record<string, Operation> = {
-  ...orgOperations,
-  ...memberOperations,
-  ...teamOperations,
-  ...grantOperations,
-  ...credentialOperations,
-  ...secretOperations,
-  ...providerOperations,
-  ...auditOperations,
-  ...incidentOperations,
-  ...deploymentOperations,
-  ...signinOperations,
-  ...passkeyOperations,
-};
+import type { Ask, Reply } from './gate/types';
 
 const newerStorage = () =>
   refuse('UNAVAILABLE', {
@@ -91,7 +65,7 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
   async call(ask: Ask): Promise<Reply> {
     if (this.isNewer) return { outcome: writeOutcome(fail(newerStorage())), budget: null, credential: null, replay: null, d1_calls: 0 };
     if (this.org === null) await this.begin(ask);
-    const reply = answer(this.core, operations, ask);
+    const reply = answer(this.core, { operations, actions }, ask);
     // A change is seen through even if whoever asked goes away.
     if (operations[ask.operation]?.change) this.ctx.waitUntil(reply);
     const { outcome, ...rest } = await reply;

@@ -5,7 +5,6 @@
 
 import { getTableColumns } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
-import { needOf } from '../auth/actions';
 import { utf8 } from '../crypto/bytes';
 import { ApiError, type Refusal, refuse } from '../errors';
 import type { Draft } from './audit-log';
@@ -101,7 +100,7 @@ export async function commit(
     if (isRefusal(made)) return fail(made);
 
     const makes = made.puts?.some(({ kind, from }) => kind === 'credential' && from === 0);
-    if (makes && !needOf(ask.action).makes) throw new Error(`${ask.action} is not declared to make credentials`);
+    if (makes && !call.need.makes) throw new Error(`${ask.action} is not declared to make credentials`);
     const nothing = !made.puts?.length && !made.gone?.length && !made.also?.length;
     const outcome: Outcome = ok(made.data, { status: made.status, ...(made.etag && { etag: made.etag }) });
     if (nothing) return { ...outcome, about: made.about };

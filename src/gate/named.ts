@@ -16,15 +16,15 @@ export function environmentOf(core: Core, org: string, named: string | null | un
 export const slugOf = (core: Core, id: string): string => core.rows.get('environment', id)?.slug ?? id;
 
 /** 403 for what the path names outside the caller's reach. */
-export function mayReachNamed({ core, ask, caller }: Call<unknown>): Refusal | null {
+export function mayReachNamed({ core, ask, need, caller }: Call<unknown>): Refusal | null {
   const { environment, name, secret } = ask.named;
   if (secret !== undefined) {
     const row = core.rows.get('secret', secret);
-    return row && mayReach(caller, ask.action, { environment: row.environment_id, shown: null, name: row.name });
+    return row && mayReach(caller, need, { environment: row.environment_id, shown: null, name: row.name });
   }
   if (environment === undefined || environment === '' || name === '') return null;
   const row = environmentOf(core, ask.org, environment);
-  return mayReach(caller, ask.action, { environment: row?.id ?? '', shown: environment ?? row?.slug ?? '', name });
+  return mayReach(caller, need, { environment: row?.id ?? '', shown: environment ?? row?.slug ?? '', name });
 }
 
 /** What the audit entry says of what the path names. */

@@ -2,7 +2,7 @@
 // entry. Invariant: refusals come in the contract's order, and nothing leaves before its audit entry is written: the Durable Object holds
 // the reply until it is durable.
 
-import { needOf } from '../auth/actions';
+import type { FullNeed } from '../auth/actions';
 import { type Caller, mayAct } from '../auth/authorize';
 import { ApiError, type Refusal, refuse, statusOf } from '../errors';
 import { type Draft, MOST_ENTRIES, RESERVE, type Subject } from './audit-log';
@@ -24,6 +24,7 @@ interface Request {
   core: Core;
   ask: Ask;
   operation: Operation;
+  need: FullNeed;
   isFull: boolean;
 }
 
@@ -35,19 +36,26 @@ const NOTHING: Subject = { resource: null, environment: null, version: null };
 /** What a step answers with; what is left out is null. */
 type Answer = Pick<Reply, 'outcome'> & Partial<Omit<Reply, 'outcome' | 'd1_calls'>>;
 
-/** Answers one request. `operations` is what the domains can do, by name. */
-export async function answer(shared: Core, operations: Record<string, Operation>, ask: Ask): Promise<Reply> {
+/** What the domains can do: operations by name, and what each action needs. */
+export interface Abilities {
+  operations: Record<string, Operation>;
+  actions: Record<string, FullNeed>;
+}
+
+/** Answers one request. */
+export async function answer(shared: Core, { operations, actions }: Abilities, ask: Ask): Promise<Reply> {
   const d1 = { calls: 0 };
   const core: Core = { ...shared, database: counted(shared.database, d1) };
   const operation = operations[ask.operation];
-  if (!operation) throw new Error(`no operation ${ask.operation}`);
-  const request: Request = { core, ask, operation, isFull: core.auditLog.size() >= MOST_ENTRIES };
+  const need = actions[ask.action];
+  if (!operation || !need) throw new Error(`no operation ${ask.operation} of ${ask.action}`);
+  const request: Request = { core, ask, operation, need, isFull: core.auditLog.size() >= MOST_ENTRIES };
   const answered = (await unable(request)) ?? (await identified(request));
   return { budget: null, credential: null, replay: null, ...answered, d1_calls: d1.calls };
 }
 
 /** What is answered before it matters who asks: while a change is in doubt, an integrity violation is reported, or no entry can be written. */
-async function unable({ core, ask, operation, isFull }: Request): Promise<Answer | null> {
+async function unable({ core, ask, operation, need, isFull }: Request): Promise<Answer | null> {
   if (core.intents.unsettled().length) {
     const settling = settle(core, ask.org);
     if (!isApart(core, ask, operation)) await settling;
@@ -58,7 +66,7 @@ async function unable({ core, ask, operation, isFull }: Request): Promise<Answer
     core.ciphertexts.drop(ask.alarm.resource);
     return { outcome: ok(null, { status: 204 }) };
   }
-  if (isFull && (!needOf(ask.action).urgent || core.auditLog.size() >= MOST_ENTRIES + RESERVE)) return { outcome: full };
+  if (isFull && (!need.urgent || core.auditLog.size() >= MOST_ENTRIES + RESERVE)) return { outcome: full };
   if (ask.keys || !(await isWhole(core, ask.org))) return null;
   reportViolation(core, ask.org, { event: 'org_key_missing', resource: ask.org }, metBy(ask));
   return { outcome: fail(refuse('UNAVAILABLE', { retry_after: 60 })) };
@@ -126,10 +134,11 @@ async function admitted(request: Request, who: Identity): Promise<Answer> {
   return record(request, who.caller, draft, performed);
 }
 
-function callOf({ core, ask, operation, isFull }: Request, caller: Caller): Call<unknown> {
+function callOf({ core, ask, operation, need, isFull }: Request, caller: Caller): Call<unknown> {
   const call: Call<unknown> = {
     core,
     ask,
+    need,
     input: ask.input,
     caller,
     subject: NOTHING,
@@ -146,7 +155,7 @@ function callOf({ core, ask, operation, isFull }: Request, caller: Caller): Call
 
 /** 403 for what the caller may not do, or not with what the path names. */
 const authorise = (call: Call<unknown>, operation: Operation): Refusal | null =>
-  mayAct(call.caller, call.ask.action, call.ask.request.ip, call.isExempt()) ?? mayReachNamed(call) ?? operation.reach?.(call) ?? null;
+  mayAct(call.caller, call.need, call.ask.request.ip, call.isExempt()) ?? mayReachNamed(call) ?? operation.reach?.(call) ?? null;
 
 type Performed = { outcome: OperationOutcome; replay?: NonNullable<Reply['replay']> };
 
@@ -165,9 +174,12 @@ async function perform({ core, ask, operation }: Request, call: Call<unknown>, d
     if (barred) return { outcome: fail(barred) };
     // A path that names nothing well formed is 404 in its turn: after a stored response, and after what is wrong with the body.
     if (finding && ![400, 404].includes(statusOf(finding))) return { outcome: fail(finding) };
-    call.subject = subjectOf(call, operation);
+    const subject = subjectOf(call, operation);
+    // A replay did nothing: its entry names no version.
+    call.subject = { ...subject, version: null };
     const stored = replay(call, operation);
     if (stored) return stored;
+    call.subject = subject;
     if (ask.idempotency) core.storedResponses.running.set(key, { request: ask.request.id, since: core.now() });
     const exceeds = finding ?? operation.authorize?.(call);
     if (exceeds) return { outcome: fail(exceeds) };

@@ -1,6 +1,6 @@
 // What passes between the Worker and a gate, and what an operation is. Invariant: everything here is plain data that survives an
 // RPC; a refusal is a value, never an exception; no plaintext of a secret or a token is among it.
-import type { Action } from '../auth/actions';
+import type { Action, FullNeed } from '../auth/actions';
 import type { Caller } from '../auth/authorize';
 import type { TokenRef } from '../auth/token';
 import type { IntegrityViolation, Refusal } from '../errors';
@@ -93,6 +93,8 @@ export interface Reply<T = unknown> {
 export interface Call<I = unknown> {
   core: Core;
   ask: Ask;
+  /** What its action needs. */
+  need: FullNeed;
   input: I;
   caller: Caller;
   /** What the audit entry says of the target: see `Operation.subject`. Only the gate's request handling sets it. */

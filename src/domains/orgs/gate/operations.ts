@@ -1,10 +1,8 @@
 // What can be done with an organisation and its environments, as the gate does it.
 // Invariants: an org is founded whole or not at all; its default environment always exists; an environment that holds secrets stays.
 
-import { needOf } from '../../../auth/actions';
 import { isWithin } from '../../../auth/addresses';
 import { mustBeConfirmed, reachesAll, reachesEnvironment } from '../../../auth/authorize';
-import type { WrappedKey } from '../../../crypto/keyring';
 import { type EnvironmentRow, fences, type MemberRow, type OrgRow, orgKeys } from '../../../db/schema';
 import { insertOf } from '../../../db/statements';
 import { invalid, type Refusal, refuse } from '../../../errors';
@@ -31,7 +29,8 @@ interface FoundInput {
   enrolment: string;
   environments: { id: string; slug: string }[];
   token: TokenInput;
-  wrapped: WrappedKey;
+  /** The new organisation's key, wrapped by a master key. */
+  wrapped: Pick<typeof orgKeys.$inferSelect, 'master_id' | 'key_sealed'>;
 }
 
 const createOrg: Operation<FoundInput> = {
@@ -139,8 +138,8 @@ const read: Operation<Record<string, never>> = {
 };
 
 /** What concerns the org as a whole is for callers whom nothing bounds. */
-const whole = ({ ask, caller }: Call<unknown>): Refusal | null =>
-  reachesAll(caller, needOf(ask.action).scopes)
+const whole = ({ need, caller }: Call<unknown>): Refusal | null =>
+  reachesAll(caller, need.scopes)
     ? null
     : refuse('INSUFFICIENT_SCOPE', {
         message: 'A credential that is limited to environments or names cannot change the organisation.',
@@ -206,10 +205,10 @@ interface ListInput {
 }
 
 const list: Operation<ListInput> = {
-  read({ core, ask, input, caller }): Outcome {
+  read({ core, need, input, caller }): Outcome {
     const rows = core.rows
       .after('environment', input.after ?? '', MOST_ENVIRONMENTS)
-      .filter(({ id }) => reachesEnvironment(caller, needOf(ask.action).scopes, id));
+      .filter(({ id }) => reachesEnvironment(caller, need.scopes, id));
     const items = rows.slice(0, input.limit);
     return ok({ items: items.map(environmentOut), next: rows.length > input.limit ? items.at(-1)?.id : null });
   },

@@ -38,7 +38,7 @@ const named = {
   authorize(call: Call<NameInput>): Refusal | null {
     const { environment } = find(call);
     const { environment: shown, name } = call.input;
-    return mayReach(call.caller, call.ask.action, { environment: environment?.id ?? '', shown, name });
+    return mayReach(call.caller, call.need, { environment: environment?.id ?? '', shown, name });
   },
   locks(call: Call<NameInput>): string[] {
     const { environment, row } = find(call);

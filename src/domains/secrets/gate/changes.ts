@@ -36,10 +36,10 @@ export const create: Operation<CreateInput> = {
     environment: environmentOf(core, ask.org, input.environment)?.slug ?? null,
   }),
   authorize(call) {
-    const { core, ask, caller, input } = call;
+    const { core, ask, need, caller, input } = call;
     const environment = environmentOf(core, ask.org, input.environment);
     const shown = input.environment ?? environment?.slug ?? '';
-    return mayReach(caller, ask.action, { environment: environment?.id ?? '', shown, name: input.name });
+    return mayReach(caller, need, { environment: environment?.id ?? '', shown, name: input.name });
   },
   change: {
     locks: ({ core, ask, input }) => [nameLock(environmentOf(core, ask.org, input.environment)?.id ?? '', input.name)],
@@ -67,10 +67,10 @@ export interface UpdateInput {
 
 export const update: Operation<UpdateInput> = {
   subject: aboutSecret,
-  authorize({ core, ask, caller, input }) {
+  authorize({ core, ask, need, caller, input }) {
     const row = core.rows.get('secret', ask.named.secret as string);
     if (input.name === null || !row) return null;
-    return mayReach(caller, ask.action, { environment: row.environment_id, shown: slugOf(core, row.environment_id), name: input.name });
+    return mayReach(caller, need, { environment: row.environment_id, shown: slugOf(core, row.environment_id), name: input.name });
   },
   change: {
     locks(call) {

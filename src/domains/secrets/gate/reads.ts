@@ -1,7 +1,6 @@
 // Reading secrets: one by id or by name, all of an environment, and their list. Invariant: the ciphertext of a version is given out only while
 // the secret's row, read in the same turn, says that it may be.
 
-import { needOf } from '../../../auth/actions';
 import { namesHeld, reaches, stepsFor } from '../../../auth/authorize';
 import { sha256 } from '../../../crypto/digest';
 import type { SecretRow, SecretType, VersionRow } from '../../../db/schema';
@@ -117,7 +116,7 @@ export interface ValuesPage {
 }
 
 /** The set that is read: which environment at which revision, and which names of it. */
-function aboutAll({ core, ask, caller, input }: Call<ValuesInput>): Partial<Subject> {
+function aboutAll({ core, ask, need, caller, input }: Call<ValuesInput>): Partial<Subject> {
   const environment = environmentOf(core, ask.org, ask.named.environment);
   if (!environment) return {};
   return {
@@ -125,13 +124,13 @@ function aboutAll({ core, ask, caller, input }: Call<ValuesInput>): Partial<Subj
     environment: environment.slug,
     version: environmentRevision(core, environment.id),
     prefix: input.prefix,
-    patterns: namesHeld(caller, needOf(ask.action).scopes, environment.id) ?? undefined,
+    patterns: namesHeld(caller, need.scopes, environment.id) ?? undefined,
   };
 }
 
 async function values(call: Call<ValuesInput>): Promise<Outcome> {
   const { core, ask, input } = call;
-  const { scopes } = needOf(ask.action);
+  const { scopes } = call.need;
   const fetched = new Map<string, VersionRow>();
   for (let asked = false; ; asked = true) {
     const now = core.now();
@@ -179,8 +178,8 @@ async function values(call: Call<ValuesInput>): Promise<Outcome> {
 export const readAll: Operation<ValuesInput> = { subject: aboutAll, read: values };
 
 /** The secrets of an environment that the caller may read, in the order of names; null for too many. Rows are read for names that match alone. */
-function rowsOf({ core, ask, caller, input }: Call<ValuesInput>, environment: string, patterns: readonly string[] | null, now: number) {
-  const { scopes } = needOf(ask.action);
+function rowsOf({ core, need, caller, input }: Call<ValuesInput>, environment: string, patterns: readonly string[] | null, now: number) {
+  const { scopes } = need;
   const rows: SecretRow[] = [];
   const steps = stepsFor(caller, scopes, MOST_BULK.steps);
   // Names before the first that a pattern can match, and after the last, are not looked at.
@@ -227,7 +226,7 @@ const MOST_STEPS = 4_000_000;
 /** From the gate's own rows: what D1 was made to say is not listed. */
 export function list(call: Call<ListInput>): Outcome {
   const { core, ask, input, caller } = call;
-  const { scopes } = needOf(ask.action);
+  const { scopes } = call.need;
   const now = core.now();
   const environment = input.environment === null ? null : environmentOf(core, ask.org, input.environment);
   if (input.environment !== null && !environment) return fail(unknownEnvironment(input.environment));
