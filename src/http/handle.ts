@@ -15,6 +15,7 @@ import { type Authenticated, authenticate } from './authenticate';
 import { type ReadBody, readBody } from './body';
 import type { Context, Incoming } from './context';
 import { callGate } from './gate-call';
+import { listName } from './list';
 import { decryptOneTime, encryptOneTime, withOnce } from './one-time';
 import { errorResponse, isRead, rendered } from './responses';
 import type { Input, Prepared, Route } from './route';
@@ -111,7 +112,7 @@ async function resolveOrg(caller: Authenticated, incoming: Incoming, asked: Aske
 function readCursor(route: Route, { params }: Incoming, asked: Asked, context: Context): void {
   const query = asked.input.query as { cursor?: string } | undefined;
   if (query?.cursor === undefined || asked.finding) return;
-  const position = fromCursor(context.deployment.cursor, context.org, [route.path, params.id ?? ''].join(' ').trim(), query.cursor);
+  const position = fromCursor(context.deployment.cursor, context.org, listName(route.path, params), query.cursor);
   if (position === null) asked.finding = refuse('INVALID_CURSOR');
   else query.cursor = position;
 }

@@ -5,7 +5,8 @@ import { type GenerateOptions, generate } from '../../crypto/generate';
 import { newId } from '../../db/ids';
 import { ApiError, refuse } from '../../errors';
 import { unwrap } from '../../gate/outcome';
-import { type Context, keysOf, pageOf } from '../../http/context';
+import { type Context, keysOf } from '../../http/context';
+import { listRoute } from '../../http/list';
 import { type Input, route } from '../../http/route';
 import { decryptValue, encryptValue } from './encryption';
 import type { PutInput } from './gate/put';
@@ -35,12 +36,6 @@ const withValue = (delivered: Delivered, _: unknown, context: Context) => {
     },
   };
 };
-
-const list =
-  (name: string) =>
-  (slice: { items: unknown[]; next: string | null }, { params }: Input, context: Context) => ({
-    json: pageOf(context, [name, params.id ?? ''].join(' ').trim(), slice),
-  });
 
 /** Reads pages from the gate until the set is whole; begins again if it changed between two pages. */
 async function allValues(first: ValuesPage, { query }: Input<z.output<typeof wire.ValuesQuery>>, context: Context) {
@@ -159,8 +154,7 @@ export const secretRoutes = [
       };
     },
   }),
-  route({
-    method: 'get',
+  listRoute({
     path,
     action: 'secret.list',
     tag,
@@ -169,20 +163,15 @@ export const secretRoutes = [
       'Returns metadata without values. If the caller is limited to some names, a page can have fewer items than limit. Continue until next_cursor is null.',
     query: wire.ListQuery,
     answers: { 200: wire.SecretPage },
-    refusals: ['NOT_FOUND', 'INVALID_CURSOR'],
+    refusals: ['NOT_FOUND'],
     named: ({ query }) => (query.environment === undefined ? {} : { environment: query.environment }),
-    prepare: ({ query }) => ({
-      input: {
-        limit: query.limit ?? 50,
-        after: query.cursor ?? null,
-        environment: query.environment ?? null,
-        type: query.type ?? null,
-        prefix: query.prefix ?? null,
-        status: query.status ?? null,
-        tag: query.tag ?? null,
-      },
+    filters: (query) => ({
+      environment: query.environment ?? null,
+      type: query.type ?? null,
+      prefix: query.prefix ?? null,
+      status: query.status ?? null,
+      tag: query.tag ?? null,
     }),
-    render: list(path),
   }),
   route({
     method: 'get',
@@ -265,19 +254,15 @@ export const secretRoutes = [
       return { input: { if_match, value, generate: body.generate ?? null }, once };
     },
   }),
-  route({
-    method: 'get',
+  listRoute({
     path: `${one}/versions`,
     action: 'secret.versions',
     tag,
     summary: 'List the versions of a secret',
     description: 'Returns versions without values, newest first. A secret keeps its newest 1,000 versions.',
-    query: wire.ListQuery.pick({ limit: true, cursor: true }),
     answers: { 200: wire.VersionPage },
-    refusals: ['NOT_FOUND', 'INVALID_CURSOR'],
+    refusals: ['NOT_FOUND'],
     named: bySecret,
-    prepare: ({ query }) => ({ input: { limit: query.limit ?? 50, after: query.cursor ?? null } }),
-    render: list(`${one}/versions`),
   }),
   route({
     method: 'post',

@@ -2,7 +2,6 @@
 // Invariants: a refused login has one body, whatever the reason; the cookie is read by refresh and logout alone, and these are asked from
 // our own pages alone.
 
-import { z } from '@hono/zod-openapi';
 import { generateCookie } from 'hono/cookie';
 import { parse } from 'hono/utils/cookie';
 import { JWT_LIVES, signSession } from '../../auth/jwt';
@@ -12,9 +11,10 @@ import { newId } from '../../db/ids';
 import { invalid, refuse, statusOf } from '../../errors';
 import { refusalOf } from '../../gate/outcome';
 import type { Reply } from '../../gate/types';
-import { type Context, keysOf, type PublicAnswer, type PublicContext, pageOf } from '../../http/context';
+import { type Context, keysOf, type PublicAnswer, type PublicContext } from '../../http/context';
+import { listRoute } from '../../http/list';
 import { type Input, route } from '../../http/route';
-import { iso, pageQuery } from '../../http/wire';
+import { iso } from '../../http/wire';
 import { challengeOf, creationOptions, requestOptions, verifyAssertion, verifyCreation } from '../passkeys/webauthn';
 import { type Assertion, CreationOptions, RequestOptions } from '../passkeys/wire';
 import type { Begun, Confirming } from './gate/operations';
@@ -259,17 +259,12 @@ export const signinRoutes = [
       return { status: 204, headers: cleared, budget };
     },
   }),
-  route({
-    method: 'get',
+  listRoute({
     path: sessions,
     action: 'auth.session_list',
     tag: 'Sign-in',
     summary: 'List your browser sessions',
-    query: z.strictObject(pageQuery),
     answers: { 200: wire.SessionPage },
-    refusals: ['INVALID_CURSOR'],
-    prepare: ({ query }) => ({ input: { limit: query.limit ?? 50, after: query.cursor ?? null } }),
-    render: (slice: { items: unknown[]; next: string | null }, _: Input, context: Context) => ({ json: pageOf(context, sessions, slice) }),
   }),
   route({
     method: 'delete',
