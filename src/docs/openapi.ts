@@ -2,7 +2,7 @@
 // names its access, its answers with an example each, and every refusal it can give; nothing here is written per route.
 
 import { OpenAPIHono } from '@hono/zod-openapi';
-import { needOf } from '../auth/actions';
+import { tags } from '../domains';
 import { API, type Route } from '../http/route';
 import { version } from '../version';
 import { accessOf } from './access';
@@ -11,7 +11,7 @@ import { exampleOf, type Schemas } from './examples';
 import { parametersOf } from './parameters';
 import { errorSchema, refusedOf } from './refusals';
 import { answersOf } from './responses';
-import { introduction, securitySchemes, tagDescriptions } from './texts';
+import { introduction, securitySchemes } from './texts';
 
 /** The document of a deployment at `base`. */
 export function openapiDocument(routes: Route[], base: string): Document {
@@ -47,7 +47,7 @@ export function openapiDocument(routes: Route[], base: string): Document {
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: `${base}${API}`, description: 'This deployment.' }],
-    tags: names.map((name) => ({ name, description: tagDescriptions[name] ?? `${name}.` })),
+    tags: names.map((name) => ({ name, description: tags[name] ?? `${name}.` })),
     paths: {},
     components: {
       schemas,
@@ -74,7 +74,7 @@ const idOf = (words: string) => words.replace(/[^A-Za-z0-9]+/g, '_').replace(/^_
 function operationOf(route: Route, generated: Operation, document: Document, base: string): Operation {
   const { components } = document;
   const { schemas } = components;
-  const byBootstrap = needOf(route.action).kinds.includes('system');
+  const byBootstrap = route.need.kinds.includes('system');
   const isUnbudgeted = byBootstrap || route.public !== undefined;
   const requestBody = generated.requestBody && route.body && bodyOf(generated.requestBody.content, !route.body.optional, schemas);
   return {

@@ -7,11 +7,12 @@ import { isKept } from './responses';
 
 const pathDescriptions: Record<string, string> = {
   org_id: 'Id of the organisation that the credential belongs to.',
-  id: 'Id of the resource.',
-  passkey_id: 'Id of the passkey.',
   name: 'Name of the secret. It may contain slashes, percent-encoded or not.',
   environment: 'Id or slug of the environment.',
 };
+
+/** Examples of what is no id in a path. */
+const pathExamples: Record<string, string> = { name: 'DATABASE_URL', environment: 'production' };
 
 const queryDescriptions: Record<string, string> = {
   environment: 'Id or slug of the environment. By default, lists cover all environments; other calls use the default environment.',
@@ -65,20 +66,15 @@ const parameters: Record<string, Parameter> = {
 
 export function parametersOf(route: Route, generated: Operation, components: Components): (Parameter | Ref)[] {
   const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']): Parameter => {
-    const resource = name === 'id' ? resourceOf(route) : null;
+    const resource = resourceOf(route, name);
+    const words = resource && `Id${resource.words === 'environment' ? ' or slug' : ''} of the ${resource.words}.`;
     return {
       name,
       in: 'path',
       required: true,
-      description: resource
-        ? `Id${resource.words === 'environment' ? ' or slug' : ''} of the ${resource.words}.`
-        : (pathDescriptions[name] ?? `The ${name.replaceAll('_', ' ')}.`),
+      description: pathDescriptions[name] ?? words ?? `The ${name.replaceAll('_', ' ')}.`,
       schema: { type: 'string', maxLength: name === 'name' ? 255 : 64 },
-      example: resource
-        ? `${resource.prefix}_01M9xQeKcX3vTz6nWJfQ4b`
-        : name === 'name'
-          ? 'DATABASE_URL'
-          : exampleFor(name, { type: 'string' }, components.schemas),
+      example: pathExamples[name] ?? `${resource?.prefix}_01M9xQeKcX3vTz6nWJfQ4b`,
     };
   });
   const inQuery = (generated.parameters ?? [])
@@ -115,14 +111,16 @@ const prefixes: Record<string, Prefix> = {
   secrets: 'sec',
   environments: 'env',
   members: 'mem',
+  orgs: 'org',
+  passkeys: 'psk',
   teams: 'team',
   grants: 'grt',
 };
 const singular: Record<string, string> = { 'api-keys': 'API key', 'access-tokens': 'session token', sessions: 'browser session' };
 
-/** What `{id}` stands for: the collection before it says so. */
-function resourceOf(route: Route): { words: string; prefix: string } | null {
-  const collection = /([a-z-]+)\/\{id\}/.exec(route.path)?.[1];
+/** What an id in a path stands for: the collection before it says so. */
+function resourceOf(route: Route, name: string): { words: string; prefix: Prefix } | null {
+  const collection = name in pathExamples ? undefined : new RegExp(`([a-z-]+)/\\{${name}\\}`).exec(route.path)?.[1];
   if (collection === undefined) return null;
   const words = singular[collection] ?? collection.replace(/s$/, '').replaceAll('-', ' ');
   const prefix = prefixes[collection];

@@ -1,5 +1,4 @@
 // The refusals of operations, by status, with an example each.
-import { needOf } from '../auth/actions';
 import { type Code, catalogue, errorBody, refuse } from '../errors';
 import type { Route } from '../http/route';
 import type { Answer, Components } from './document';
@@ -63,7 +62,7 @@ const creating: Code[] = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'];
 export function refusalsOf(route: Route): Code[] {
   const codes = new Set<Code>([...everywhere, ...(route.refusals ?? [])]);
   if (route.public) codes.delete('CREDENTIAL_KIND_NOT_ALLOWED');
-  const { scopes, kinds, owner, fresh, reveals } = needOf(route.action);
+  const { scopes, kinds, owner, fresh, reveals } = route.need;
   if (scopes.length > 0 || owner) codes.add('INSUFFICIENT_SCOPE');
   if (fresh) codes.add('REAUTHENTICATION_REQUIRED');
   if (reveals && kinds.includes('agent')) codes.add('SECRET_ACCESS_DENIED');

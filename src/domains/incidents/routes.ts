@@ -1,11 +1,12 @@
 // Incident response over HTTP: ending everything, containing one credential, and showing what depends on it.
+
 import type { z } from '@hono/zod-openapi';
-import { ApiError, refuse } from '../../errors';
+import { unwrap } from '../../gate/outcome';
 import type { Context } from '../../http/context';
 import { type Input, route } from '../../http/route';
 import { iso } from '../../http/wire';
 import { issue } from '../credentials/routes';
-import type { Contained } from './contain';
+import type { Contained } from './gate/contain';
 import type { Parts } from './log';
 import type { CredentialSummary, Part } from './parts';
 import { namesOf, reportOf } from './report';
@@ -20,14 +21,8 @@ const MOST_ROUNDS = 40;
 
 const partsOf = (context: Context, credential: string): Parts =>
   (async (input: Part) => {
-    const outcome = await context.also({
-      action: 'credential.contain',
-      operation: 'credential.contain_part',
-      named: { credential },
-      input,
-    });
-    if (outcome.ok !== true) throw new ApiError(outcome.ok === false ? outcome.refusal : refuse('INTERNAL'));
-    return outcome.data;
+    const asked = { action: 'credential.contain', operation: 'credential.contain_part', named: { credential }, input } as const;
+    return unwrap(await context.also(asked)).data;
   }) as Parts;
 
 /** Revokes what one commit could not take; answers how many are left. */
@@ -35,8 +30,7 @@ async function revokeRest(context: Context, credential: string, rotate: boolean,
   let left = remaining;
   for (let round = 0; left && round < MOST_ROUNDS; round++) {
     const outcome = await context.also({ action: 'credential.contain', named: { credential }, input: { rotate } });
-    if (outcome.ok !== true) throw new ApiError(outcome.ok === false ? outcome.refusal : refuse('INTERNAL'));
-    left = (outcome.data as Contained).remaining;
+    left = (unwrap(outcome).data as Contained).remaining;
   }
   return left;
 }

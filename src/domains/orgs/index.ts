@@ -1,0 +1,28 @@
+// Organisations and their environments.
+import type { Domain } from '../domain';
+import { actions } from './actions';
+import { orgOperations } from './gate/operations';
+import { orgRoutes } from './routes';
+
+const ID = '01M9xQeKcX3vTz6nWJfQ4b';
+
+export const orgs = {
+  tags: {
+    Organisations:
+      'An organisation is a tenant with its own secrets, members and encryption key. Operators create organisations with the bootstrap token.',
+    Environments:
+      'Every secret belongs to an environment, such as staging or production. Requests that name no environment use the default one.',
+  },
+  actions,
+  rows: ['org', 'environment'],
+  operations: orgOperations,
+  routes: orgRoutes,
+  examples: {
+    'Environment.id': `env_${ID}`,
+    'Environment.name': 'QA',
+    'Environment.slug': 'qa',
+    'EnvironmentPatch.name': 'Quality assurance',
+    'Org.name': 'Acme',
+    'OrgPatch.name': 'Acme',
+  },
+} satisfies Domain;
