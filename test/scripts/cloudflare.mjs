@@ -53,7 +53,8 @@ export async function cloudflare() {
     requests.push(seen);
     const refused = (status, code, message) => answer(status, { success: false, errors: [{ code, message }], messages: [], result: null });
     const isUpload = path === `/accounts/${ACCOUNT}/workers/assets/upload`;
-    if (!account.signedIn || request.headers.authorization !== `Bearer ${isUpload ? UPLOAD : API_TOKEN}`) return refused(403, 9109, 'Invalid access token');
+    if (!account.signedIn || request.headers.authorization !== `Bearer ${isUpload ? UPLOAD : API_TOKEN}`)
+      return refused(403, 9109, 'Invalid access token');
     if (account.broken(seen)) return refused(403, 10000, `Authentication error: ${body.slice(0, 400)}`);
     const found = route(account, seen, url.searchParams);
     if (account.lost(seen)) return request.socket.destroy();
