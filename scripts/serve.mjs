@@ -25,14 +25,15 @@ const isLocal = isLocalHost(host);
 
 /**
  * Gives every request the address of its caller, as the platform does. Where only this machine reaches the port, a caller may name another.
- * Where other machines do, the runtime does not tell their addresses, and none that they name is believed: theirs is 0.0.0.0.
+ * Where other machines do, the runtime does not tell their addresses and the header that they send is removed: the Worker takes a missing
+ * address for one outside every `allowed_addresses`. A placeholder address would lie in a range such as 0.0.0.0/0.
  */
 const FRONT = `
 export default {
   fetch(request, env) {
     if (${isLocal} && request.headers.has('CF-Connecting-IP')) return env.VAULT.fetch(request);
     const named = new Request(request);
-    named.headers.set('CF-Connecting-IP', '${isLocal ? '127.0.0.1' : '0.0.0.0'}');
+    ${isLocal ? "named.headers.set('CF-Connecting-IP', '127.0.0.1')" : "named.headers.delete('CF-Connecting-IP')"};
     return env.VAULT.fetch(named);
   },
 };`;

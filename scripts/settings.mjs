@@ -37,7 +37,7 @@ export function readSettings(env, devVars) {
       BOOTSTRAP_TOKEN: readBootstrapToken(given('BOOTSTRAP_TOKEN')),
       ALLOW_PRIVATE_TARGETS: readSwitch('ALLOW_PRIVATE_TARGETS', given('ALLOW_PRIVATE_TARGETS')),
       PLATFORM_BASE_URLS: readPlatformBaseUrls(given('PLATFORM_BASE_URLS')),
-      PUBLIC_URL: readPublicUrl(given('PUBLIC_URL') || `http://localhost:${port}`),
+      PUBLIC_URL: readPublicUrl(given('PUBLIC_URL') || originAt(host, port)),
     };
     if (worker.ALLOW_PRIVATE_TARGETS === 'true' && !isLoopback(new URL(worker.PUBLIC_URL).hostname)) {
       throw new Problem(
@@ -58,13 +58,21 @@ function readPort(text) {
 }
 
 function readHost(text) {
-  if (net.isIP(text) === 0)
+  // A zone (`fe80::1%eth0`) has no place in a URL.
+  if (net.isIP(text) === 0 || text.includes('%'))
     throw new Problem('HOST is not an IP address: set it to one of this machine, such as 0.0.0.0 for all, or unset it for 127.0.0.1');
   return text;
 }
 
-/** Where a service that listens on an address is reached from this machine. @param {string} host */
+/** The address at which this machine reaches a service that listens on `host`. @param {string} host */
 export const reachedAt = (host) => ({ '0.0.0.0': '127.0.0.1', '::': '::1' })[host] ?? host;
+
+/** The origin at which this machine reaches a service that listens on `host`. @param {string} host @param {number | string} port */
+export function originAt(host, port) {
+  const address = reachedAt(host);
+  if (address === '127.0.0.1' || address === '::1') return `http://localhost:${port}`;
+  return `http://${net.isIPv6(address) ? `[${address}]` : address}:${port}`;
+}
 
 /** Whether only this machine reaches an address. @param {string} host */
 export const isLocalHost = (host) => /^127\./.test(host) || host === '::1';
@@ -132,7 +140,7 @@ function readPublicUrl(text) {
   const url = plainUrl(text);
   if (url?.pathname !== '/') {
     throw new Problem(
-      'PUBLIC_URL is not an origin: set it to scheme, host and port alone, such as https://vault.example.com, or unset it for http://localhost and PORT',
+      'PUBLIC_URL is not an origin: set it to scheme, host and port alone, such as https://vault.example.com, or unset it for the address that npm start listens on',
     );
   }
   return url.origin;

@@ -13,7 +13,7 @@ import { pathToFileURL } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { bootstrapTokenCommand, createDevVars, freshSecrets, readDevVars } from './dev-vars.mjs';
 import { harmless, isHealthPoll, isWell, lineReader } from './log.mjs';
-import { isLocalHost, reachedAt, readSettings } from './settings.mjs';
+import { isLocalHost, originAt, reachedAt, readSettings } from './settings.mjs';
 import { claimState, inspectState, knownMigrations } from './state.mjs';
 import { root, wranglerArgs, wranglerEnv } from './wrangler.mjs';
 
@@ -270,7 +270,7 @@ function ask(target, ms) {
 // ---------------------------------------------------------------- what the reader sees
 
 function announce() {
-  const at = `http://localhost:${port}`;
+  const at = originAt(host, port);
   const fromShell = process.env.BOOTSTRAP_TOKEN !== undefined;
   const token = fromShell ? '$BOOTSTRAP_TOKEN' : `$(${bootstrapTokenCommand(devVarsFile, readDevVars(devVarsFile)?.text ?? '')})`;
   const json = "-H 'Content-Type: application/json'";

@@ -1,5 +1,6 @@
 // The vault that an operator's script works on: the local one, or with `--remote` the one of the deployment; and its service. Invariant:
 // no secret is ever on a command line, and the bootstrap token goes to no address in plaintext but this machine's.
+import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readDevVars } from './dev-vars.mjs';
@@ -7,7 +8,7 @@ import { Fault } from './fault.mjs';
 import { CONFIG } from './production.mjs';
 import { lastWords, reachDatabase } from './remote.mjs';
 import './scratch.mjs';
-import { reachedAt } from './settings.mjs';
+import { originAt } from './settings.mjs';
 import { root, runWrangler } from './wrangler.mjs';
 
 export const devVarsFile = path.join(root, '.dev.vars');
@@ -18,10 +19,14 @@ export const variable = (name) => process.env[name] ?? readDevVars(devVarsFile)?
 /** Where `npm start` keeps the local vault. */
 export const stateDir = () => path.resolve(root, variable('STATE_DIR') || path.join('.wrangler', 'state'));
 
-export const localUrl = () => {
-  const host = reachedAt(variable('HOST') || '127.0.0.1');
-  return `http://${host.includes(':') ? `[${host}]` : host}:${variable('PORT') || 8787}`;
-};
+export const localUrl = () => originAt(variable('HOST') || '127.0.0.1', variable('PORT') || 8787);
+
+/** Whether a host of a URL is this machine: what is sent there leaves it on no wire. @param {string} hostname */
+function isThisMachine(hostname) {
+  if (/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)) return true;
+  const addresses = Object.values(os.networkInterfaces()).flatMap((list) => list ?? []);
+  return addresses.some(({ address }) => URL.parse(originAt(address, 80))?.hostname === hostname);
+}
 
 /** Runs a script to its end; a fault is one line and exit code 1. @param {() => Promise<void>} main */
 export async function run(main) {
@@ -76,8 +81,7 @@ export function bootstrapCaller(url, token = variable('BOOTSTRAP_TOKEN')) {
  */
 export function callerOf(url, token) {
   const base = URL.parse(url);
-  const local = base && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(base.hostname);
-  if (!base || !(base.protocol === 'https:' || (base.protocol === 'http:' && local)))
+  if (!base || !(base.protocol === 'https:' || (base.protocol === 'http:' && isThisMachine(base.hostname))))
     throw new Fault('--url is not a URL that a token may be sent to: give an https one, or one of this machine');
   return async (
     /** @type {string} */ method,

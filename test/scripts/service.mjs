@@ -7,6 +7,7 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { after } from 'node:test';
+import { reachedAt } from '../../scripts/settings.mjs';
 
 export const project = path.resolve(import.meta.dirname, '..', '..');
 const LEFT_OUT = ['node_modules', '.git', '.wrangler', '.dev.vars', '.production.vars'];
@@ -37,7 +38,7 @@ export function copyOfProject() {
 }
 
 /**
- * Starts the service in a copy of the project and waits until it is well.
+ * Starts the service in a copy of the project and waits until it answers and has printed its banner.
  * @param {string} dir
  * @param {Record<string, string>} [variables]
  */
@@ -58,10 +59,10 @@ export async function startService(dir, variables = {}) {
     await ended;
   };
   after(() => stop().catch(() => {}));
-  const base = `http://127.0.0.1:${port}`;
+  const base = `http://${reachedAt(variables.HOST ?? '127.0.0.1')}:${port}`;
   for (let waited = 0; ; waited += 200) {
     const well = await fetch(`${base}/healthz`, { signal: AbortSignal.timeout(2000) }).catch(() => null);
-    if (well?.status === 200) break;
+    if (well?.status === 200 && said.includes(' is ready at ')) break;
     assert.ok(waited < 100_000 && child.exitCode === null, `the service did not start: ${said.slice(-800)}`);
     await new Promise((done) => setTimeout(done, 200));
   }
