@@ -1,4 +1,4 @@
-// HOST: which address of a caller the service believes, and where its operator's scripts and its banner say that it is reached.
+// HOST: which address of a caller the service believes, and where its banner, its page at / and the operator's scripts say that it is reached.
 import assert from 'node:assert/strict';
 import os from 'node:os';
 import { it } from 'node:test';
@@ -48,6 +48,25 @@ it('allowed_addresses: work where only this machine reaches the service', { time
   assert.deepEqual(await read({ 'CF-Connecting-IP': SPOOFED }), [200, undefined], 'a test may name an address');
   assert.deepEqual(await read({ 'CF-Connecting-IP': '198.51.100.1' }), [403, 'ADDRESS_NOT_ALLOWED']);
   assert.deepEqual(await addresses(), new Set(['127.0.0.1', SPOOFED, '198.51.100.1']));
+
+  // The page at / needs no credential; its links lead somewhere, for a browser and for a program.
+  const origin = `http://localhost:${service.port}`;
+  const paths = ['/sign-in', '/docs', '/api/v1/openapi.json', '/healthz'];
+  const browser = await fetch(service.base, { headers: { Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' } });
+  assert.deepEqual([browser.status, browser.headers.get('content-type')], [200, 'text/html; charset=utf-8']);
+  assert.match(browser.headers.get('content-security-policy') ?? '', /^default-src 'none'/);
+  const page = await browser.text();
+  for (const path of paths) assert.ok(page.includes(`href="${path}"`), path);
+  for (const Accept of ['*/*', 'application/json', 'nonsense']) {
+    const { name, version, ...links } = await (await fetch(service.base, { headers: { Accept } })).json();
+    assert.ok(name && version);
+    assert.deepEqual(
+      Object.values(links),
+      paths.map((path) => `${origin}${path}`),
+    );
+    for (const link of Object.values(links)) assert.equal((await fetch(link)).status, 200, link);
+  }
+  assert.equal((await fetch(service.base, { method: 'POST' })).status, 405);
 });
 
 const own = Object.values(os.networkInterfaces())
