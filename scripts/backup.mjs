@@ -117,7 +117,8 @@ async function answers(url) {
 /** The local database as it is at this moment: what is written from now on is not seen. */
 function snapshot() {
   const found = vaultFile(stateDir());
-  if (!found) throw new Fault(`There is no vault in ${stateDir()}: set STATE_DIR as npm start has it, or give --remote`);
+  if (!found)
+    throw new Fault(`There is no vault in ${stateDir()}: start the service once, set STATE_DIR as npm start has it, or give --remote`);
   const db = new DatabaseSync(found, { readOnly: true, timeout: 10_000 });
   db.exec('BEGIN');
   db.prepare('SELECT count(*) FROM d1_migrations').get(); // the first read fixes the moment

@@ -17,7 +17,7 @@ export async function service(base, remedy, silent, local, found) {
   const asked = Date.now();
   const answer = await get(`${base}/healthz`);
   const took = Date.now() - asked;
-  if (!answer) return found('service', silent, `does not run, or not at ${base}: ${remedy}.`);
+  if (!answer) return found('service', silent, `does not answer at ${base}: ${remedy}.`);
   const off = Date.parse(answer.date) - (asked + took / 2);
   // A Date header says whole seconds, and the answer took its time.
   const seconds = Math.max(0, Math.abs(off) - 1000 - took / 2) / 1000;

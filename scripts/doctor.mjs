@@ -90,7 +90,7 @@ async function local() {
     await keys(settings?.worker.MASTER_KEYS, wrapsIn(stateDir), 'MASTER_KEYS');
     migrations(state.applied, 'npm start', 'update this checkout, or set STATE_DIR to another directory');
   }
-  await service(localUrl(), 'npm start starts it; if it listens elsewhere, set PORT or HOST', 'warn', true, found);
+  await service(localUrl(), 'run npm start; if it runs already, set PORT and HOST as it has them', 'warn', true, found);
 }
 
 /** @param {string} dir */

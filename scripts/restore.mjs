@@ -208,6 +208,6 @@ async function adopt(url, reason) {
     message:
       orgs.length === 0
         ? 'The database holds no organisation: there is nothing to adopt. Restore a backup first, or create an organisation.'
-        : `${orgs.length} ${orgs.length === 1 ? 'organisation has' : 'organisations have'} adopted the database. Look at the counts with --json.`,
+        : `${orgs.length} ${orgs.length === 1 ? 'organisation has' : 'organisations have'} adopted the database. There is nothing left to do; --json shows the counts.`,
   };
 }

@@ -83,6 +83,7 @@ export function callerOf(url, token) {
   const base = URL.parse(url);
   if (!base || !(base.protocol === 'https:' || (base.protocol === 'http:' && isThisMachine(base.hostname))))
     throw new Fault('--url is not a URL that a token may be sent to: give an https one, or one of this machine');
+  let told = false;
   return async (
     /** @type {string} */ method,
     /** @type {string} */ at,
@@ -107,10 +108,15 @@ export function callerOf(url, token) {
         why = `it said ${answer.status} ${json?.error?.code ?? ''}`;
       } catch (error) {
         why = error.cause?.code ?? error.message;
+        if (!told)
+          process.stderr.write(
+            `The service at ${base.origin} does not answer (${why}); this tries for a minute. If it listens elsewhere, set PORT or give --url.\n`,
+          );
+        told = true;
       }
       if (Date.now() > end)
         throw new Fault(
-          `The service at ${base.origin} does not answer (${why}): start it, or say where it listens with --url or PORT, then run this again`,
+          `The service at ${base.origin} does not answer (${why}): start it, or set PORT or give --url if it listens elsewhere, then run this again`,
         );
     }
   };

@@ -30,7 +30,10 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     const fresh = doctor(dir, unused);
     assert.equal(fresh.status, 0, fresh.stdout);
     assert.deepEqual(verdicts(fresh.stdout), { variables: 'ok', bindings: 'ok', keys: 'ok', migrations: 'warn', service: 'warn' });
-    assert.match(fresh.stdout, /^warn +service +does not run, .*: npm start starts it; if it listens elsewhere, set PORT or HOST\.$/m);
+    assert.match(
+      fresh.stdout,
+      /^warn +service +does not answer at .*: run npm start; if it runs already, set PORT and HOST as it has them\.$/m,
+    );
     assert.ok(!fs.existsSync(path.join(dir, '.dev.vars')) && !fs.existsSync(path.join(dir, '.wrangler')), 'it makes nothing');
 
     const { port, stop, call, variable } = await startService(dir);

@@ -1,9 +1,11 @@
 // HOST: which address of a caller the service believes, and where its banner, its page at / and the operator's scripts say that it is reached.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import os from 'node:os';
 import { it } from 'node:test';
 import { callerOf } from '../../scripts/vault.mjs';
-import { copyOfProject, freePort, startService } from './service.mjs';
+import { copyOfProject, env, freePort, project, startService } from './service.mjs';
 
 /** Documentation addresses: no machine has them. */
 const SPOOFED = '203.0.113.9';
@@ -104,4 +106,19 @@ it('operator scripts: a token goes over plain HTTP to this machine alone', () =>
     'x',
   ];
   for (const url of elsewhere) assert.throws(() => callerOf(url, 't'), refusal, url);
+});
+
+it('operator scripts: say at once where nothing answers, and go on trying', async () => {
+  const PORT = String(await freePort());
+  const child = spawn(process.execPath, ['scripts/restore.mjs', '--adopt', '--reason', 'a test'], {
+    cwd: project,
+    env: { ...env, PORT, BOOTSTRAP_TOKEN: 'x'.repeat(32) },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const [said] = await once(child.stderr.setEncoding('utf8'), 'data');
+  child.kill('SIGKILL');
+  assert.match(
+    said,
+    new RegExp(`^The service at http://localhost:${PORT} does not answer \\(ECONNREFUSED\\).* set PORT or give --url\\.$`, 'm'),
+  );
 });
