@@ -1,5 +1,5 @@
 // `npm run bundle`: how large the minified Worker is, gzipped, and how much CPU its start takes here. Invariants: the size stays under a
-// limit that leaves room below the platform's own; and the CPU is told, never judged, because it depends on the machine.
+// limit that leaves room below the platform's own; and the CPU has no limit, because it depends on the machine.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -9,7 +9,7 @@ import './scratch.mjs';
 import { root, wranglerArgs, wranglerEnv } from './wrangler.mjs';
 
 const LIMIT = 600_000;
-/** How often the start is measured: one alone says little. */
+/** How often the start is measured; the median is printed. */
 const STARTS = 3;
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'bundle-'));
@@ -21,8 +21,8 @@ try {
     process.stderr.write(`The bundle could not be built; wrangler said:\n${built.stdout}${built.stderr}`);
     process.exitCode = 1;
   } else {
-    judge(sizeOf(modules));
-    tell(startsOf(upload));
+    reportSize(sizeOf(modules));
+    reportCpu(startsOf(upload));
   }
 } finally {
   fs.rmSync(dir, { recursive: true, force: true });
@@ -42,7 +42,7 @@ function sizeOf(modules) {
 }
 
 /** @param {number} size */
-function judge(size) {
+function reportSize(size) {
   const verdict = `The bundle is ${(size / 1000).toFixed(1)} kB gzipped, of ${LIMIT / 1000} kB allowed`;
   if (size <= LIMIT) process.stdout.write(`${verdict}.\n`);
   else {
@@ -51,7 +51,7 @@ function judge(size) {
   }
 }
 
-/** The CPU time of each start, in milliseconds, as wrangler's profile in the local runtime says. @param {string} upload */
+/** The CPU time of each start, in milliseconds, from wrangler's profile in the local runtime. @param {string} upload */
 function startsOf(upload) {
   const profile = path.join(dir, 'start.cpuprofile');
   return Array.from({ length: STARTS }, () => wrangler(['check', 'startup', '--worker', upload, '--outfile', profile]))
@@ -60,7 +60,7 @@ function startsOf(upload) {
 }
 
 /** @param {number[]} starts */
-function tell(starts) {
+function reportCpu(starts) {
   const median = starts.sort((a, b) => a - b)[starts.length >> 1];
   process.stdout.write(
     median === undefined

@@ -1,5 +1,5 @@
-// What `npm start` obeys: the variables of the shell and of .dev.vars, checked and completed. Pure, no file or process is touched here.
-// Invariant: a problem names its variable and says what to do, and never shows a value, for any value may be a secret.
+// The settings of `npm start`: the variables of the shell and of .dev.vars, checked and completed. Pure: no file or process is touched here.
+// Invariant: a problem names its variable and says what to do, and never shows a value, because any value may be a secret.
 import net from 'node:net';
 import path from 'node:path';
 
@@ -87,7 +87,7 @@ function readMasterKeys(text) {
   const ids = new Set();
   text.split(',').forEach((entry, at) => {
     const [, id, key] = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/]{43}=)$/.exec(entry) ?? [];
-    // Base64 of 32 bytes leaves two bits over: only the spelling with both at zero is accepted, so that a key has one spelling.
+    // Base64 of 32 bytes leaves two bits over: only the form with both at zero is accepted, so that a key has one form.
     if (!id || Buffer.from(key, 'base64').toString('base64') !== key) {
       throw new Problem(
         `MASTER_KEYS is malformed at key ${at + 1}: write comma-separated id:base64, each of exactly 32 bytes, the current one first; ${make}`,
