@@ -1,5 +1,6 @@
 // What this deployment serves besides its API and its documentation: the pages for people, the files that pages load, and its public keys.
 import type { OpenAPIHono } from '@hono/zod-openapi';
+import { accepts } from 'hono/accepts';
 import { signingKeysOf } from '../auth/signing';
 import { keyringOf } from '../crypto/keyring';
 import { type Env, settingsOf } from '../env';
@@ -7,6 +8,7 @@ import { ApiError, refuse } from '../errors';
 import type { Trace } from '../http/context';
 import { isRead, readOnly } from '../http/responses';
 import { asset, assetTypes } from './assets';
+import { home } from './home';
 import { responseOf } from './page';
 import { enrolPage, signInPage } from './signin';
 
@@ -20,7 +22,8 @@ async function publicKeys(env: Env): Promise<Response> {
   return Response.json({ keys: await signingKeysOf(env.DB, deployment).published() });
 }
 
-const paths: Record<string, (env: Env, base: string) => Response | Promise<Response>> = {
+const paths: Record<string, (env: Env, base: string, isBrowser: boolean) => Response | Promise<Response>> = {
+  '/': (_env, base, isBrowser) => home(base, isBrowser),
   '/enrol': (_env, base) => responseOf(enrolPage(new URL(base).origin)),
   '/sign-in': (_env, base) => responseOf(signInPage(new URL(base).origin)),
   ...Object.fromEntries(Object.keys(assetTypes).map((name) => [`/assets/${name}`, (env: Env) => asset(env, name)])),
@@ -32,6 +35,9 @@ export function pageRoutes(app: OpenAPIHono<App>): void {
     app.all(path, (c) => {
       const trace = c.get('trace');
       trace.route = path;
-      return isRead(c.req.method) ? answer(c.env, c.get('base')) : readOnly(c.get('base'), trace);
+      if (!isRead(c.req.method)) return readOnly(c.get('base'), trace);
+      const json = 'application/json';
+      const type = accepts(c, { header: 'Accept', supports: [json, 'text/html'], default: json });
+      return answer(c.env, c.get('base'), type === 'text/html');
     });
 }

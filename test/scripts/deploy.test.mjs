@@ -65,7 +65,7 @@ describe('npm run deploy', () => {
     account.signedIn = true;
     const placeless = await run([]);
     assert.equal(placeless.code, 1);
-    assert.match(placeless.said, /^The database has to be made, and cannot be moved later: give --location with one of weur, /m);
+    assert.match(placeless.said, /^The database has to be created, and cannot be moved later: give --location with one of weur, /m);
     account.others = [{ id: 'f'.repeat(32), name: 'Other', type: 'standard' }];
     const several = await run(['--location', 'weur', '--wait', '0'], { CLOUDFLARE_ACCOUNT_ID: undefined });
     assert.equal(several.code, 1);
