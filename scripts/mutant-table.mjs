@@ -378,8 +378,8 @@ export const mutants = [
   {
     name: 'two holdings together give what neither does',
     file: authorize,
-    from: 'holdings.filter((permissionSet) => holds(permissionSet, scopes, place));',
-    to: 'holdings.filter((permissionSet) => holdings.some((one) => gives(one, scopes)) && holds({ ...permissionSet, scopes }, scopes, place));',
+    from: 'permissionSets.filter((permissionSet) => holds(permissionSet, scopes, place));',
+    to: 'permissionSets.filter((permissionSet) => permissionSets.some((one) => gives(one, scopes)) && holds({ ...permissionSet, scopes }, scopes, place));',
     notice: 'auth/authorize: by putting together',
   },
   {
@@ -702,7 +702,7 @@ export const mutants = [
   {
     name: 'a role is given by who does not hold it',
     file: roles,
-    from: 'return withinPermissions(caller, holdingOf(role));\n}',
+    from: 'return withinPermissions(caller, permissionsOfRole(role));\n}',
     to: 'return null;\n}',
     notice: 'members: are given by who holds all',
   },
@@ -716,7 +716,7 @@ export const mutants = [
   {
     name: 'whoever may write members changes those above them',
     file: roles,
-    from: 'withinPermissions(caller, holdingOf(role)) !== null\n  );',
+    from: 'withinPermissions(caller, permissionsOfRole(role)) !== null\n  );',
     to: 'false\n  );',
     notice: 'members: keeps a key with members:write',
   },
@@ -808,7 +808,7 @@ export const mutants = [
   {
     name: 'a grant gives more than its maker holds',
     file: grants,
-    from: 'authorize: (call) => withinPermissions(call.caller, given(call)),',
+    from: 'authorize: (call) => withinPermissions(call.caller, permissionsToGrant(call)),',
     to: '',
     notice: 'grants: in scopes, environments, names',
   },
@@ -1173,8 +1173,8 @@ export const mutants = [
     notice: 'bounds: takes bounded steps, and past them',
   },
   {
-    name: 'an account of bulk reads tells any number of ways apart',
-    file: 'src/domains/incidents/report.ts',
+    name: 'an exposure report keeps any number of ways of reading in bulk apart',
+    file: 'src/domains/incidents/activity.ts',
     from: 'bulks.size >= MOST_BULKS && ',
     to: 'bulks.size < 0 && ',
     notice: 'bounds: tells 1,000 ways apart',

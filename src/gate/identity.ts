@@ -127,9 +127,9 @@ export function identifyAgain(core: Core, ask: Ask, before: Caller): { caller: C
 
 /** 401 if a lineage has ended by now, in any of the ways in which one can. */
 export function endOf(core: Core, org: string, lineage: readonly CredentialRow[]): Refusal | null {
-  const standing = core.rows.get('org', org);
+  const orgRow = core.rows.get('org', org);
   return ended(
-    lineage.map((row) => lifetimeOf(core, standing, row)),
+    lineage.map((row) => lifetimeOf(core, orgRow, row)),
     core.now(),
   );
 }
@@ -160,8 +160,8 @@ export function countLive(core: Core, org: string, now: number): number {
   const edits = core.rows.edits();
   const before = counted.get(core.rows);
   if (before?.edits === edits && now < before.until && now >= before.until - COUNTED) return before.n;
-  const standing = core.rows.get('org', org);
-  if (!standing) return 0;
+  const orgRow = core.rows.get('org', org);
+  if (!orgRow) return 0;
   // Each is judged once, however many end with it.
   const known = new Map<string, boolean>();
   const lives = (id: string): boolean => {
@@ -172,7 +172,7 @@ export function countLive(core: Core, org: string, now: number): number {
     known.set(id, alive);
     return alive;
   };
-  const n = core.rows.liveBelow(now, standing).reduce((sum, { parent, n }) => (parent === null || lives(parent) ? sum + n : sum), 0);
+  const n = core.rows.liveBelow(now, orgRow).reduce((sum, { parent, n }) => (parent === null || lives(parent) ? sum + n : sum), 0);
   counted.set(core.rows, { n, edits, until: now + COUNTED });
   return n;
 }

@@ -32,19 +32,19 @@ export async function descendantsOf(
   known: Map<string, CredentialSummary>,
 ): Promise<string[]> {
   const seen = new Set([root, ...spared]);
-  const family = [root];
-  for (let at = 0; at < family.length; at += AT_ONCE) {
-    const of = family.slice(at, at + AT_ONCE);
+  const found = [root];
+  for (let at = 0; at < found.length; at += AT_ONCE) {
+    const of = found.slice(at, at + AT_ONCE);
     for (let after: string | null = ''; after !== null; ) {
       const part: ChildrenPart = await ask(of, after);
-      for (const one of part.kin) known.set(one.id, one);
+      for (const one of part.credentials) known.set(one.id, one);
       for (const id of part.children) {
         if (seen.has(id)) continue;
         seen.add(id);
-        family.push(id);
+        found.push(id);
       }
       after = part.next;
     }
   }
-  return family.slice(1);
+  return found.slice(1);
 }

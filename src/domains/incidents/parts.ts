@@ -31,7 +31,7 @@ export interface RootPart {
 /** Credentials that some others made or end with, and those that they end with in turn. `next` is where to go on. */
 export interface ChildrenPart {
   children: string[];
-  kin: CredentialSummary[];
+  credentials: CredentialSummary[];
   next: string | null;
 }
 

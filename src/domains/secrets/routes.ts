@@ -17,13 +17,13 @@ import * as wire from './wire';
 
 const tag = 'Secrets';
 const bySecret = ({ params }: { params: Record<string, string> }) => ({ secret: params.id as string });
-const sealed = (context: Context, secret: string, value: string, generated?: 1) =>
+const encrypted = (context: Context, secret: string, value: string, generated?: 1) =>
   encryptValue(keysOf(context), context.org, secret, value, generated);
 
 /** A generated value, encrypted for a secret, and what the answer shows of it once. */
 async function generated(context: Context, secret: string, type: string, options: GenerateOptions | undefined) {
   const { value, public_key } = await generate(type, options);
-  return { value: sealed(context, secret, value, 1), once: { value, ...(public_key !== undefined && { public_key }) } };
+  return { value: encrypted(context, secret, value, 1), once: { value, ...(public_key !== undefined && { public_key }) } };
 }
 
 const withValue = (delivered: Delivered, _: unknown, context: Context) => {
@@ -137,7 +137,7 @@ export const secretRoutes = [
       const { value, once } =
         body.value === undefined
           ? await generated(context, id, type, body.generate as GenerateOptions)
-          : { value: sealed(context, id, body.value), once: undefined };
+          : { value: encrypted(context, id, body.value), once: undefined };
       return {
         ...(once && { once }),
         input: {
@@ -209,7 +209,7 @@ export const secretRoutes = [
           name: name ?? null,
           fields,
           ...(ttlSeconds !== undefined && { ttl: ttlSeconds }),
-          value: value === undefined ? null : sealed(context, params.id as string, value),
+          value: value === undefined ? null : encrypted(context, params.id as string, value),
         },
       };
     },
@@ -245,7 +245,7 @@ export const secretRoutes = [
     prepare: ({ params, body, if_match }, context) => ({
       input: {
         if_match,
-        value: body.value === undefined ? null : sealed(context, params.id as string, body.value),
+        value: body.value === undefined ? null : encrypted(context, params.id as string, body.value),
         generate: (body.generate as GenerateOptions | undefined) ?? null,
       },
     }),

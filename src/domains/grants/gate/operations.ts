@@ -49,21 +49,21 @@ interface NewInput {
 }
 
 /** What would be given: from any address, for a member acts from wherever the org lets them. */
-const given = (call: Call<NewInput>): Wanted & Pick<GrantRow, 'environments' | 'secrets'> => ({
+const permissionsToGrant = (call: Call<NewInput>): Wanted & Pick<GrantRow, 'environments' | 'secrets'> => ({
   ...wanted(call, { ...call.input, scopes: grantScopes[call.input.permission], allowed_addresses: null }),
   allowed_addresses: null,
 });
 
 const create: Operation<NewInput> = {
   subject: ({ input }) => ({ resource: input.id }),
-  authorize: (call) => withinPermissions(call.caller, given(call)),
+  authorize: (call) => withinPermissions(call.caller, permissionsToGrant(call)),
   change: {
     // The grantee stays meanwhile, and so does whoever gives.
     locks: ({ input, caller }) => [input.grantee.id, caller.credential, caller.id],
     plan(call, now) {
       const { core, ask, caller, input } = call;
       const { id, grantee, permission } = input;
-      const { environments, secrets, expires_at } = given(call);
+      const { environments, secrets, expires_at } = permissionsToGrant(call);
       const unknown = unknownEnvironment(input.environments, environments);
       if (unknown) return unknown;
       if (!core.rows.get(grantee.type, grantee.id))

@@ -125,15 +125,15 @@ async function root(call: Call<unknown>): Promise<RootPart | null> {
 
 function children({ core }: Call<unknown>, of: string[], after: string): ChildrenPart {
   const ids = core.descendants.children(of, after, PAGE);
-  const kin = new Map<string, CredentialSummary>();
+  const credentials = new Map<string, CredentialSummary>();
   for (const id of ids) {
     const row = core.rows.get('credential', id);
     for (const link of row ? lineageOf(core, row) : []) {
       const known = core.rows.get('credential', link.id);
-      if (known) kin.set(link.id, summaryOf(known));
+      if (known) credentials.set(link.id, summaryOf(known));
     }
   }
-  return { children: ids, kin: [...kin.values()], next: ids.length < PAGE ? null : (ids.at(-1) ?? null) };
+  return { children: ids, credentials: [...credentials.values()], next: ids.length < PAGE ? null : (ids.at(-1) ?? null) };
 }
 
 function secrets({ core }: Call<unknown>, environments: string[], after: string): SecretsPart {
