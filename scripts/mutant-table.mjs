@@ -315,8 +315,8 @@ export const mutants = [
   {
     name: 'a child does not die with its parent',
     file: 'src/gate/lineage.ts',
-    from: 'for (let link = row; link.dies_with !== null; )',
-    to: 'for (let link = row; false; )',
+    from: 'for (let parent = parentIdOf(row); parent !== null; )',
+    to: 'for (let parent = parentIdOf(row); false; )',
     notice: 'faults: readers in flight while',
   },
   {
@@ -822,7 +822,7 @@ export const mutants = [
   {
     name: 'a grant outlives the session token that made it',
     file: grants,
-    from: 'dies_with: diesWith(caller),',
+    from: '...parentColumn(parentOf(caller)),',
     to: '',
     notice: 'grants: ends with it, and never later',
   },
@@ -1011,7 +1011,7 @@ export const mutants = [
   {
     name: 'a credential that ends with one outside is not contained',
     file: 'src/domains/incidents/descendants.ts',
-    from: '[{ id: root, dies_with: null }];',
+    from: '[{ id: root, parent_id: null }];',
     to: '[];',
     notice: 'contain: contains a session token alone',
   },

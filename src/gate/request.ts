@@ -4,6 +4,7 @@
 
 import type { FullNeed } from '../auth/actions';
 import { type Caller, mayAct } from '../auth/authorize';
+import { parentIdOf } from '../db/schema';
 import { ApiError, type Refusal, refuse, statusOf } from '../errors';
 import { type Draft, MOST_ENTRIES, RESERVE, type Subject } from './audit-log';
 import { commit, settle } from './commit';
@@ -258,8 +259,9 @@ function isApart({ rows, intents }: Core, { org, named, bearer }: Ask, { change 
     return false;
   let link = rows.find('credential', bearer.kind, bearer.hash);
   while (link && !intents.isOpen(link.id)) {
-    if (link.dies_with === null) return true;
-    link = rows.get('credential', link.dies_with);
+    const parent = parentIdOf(link);
+    if (parent === null) return true;
+    link = rows.get('credential', parent);
   }
   return false;
 }

@@ -1,7 +1,7 @@
 // Credentials on the wire. API keys are snake_case, session tokens camelCase, as the specification spells them.
 import { z } from '@hono/zod-openapi';
 import { type ProviderScope, providerScopes } from '../../auth/scopes';
-import type { CredentialRow } from '../../db/schema';
+import { type CredentialRow, parentIdOf } from '../../db/schema';
 import type { Use } from '../../gate/last-used';
 import { Addresses, Environments, FutureTime, iso, isoOrNull, Name, Patterns, pageOf, Scopes, Time, text } from '../../http/wire';
 
@@ -229,7 +229,7 @@ const common = ({ row, used }: Shown) => ({
   allowed_addresses: row.allowed_addresses,
   rate_limit: row.rate_limit,
   created_by: row.created_by,
-  parent_id: row.dies_with,
+  parent_id: parentIdOf(row),
   created_at: iso(row.created_at),
   revoked_at: isoOrNull(row.revoked_at),
   last_used_at: isoOrNull(used?.at ?? null),
@@ -262,7 +262,7 @@ export const accessTokenOut = ({ row, used }: Shown): z.infer<typeof AccessToken
   hint: row.hint,
   scopes: row.scopes,
   allowedAddresses: row.allowed_addresses,
-  parentId: row.dies_with ?? '',
+  parentId: parentIdOf(row) ?? '',
   createdAt: iso(row.created_at),
   expiresAt: iso(row.expires_at as number),
   lastUsedAt: isoOrNull(used?.at ?? null),

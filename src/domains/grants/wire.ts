@@ -1,6 +1,6 @@
 // Grants on the wire.
 import { z } from '@hono/zod-openapi';
-import type { GrantRow } from '../../db/schema';
+import { type GrantRow, parentIdOf } from '../../db/schema';
 import { Environments, FutureTime, iso, isoOrNull, Patterns, pageOf, pageQuery, Time } from '../../http/wire';
 
 const GranteeId = z.string().min(1).max(64).openapi({ example: 'mem_01M9xQeKcX3vTz6nWJfQ4b' });
@@ -50,7 +50,7 @@ export const grantOut = (row: GrantRow, environments: string[] | null): z.infer<
   environments,
   secrets: row.secrets,
   created_by: row.created_by,
-  parent_id: row.dies_with,
+  parent_id: parentIdOf(row),
   created_at: iso(row.created_at),
   expires_at: isoOrNull(row.expires_at),
 });

@@ -129,7 +129,7 @@ function tracker({ root, ids, member, spared: sparedIds }: Descent) {
       if (isSession && ++sessions > MOST_SESSIONS) return forgotten++;
       const end = expires_at ? Date.parse(expires_at) : isSession ? time + DAY : null;
       const nothing = { name: null, revoked_at: null, generation: null };
-      made.set(id, { ...nothing, id, kind, expires_at: end, dies_with: isSession ? actor.id : null, created_at: time });
+      made.set(id, { ...nothing, id, kind, expires_at: end, parent_id: isSession ? actor.id : null, created_at: time });
       return add(id);
     },
     all: () => ({ members, made, forgotten }),

@@ -132,7 +132,7 @@ async function allCredentials(
 ): Promise<Map<string, CredentialSummary>> {
   const known = new Map(credentials);
   for (let missing = [...made.keys()]; ; ) {
-    const parents = [...known.values()].flatMap(({ dies_with }) => dies_with ?? []);
+    const parents = [...known.values()].flatMap(({ parent_id }) => parent_id ?? []);
     missing = [...new Set([...missing, ...parents])].filter((id) => !known.has(id));
     if (missing.length === 0) return known;
     for (let at = 0; at < missing.length; at += AT_ONCE)
@@ -145,14 +145,14 @@ async function allCredentials(
 /** A credential of which nothing is known but that others end with it: it has ended. */
 const gone = (id: string): CredentialSummary => ({
   ...{ id, kind: 'session', name: null, created_at: 0 },
-  ...{ expires_at: null, revoked_at: 0, dies_with: null, generation: null },
+  ...{ expires_at: null, revoked_at: 0, parent_id: null, generation: null },
 });
 
 async function storedCredentials(context: Context, ids: string[]): Promise<CredentialSummary[]> {
   context.trace.d1_calls++;
   const { id, kind, name, created_at, expires_at, revoked_at, dies_with, generation } = credentials;
   return drizzle(context.env.DB)
-    .select({ id, kind, name, created_at, expires_at, revoked_at, dies_with, generation })
+    .select({ id, kind, name, created_at, expires_at, revoked_at, parent_id: dies_with, generation })
     .from(credentials)
     .where(and(eq(credentials.org_id, context.org), sql`${id} in (select value from json_each(${JSON.stringify(ids)}))`));
 }
@@ -160,7 +160,7 @@ async function storedCredentials(context: Context, ids: string[]): Promise<Crede
 /** Whether a credential ended by revocation, its own or that of one it ends with, and not by time before that. */
 function isRevoked(one: CredentialSummary, credentials: Map<string, CredentialSummary>, org: RootPart['org']): boolean {
   let [revoked, expired] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-  for (let link: CredentialSummary | undefined = one; link; link = link.dies_with === null ? undefined : credentials.get(link.dies_with)) {
+  for (let link: CredentialSummary | undefined = one; link; link = link.parent_id === null ? undefined : credentials.get(link.parent_id)) {
     const past = isPast(org, link) ? (org.panicked_at ?? 0) : Number.POSITIVE_INFINITY;
     revoked = Math.min(revoked, link.revoked_at ?? Number.POSITIVE_INFINITY, past);
     expired = Math.min(expired, link.expires_at ?? Number.POSITIVE_INFINITY);

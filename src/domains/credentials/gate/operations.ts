@@ -1,7 +1,7 @@
 // What can be done with credentials, as the gate does it.
 
 import type { Caller } from '../../../auth/authorize';
-import type { CredentialKind, CredentialRow } from '../../../db/schema';
+import { type CredentialKind, type CredentialRow, parentIdOf } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { isAlive } from '../../../gate/identity';
 import { type ListInput, listed } from '../../../gate/listing';
@@ -57,7 +57,7 @@ export const credentialOperations = {
   'api_key.revoke': revoke('api_key', isSelf),
   'access_token.create': mint,
   'access_token.list': list('session', 'tok_'),
-  'access_token.revoke': revoke('session', (row, caller) => isSelf(row, caller) || row.dies_with === caller.id),
+  'access_token.revoke': revoke('session', (row, caller) => isSelf(row, caller) || parentIdOf(row) === caller.id),
   'agent.list': list('agent', 'agt_'),
   'agent.read': read('agent'),
   'agent.create': createAgent,

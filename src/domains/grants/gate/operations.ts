@@ -2,7 +2,7 @@
 // Invariants: nobody grants more than they hold themselves, or for longer; what a session token or an agent grants ends with it.
 
 import { type Wanted, withinPermissions } from '../../../auth/authorize';
-import type { GrantRow } from '../../../db/schema';
+import { type GrantRow, parentColumn } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { insertion, removal } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
@@ -11,7 +11,7 @@ import { type ListInput, listed } from '../../../gate/listing';
 import { slugOf } from '../../../gate/named';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
 import type { Call, Operation } from '../../../gate/types';
-import { diesWith, unknownEnvironment, wanted } from '../../credentials/gate/create';
+import { parentOf, unknownEnvironment, wanted } from '../../credentials/gate/create';
 import { grantOut } from '../wire';
 
 /** Each is looked at in every request of a member. */
@@ -83,7 +83,7 @@ const create: Operation<NewInput> = {
         environments,
         secrets,
         created_by: caller.id,
-        dies_with: diesWith(caller),
+        ...parentColumn(parentOf(caller)),
         created_at: now,
         expires_at,
       });

@@ -6,7 +6,7 @@
 import { reaches } from '../../../auth/authorize';
 import { contains } from '../../../auth/globs';
 import { covers } from '../../../auth/scopes';
-import { type CredentialRow, credentials, type SecretRow } from '../../../db/schema';
+import { type CredentialRow, credentials, parentIdOf, type SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { portion, revision, rowKeyOf } from '../../../gate/commit';
 import { callerOf, isAlive } from '../../../gate/identity';
@@ -105,9 +105,10 @@ export const contain: Operation<{ rotate: boolean }> = {
 
 const PAGE = 1000;
 
-const summaryOf = ({ id, kind, name, created_at, expires_at, revoked_at, dies_with, generation }: CredentialRow): CredentialSummary => ({
-  ...{ id, kind, name, created_at, expires_at, revoked_at, dies_with, generation },
-});
+function summaryOf(row: CredentialRow): CredentialSummary {
+  const { id, kind, name, created_at, expires_at, revoked_at, generation } = row;
+  return { id, kind, name, created_at, expires_at, revoked_at, generation, parent_id: parentIdOf(row) };
+}
 
 async function root(call: Call<unknown>): Promise<RootPart | null> {
   const { core, ask } = call;
