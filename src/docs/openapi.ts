@@ -4,7 +4,7 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import QuickLRU from 'quick-lru';
 import { kindNames } from '../auth/authorize';
-import { credentialPrefixes, type Prefix } from '../db/ids';
+import { credentialPrefixes, exampleId, type Prefix } from '../db/ids';
 import { tags } from '../domains';
 import { type Code, catalogue, errorBody, refuse } from '../errors';
 import { API, type Route } from '../http/route';
@@ -118,7 +118,7 @@ const headers: Document['components']['headers'] = {
   'Request-Id': {
     description: 'Id of this request. Include it when you report a problem.',
     schema: { type: 'string' },
-    example: 'req_01M9xQeKcX3vTz6nWJfQ4b',
+    example: exampleId('request'),
   },
   'RateLimit-Policy': {
     description: 'The rate limit of the credential: q requests in w seconds.',

@@ -2,6 +2,7 @@
 // Invariants: nobody grants more than they hold themselves, or for longer; what a session token or an agent grants ends with it.
 
 import { type Wanted, withinPermissions } from '../../../auth/authorize';
+import { idStart } from '../../../db/ids';
 import { type GrantRow, parentColumn } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { insertion, removal } from '../../../gate/commit';
@@ -27,7 +28,7 @@ function find({ core, ask }: Call<unknown>): GrantRow | null {
 
 const list: Operation<ListInput & { grantee: string | null }> = {
   read: ({ core, ask, input }) =>
-    listed(core, 'grant', 'grt_', input, (row) =>
+    listed(core, 'grant', idStart('grant'), input, (row) =>
       (input.grantee === null || row.grantee_id === input.grantee) && isGrantAlive(core, ask.org, row) ? shown(core, row) : null,
     ),
 };
