@@ -342,7 +342,7 @@ function operationOf(route: Route, generated: Operation, document: Document, bas
   const { components } = document;
   const { schemas } = components;
   const byBootstrap = route.need.kinds.includes('system');
-  const isUnbudgeted = byBootstrap || route.public !== undefined;
+  const isUnlimited = byBootstrap || route.public !== undefined;
   const requestBody = generated.requestBody && route.body && bodyOf(generated.requestBody.content, !route.body.optional, schemas);
   return {
     operationId: idOf(route.operation ?? route.action),
@@ -352,7 +352,7 @@ function operationOf(route: Route, generated: Operation, document: Document, bas
     security: route.public ? [] : [{ [byBootstrap ? 'bootstrap' : 'bearer']: [] }],
     parameters: parametersOf(route, generated, components),
     ...(requestBody && { requestBody }),
-    responses: { ...answersOf(route, generated, components, isUnbudgeted), ...refusedOf(route, components, base, isUnbudgeted) },
+    responses: { ...answersOf(route, generated, components, isUnlimited), ...refusedOf(route, components, base, isUnlimited) },
   };
 }
 
@@ -439,13 +439,13 @@ function headersOf(names: string[], components: Document['components']): Record<
 
 const tagged = new Set(['Secret', 'SecretWithValue', 'RotatedSecret']);
 
-function answersOf(route: Route, generated: Operation, components: Document['components'], isUnbudgeted: boolean): Record<string, Answer> {
+function answersOf(route: Route, generated: Operation, components: Document['components'], isUnlimited: boolean): Record<string, Answer> {
   const { schemas } = components;
   const found: Record<string, Answer> = {};
   for (const status of Object.keys(route.answers)) {
     const schema = generated.responses[status]?.content?.['application/json']?.schema;
     const hasTag = status === '304' || (schema && (route.conditional?.length || tagged.has(nameOf(schema.$ref ?? ''))));
-    const names = ['Request-Id', ...(isUnbudgeted ? [] : ['RateLimit', 'RateLimit-Policy'])];
+    const names = ['Request-Id', ...(isUnlimited ? [] : ['RateLimit', 'RateLimit-Policy'])];
     if (hasTag) names.push('ETag');
     if (isKept(route)) names.push('Idempotency-Replayed');
     found[status] = {
@@ -472,7 +472,7 @@ function furtherForms(route: Route, schema: Schema, schemas: Schemas): Record<st
   return Object.fromEntries((route.alsoAs ?? []).map((type) => [type, form]));
 }
 
-function refusedOf(route: Route, components: Document['components'], base: string, isUnbudgeted: boolean): Record<string, Answer> {
+function refusedOf(route: Route, components: Document['components'], base: string, isUnlimited: boolean): Record<string, Answer> {
   const byStatus = new Map<number, Code[]>();
   for (const code of refusalsOf(route)) {
     const status = route.statuses?.[code] ?? catalogue[code].status;
@@ -482,7 +482,7 @@ function refusedOf(route: Route, components: Document['components'], base: strin
   for (const [status, codes] of byStatus) {
     for (const code of codes) components.examples[code] ??= { summary: catalogue[code].message, value: errorExample(code, base) };
     const names = ['Request-Id'];
-    if (!isUnbudgeted && ![401, 405].includes(status)) names.push('RateLimit', 'RateLimit-Policy');
+    if (!isUnlimited && ![401, 405].includes(status)) names.push('RateLimit', 'RateLimit-Policy');
     if (status === 401) names.push('WWW-Authenticate');
     if (status === 405) names.push('Allow');
     if ([429, 503].includes(status) || codes.includes('IDEMPOTENCY_IN_PROGRESS')) names.push('Retry-After');

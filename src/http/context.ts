@@ -73,7 +73,7 @@ export interface PublicContext extends BaseContext {
 }
 
 /** What such a request is answered with. */
-export type PublicAnswer = { headers?: Record<string, string>; budget?: RateLimitState | null } & (
+export type PublicAnswer = { headers?: Record<string, string>; rate_limit?: RateLimitState | null } & (
   | { status: number; json?: unknown }
   | { refusal: Refusal }
 );

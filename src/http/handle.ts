@@ -189,11 +189,11 @@ async function askGate(ready: Ready): Promise<Response> {
   const more = first.outcome.kind === 'more' ? await route.more?.(first.outcome.data as never, asked.input, context) : undefined;
   const second = more && { ...ask, input: more.input, one_time: encryptOneTime(caller.bearer, ownerOf(ready), more.once), again: true };
   // The rate limit is that of the first call: the second does not count.
-  const reply = second ? { ...(await gate(second)), budget: first.budget } : first;
+  const reply = second ? { ...(await gate(second)), rate_limit: first.rate_limit } : first;
   try {
     return await respond(more ? { ...ready, prepared: more } : ready, reply, { further, also });
   } catch (error) {
-    if (error instanceof ApiError && error.alarm) await gate({ ...ask, input: null, alarm: error.alarm, again: true });
+    if (error instanceof ApiError && error.violation) await gate({ ...ask, input: null, violation: error.violation, again: true });
     throw error;
   }
 }
@@ -201,16 +201,16 @@ async function askGate(ready: Ready): Promise<Response> {
 /** Renders what the gate answered. */
 async function respond(
   ready: Ready,
-  { outcome, budget, replay }: Reply,
+  { outcome, rate_limit, replay }: Reply,
   calls: Pick<RenderContext, 'further' | 'also'>,
 ): Promise<Response> {
   const { route, incoming, caller, asked, context, prepared } = ready;
   const headers: Record<string, string> = replay ? { 'Idempotency-Replayed': 'true' } : {};
-  if (outcome.kind !== 'ok') return errorResponse(refusalOf(outcome), incoming.base, incoming.trace, budget, headers);
+  if (outcome.kind !== 'ok') return errorResponse(refusalOf(outcome), incoming.base, incoming.trace, rate_limit, headers);
   const { status, data, etag = null } = outcome;
   if (etag) headers.ETag = etag;
   if (route.render && status === 200 && (!replay || route.resumes))
-    return rendered(await route.render(data as never, asked.input, { ...context, ...calls, etag }), status, budget, headers);
+    return rendered(await route.render(data as never, asked.input, { ...context, ...calls, etag }), status, rate_limit, headers);
   const once = replay ? decryptOneTime(caller.bearer, ownerOf(ready), replay.one_time) : prepared.once;
-  return rendered({ json: data === null ? undefined : withOnce(data, once) }, status, budget, headers);
+  return rendered({ json: data === null ? undefined : withOnce(data, once) }, status, rate_limit, headers);
 }
