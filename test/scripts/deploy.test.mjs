@@ -82,6 +82,7 @@ describe('npm run deploy', () => {
     const from = path.join(project, '.wrangler', 'production');
     assert.equal(path.resolve(from, config.main), path.join(project, toml.main));
     assert.equal(path.resolve(from, config.d1_databases[0].migrations_dir), path.join(project, 'migrations'));
+    assert.equal(path.resolve(from, config.alias.zod), path.join(project, toml.alias.zod));
     assert.equal(config.d1_databases[0].database_id, 'an-id');
     assert.equal(config.vars.PUBLIC_URL, 'https://vault.example.com');
     for (const part of [
