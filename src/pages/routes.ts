@@ -1,5 +1,6 @@
 // What this deployment serves besides its API and its documentation: the pages for people with their scripts, and its public keys.
 import type { OpenAPIHono } from '@hono/zod-openapi';
+import { accepts } from 'hono/accepts';
 import webauthn from '../../node_modules/@simplewebauthn/browser/dist/bundle/index.umd.min.js';
 import { signingKeysOf } from '../auth/signing';
 import { keyringOf } from '../crypto/keyring';
@@ -7,6 +8,7 @@ import { type Env, settingsOf } from '../env';
 import { ApiError, refuse } from '../errors';
 import type { Trace } from '../http/context';
 import { isRead, readOnly } from '../http/responses';
+import { home } from './home';
 import passkey from './passkey.page.js';
 import { enrolPage, signInPage } from './signin';
 
@@ -22,7 +24,8 @@ async function publicKeys(env: Env): Promise<Response> {
   return Response.json({ keys: await signingKeysOf(env.DB, deployment).published() });
 }
 
-const paths: Record<string, (env: Env, base: string) => Response | Promise<Response>> = {
+const paths: Record<string, (env: Env, base: string, isBrowser: boolean) => Response | Promise<Response>> = {
+  '/': (_env, base, isBrowser) => home(base, isBrowser),
   '/enrol': (_env, base) => enrolPage(base),
   '/sign-in': (_env, base) => signInPage(base),
   '/assets/webauthn.js': () => script(webauthn),
@@ -35,6 +38,9 @@ export function pageRoutes(app: OpenAPIHono<App>): void {
     app.all(path, (c) => {
       const trace = c.get('trace');
       trace.route = path;
-      return isRead(c.req.method) ? answer(c.env, c.get('base')) : readOnly(c.get('base'), trace);
+      if (!isRead(c.req.method)) return readOnly(c.get('base'), trace);
+      const json = 'application/json';
+      const type = accepts(c, { header: 'Accept', supports: [json, 'text/html'], default: json });
+      return answer(c.env, c.get('base'), type === 'text/html');
     });
 }
