@@ -38,6 +38,7 @@ export function productionConfig(toml, databaseId, publicUrl) {
     ...toml,
     main: moved(toml.main),
     alias: Object.fromEntries(Object.entries(toml.alias).map(([name, to]) => [name, moved(to)])),
+    assets: { ...toml.assets, directory: moved(toml.assets.directory) },
     vars: { ...toml.vars, PUBLIC_URL: publicUrl },
     d1_databases: [{ ...database, database_id: databaseId, migrations_dir: moved(database.migrations_dir) }, ...others],
   };

@@ -1,12 +1,12 @@
 // The runtime of `npm start`: the built Worker in one workerd, which listens on the port itself. Invariants: no other process is between a
 // caller and the Worker, so that an answer is the Worker's own or the connection breaks; and if workerd ends, it is started again, or this
 // process ends too.
-import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
+import { assetsBinding } from './assets.mjs';
 import { isLocalHost } from './settings.mjs';
 import { root } from './wrangler.mjs';
 
@@ -51,7 +51,6 @@ class Watch extends Log {
     miniflare.ready.catch(() => process.exit(1));
   }
 }
-const texts = fs.readdirSync(bundle).filter((name) => name.endsWith('.js') && name !== 'index.js');
 const miniflare = new Miniflare(
   convertV4MiniflareOptions({
     log: new Watch(LogLevel.ERROR),
@@ -72,10 +71,8 @@ const miniflare = new Miniflare(
         name: VAULT,
         modulesRules: undefined,
         modulesRoot: bundle,
-        modules: [
-          { type: 'ESModule', path: path.join(bundle, 'index.js') },
-          ...texts.map((name) => ({ type: 'Text', path: path.join(bundle, name) })),
-        ],
+        modules: [{ type: 'ESModule', path: path.join(bundle, 'index.js') }],
+        ...assetsBinding(declared),
         bindings: Object.fromEntries(VARIABLES.map((name) => [name, process.env[name] ?? ''])),
       },
     ],

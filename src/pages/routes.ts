@@ -1,20 +1,18 @@
-// What this deployment serves besides its API and its documentation: the pages for people with their scripts, and its public keys.
+// What this deployment serves besides its API and its documentation: the pages for people, the files that pages load, and its public keys.
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { accepts } from 'hono/accepts';
-import webauthn from '../../node_modules/@simplewebauthn/browser/dist/bundle/index.umd.min.js';
 import { signingKeysOf } from '../auth/signing';
 import { keyringOf } from '../crypto/keyring';
 import { type Env, settingsOf } from '../env';
 import { ApiError, refuse } from '../errors';
 import type { Trace } from '../http/context';
 import { isRead, readOnly } from '../http/responses';
+import { asset, assetTypes } from './assets';
 import { home } from './home';
-import passkey from './passkey.page.js';
+import { responseOf } from './page';
 import { enrolPage, signInPage } from './signin';
 
 type App = { Bindings: Env; Variables: { trace: Trace; base: string; requestId: string } };
-
-const script = (text: string) => new Response(text, { headers: { 'Content-Type': 'text/javascript; charset=utf-8' } });
 
 /** The public keys of JWTs (RFC 7517). */
 async function publicKeys(env: Env): Promise<Response> {
@@ -26,10 +24,9 @@ async function publicKeys(env: Env): Promise<Response> {
 
 const paths: Record<string, (env: Env, base: string, isBrowser: boolean) => Response | Promise<Response>> = {
   '/': (_env, base, isBrowser) => home(base, isBrowser),
-  '/enrol': (_env, base) => enrolPage(base),
-  '/sign-in': (_env, base) => signInPage(base),
-  '/assets/webauthn.js': () => script(webauthn),
-  '/assets/passkey.js': () => script(passkey),
+  '/enrol': (_env, base) => responseOf(enrolPage(new URL(base).origin)),
+  '/sign-in': (_env, base) => responseOf(signInPage(new URL(base).origin)),
+  ...Object.fromEntries(Object.keys(assetTypes).map((name) => [`/assets/${name}`, (env: Env) => asset(env, name)])),
   '/.well-known/jwks.json': publicKeys,
 };
 

@@ -203,13 +203,14 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
 
   it('knows each binding that the code asks for', () => {
     const needed = neededBindings(fs.readFileSync(path.join(project, 'src/env.ts'), 'utf8'));
-    assert.deepEqual(needed.map(({ name }) => name).slice(0, 5), ['DB', 'GATE', 'THROTTLE', 'QUEUE', 'MASTER_KEYS']);
+    assert.deepEqual(needed.map(({ name }) => name).slice(0, 6), ['DB', 'GATE', 'THROTTLE', 'QUEUE', 'ASSETS', 'MASTER_KEYS']);
     const toml = readToml();
     assert.deepEqual(lackingBindings(toml, needed), []);
     assert.deepEqual(lackingBindings({ ...toml, secrets: {} }, needed), [
       'MASTER_KEYS in vars, or secrets.required',
       'BOOTSTRAP_TOKEN in vars, or secrets.required',
     ]);
+    assert.deepEqual(lackingBindings({ ...toml, assets: undefined }, needed), ['ASSETS in assets']);
     assert.deepEqual(lackingBindings({ ...toml, migrations: [] }, needed).length, 2);
     assert.deepEqual(lackingBindings({ ...toml, triggers: {} }, needed), ['a schedule in triggers.crons']);
     assert.equal(lackingBindings(toml, [{ name: 'AI', type: 'Ai' }]).length, 1);
