@@ -7,10 +7,10 @@ import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import type { Gate } from '../../src/gate';
 import { runTasks } from '../../src/gate/tasks';
-import { type Fate, faults, reset } from '../faults';
-import { type Caller, callerOf, newOrg } from '../world';
+import { type Fate, faults, reset } from '../support/faults';
+import { type Caller, callerOf, newOrg } from '../support/world';
+import { problemOf } from './invariants';
 import { type Answer, ended, type Op, type State, step } from './model';
-import { problemOf } from './whole';
 
 // ---------------------------------------------------------------- what is planned
 

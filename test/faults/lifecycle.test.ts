@@ -1,0 +1,309 @@
+// What happens in time: budgets over eviction, segments moved to D1, purges, replays, a gate that lost its storage, an org that ends.
+import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { describe, expect, it } from 'vitest';
+import type { Gate } from '../../src/gate';
+import { runTasks } from '../../src/gate/tasks';
+import { problemOf } from '../model/invariants';
+import { faults } from '../support/faults';
+import { BOOTSTRAP, type Caller, db, newKey, newOrg, newSecret, newSession, send, useWorld } from '../support/world';
+
+useWorld();
+
+const DAY = 86_400_000;
+const gateOf = (o: Caller) => (env as unknown as { GATE: DurableObjectNamespace }).GATE.getByName(o.id);
+const inGate = <T>(o: Caller, run: (gate: Gate, state: DurableObjectState) => T | Promise<T>) =>
+  runInDurableObject(gateOf(o), (gate, state) => run(gate as unknown as Gate, state));
+/** Lets a gate do its work as if it were later. */
+const later = (o: Caller, ms: number) =>
+  inGate(o, async (gate) => {
+    gate.core.now = () => Date.now() + ms;
+    for (let i = 0; i < 10; i++) await runTasks(gate.core, o.id);
+    gate.core.now = () => Date.now();
+  });
+
+describe('a rate budget', () => {
+  it('is counted exactly, and survives the eviction of its gate', async () => {
+    const o = await newOrg();
+    const remaining = async () => Number((await o.get('/environments')).headers.get('x-ratelimit-remaining'));
+    const before = await remaining();
+    for (let i = 0; i < 20; i++) await o.get('/environments');
+    await evictDurableObject(gateOf(o));
+    expect(await remaining()).toBe(before - 21);
+  });
+
+  it('of a parent is taken from by its session tokens, and the tighter one is shown', async () => {
+    const o = await newOrg();
+    const token = await newSession(o);
+    const first = await token.o.get('/environments');
+    expect(first.headers.get('ratelimit-policy')).toBe('"credential";q=600;w=60');
+    expect(first.headers.get('ratelimit')).toMatch(/^"credential";r=599;t=(60|59)$/);
+    const own = Number((await o.get('/environments')).headers.get('x-ratelimit-remaining'));
+    await token.o.get('/environments');
+    expect(Number((await o.get('/environments')).headers.get('x-ratelimit-remaining'))).toBe(own - 2);
+  });
+});
+
+describe('the audit log', () => {
+  it('moves closed segments to D1, and is read, filtered, streamed and verified over both', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o);
+    for (let i = 0; i < 11; i++) await Promise.all(Array.from({ length: 100 }, () => o.get('/environments')));
+    await o.get(`/secrets/${id}`);
+    await inGate(o, (gate) => gate.core.schedule.at('segments', Date.now()));
+    await later(o, 600_000);
+    expect(
+      (await db.prepare('select first_sequence, last_sequence from audit_segments where org_id = ?').bind(o.id).first()) as object,
+    ).toEqual({ first_sequence: 1, last_sequence: 1000 });
+
+    const sequences: number[] = [];
+    for (let cursor = ''; ; ) {
+      const { json } = await o.get(`/audit-log?limit=100${cursor && `&cursor=${cursor}`}`);
+      sequences.push(...json.data.map((entry: { sequence: number }) => entry.sequence));
+      if (!json.has_more) break;
+      cursor = json.next_cursor;
+    }
+    expect(sequences).toEqual(Array.from({ length: sequences.length }, (_, i) => sequences.length - i));
+    const found = (await o.get(`/audit-log?resource=${id}&action=secret.create`)).json.data;
+    expect(found.map((entry: { sequence: number }) => entry.sequence)).toEqual([2]);
+    const lines = (await o.get('/audit-log?format=ndjson')).text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines.length).toBeGreaterThan(1100);
+
+    let [cursor, checked] = ['', 0];
+    do {
+      const { json } = await o.get(`/audit-log/verify${cursor && `?cursor=${cursor}`}`);
+      expect(json.ok).toBe(true);
+      checked += json.checked_to - json.checked_from + 1;
+      cursor = json.next ?? '';
+    } while (cursor);
+    expect(checked).toBeGreaterThan(1100);
+
+    await db.prepare("update audit_segments set entries = 'AAAA' where org_id = ?").bind(o.id).run();
+    expect((await o.get('/audit-log/verify')).json).toMatchObject({ ok: false, broken: { sequence: 1 } });
+  });
+
+  it('keeps what D1 does not take', async () => {
+    const o = await newOrg();
+    await inGate(o, ({ core }) => {
+      const draft = { action: 'org.read', resource: o.id, environment: null, version: null, reason: null, ip: '', user_agent: null };
+      const actor = { kind: 'api_key', id: o.keyId, parent_id: null, name: null };
+      core.storage.transactionSync(() => {
+        for (let i = 0; i < 1100; i++) core.auditLog.append({ ...draft, actor, request_id: `req_${i}` }, 200, Date.now());
+      });
+      core.schedule.at('segments', Date.now());
+    });
+    faults.fail = (kind) => (kind === 'batch' ? 'before' : null);
+    await later(o, 600_000);
+    faults.fail = null;
+    const { json } = await o.get('/audit-log/verify');
+    expect(json).toMatchObject({ ok: true, checked_from: 1 });
+  });
+
+  it('counts what was over the limit in one entry a credential and minute', async () => {
+    faults.clock = Date.now();
+    const o = await newOrg();
+    const key = await newKey(o);
+    for (let i = 0; i < 12; i++) await Promise.all(Array.from({ length: 100 }, () => key.o.get('/environments')));
+    for (let i = 0; i < 7; i++) expect((await key.o.get('/environments')).status).toBe(429);
+    await later(o, 120_000);
+    const entries = (await o.get(`/audit-log?actor=${key.id}&outcome=denied`)).json.data as { status: number; count: number }[];
+    expect(entries.every(({ status }) => status === 429)).toBe(true);
+    expect(entries.reduce((sum, { count }) => sum + count, 0)).toBe(7);
+    expect(entries.length).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('what has ended', () => {
+  it('ends by time, though nothing has cleared it away', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { ttlSeconds: 60 });
+    const token = await newSession(o, { ttlSeconds: 60 });
+    expect((await token.o.get(`/secrets/${id}`)).status).toBe(200);
+    faults.clock = Date.now() + 61_000;
+    expect((await token.o.get(`/secrets/${id}`)).json.error.code).toBe('TOKEN_EXPIRED');
+    expect((await o.get(`/secrets/${id}`)).json.error.code).toBe('SECRET_EXPIRED');
+    expect((await o.get('/environments/production/values')).json.values).toEqual({});
+  });
+
+  it('takes what it made with it: what a session token made dies with it', async () => {
+    const o = await newOrg();
+    const token = await newSession(o);
+    const made = await newKey(token.o);
+    expect((await made.o.get('/secrets')).status).toBe(200);
+    await o.del(`/access-tokens/${token.id}`);
+    expect((await made.o.get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
+  });
+
+  it('a deleted secret is purged from D1, though D1 is away when its time comes', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o);
+    await o.del(`/secrets/${id}`);
+    faults.fail = (kind) => (kind === 'batch' ? 'before' : null);
+    await later(o, 7 * DAY + 1000);
+    faults.fail = null;
+    await later(o, 7 * DAY + 60_000);
+    expect(await problemOf(o)).toBe(null);
+  });
+
+  it('a deleted secret can be restored until seven days are over, whenever it is cleared away', async () => {
+    const o = await newOrg();
+    const { id, value } = await newSecret(o);
+    await o.del(`/secrets/${id}`);
+    faults.clock = Date.now() + 7 * DAY + 1000;
+    expect((await o.post(`/secrets/${id}/restore`)).json.error.code).toBe('NOT_FOUND');
+    faults.clock = null;
+    await later(o, 7 * DAY - 60_000);
+    expect((await o.post(`/secrets/${id}/restore`)).status).toBe(200);
+    expect((await o.get(`/secrets/${id}`)).json.value).toBe(value);
+  });
+
+  it('is cleared away in time: a deleted secret after seven days, a session token when it is over, an ended key after ninety days', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o);
+    await o.del(`/secrets/${id}`);
+    const token = await newSession(o);
+    const key = await newKey(o);
+    await o.del(`/api-keys/${key.id}`);
+    await later(o, 7 * DAY + 1000);
+    expect(await db.prepare('select count(*) n from secret_versions where secret_id = ?').bind(id).first('n')).toBe(0);
+    expect((await o.post(`/secrets/${id}/restore`)).status).toBe(404);
+    expect(await inGate(o, (gate) => gate.core.rows.get('credential', token.id))).toBe(null);
+    expect((await key.o.get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
+    await later(o, 91 * DAY);
+    expect((await key.o.get('/secrets')).json.error.code).toBe('UNAUTHENTICATED');
+  });
+});
+
+describe('a kept answer', () => {
+  it('is replayed whole to the token that made the call, and with null for its one-time value to another of the same root', async () => {
+    const o = await newOrg();
+    const body = { name: 'k', scopes: ['org:read'] };
+    const first = await o.post('/api-keys', body, { 'Idempotency-Key': '"quoted"' });
+    const again = await o.post('/api-keys', body, { 'Idempotency-Key': 'quoted' });
+    expect([again.status, again.text, again.headers.get('idempotency-replayed')]).toEqual([201, first.text, 'true']);
+    const child = await newSession(o);
+    const theirs = await child.o.post('/api-keys', body, { 'Idempotency-Key': 'quoted' });
+    expect([theirs.status, theirs.json.id, theirs.json.token]).toEqual([201, first.json.id, null]);
+    const weak = await newSession(o, { scopes: ['tokens:write'] });
+    const stranger = await newKey(o);
+    const apart = await stranger.o.post('/api-keys', body, { 'Idempotency-Key': 'quoted' });
+    expect([apart.status, apart.json.id === first.json.id]).toEqual([201, false]);
+    expect((await weak.o.post('/api-keys', body, { 'Idempotency-Key': 'quoted' })).json.error.code).toBe('SCOPE_EXCEEDS_PARENT');
+    expect((await o.post('/api-keys', { ...body, name: 'other' }, { 'Idempotency-Key': 'quoted' })).json.error.code).toBe(
+      'IDEMPOTENCY_KEY_REUSED',
+    );
+  });
+
+  it('of POST /orgs founds one org, and gives the bootstrap token its key again', async () => {
+    const body = { name: 'Once', owner: { email: 'a@example.com', name: 'A' } };
+    const found = (payload = body) =>
+      send('POST', '/api/v1/orgs', { token: BOOTSTRAP, body: payload, headers: { 'Idempotency-Key': 'found' } });
+    const first = await found();
+    const again = await found();
+    expect([again.status, again.text]).toEqual([201, first.text]);
+    expect((await found({ ...body, name: 'Other' })).json.error.code).toBe('IDEMPOTENCY_KEY_REUSED');
+  });
+
+  it('loses its generated value when the secret is destroyed', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { type: 'password' });
+    const rotate = () => o.post(`/secrets/${id}/rotate`, {}, { 'Idempotency-Key': 'r' });
+    const { value } = (await rotate()).json;
+    expect((await rotate()).json.value).toBe(value);
+    await o.del(`/secrets/${id}?permanent=true`);
+    expect((await rotate()).json.value).toBe(null);
+  });
+});
+
+describe('a gate that has lost its storage', () => {
+  it('begins again from D1: secrets, credentials and revocations stand', async () => {
+    const o = await newOrg();
+    const { id, value } = await newSecret(o);
+    const dead = await newKey(o);
+    await o.del(`/api-keys/${dead.id}`);
+    await inGate(o, (_gate, state) => state.storage.deleteAll());
+    await evictDurableObject(gateOf(o));
+    expect((await o.get(`/secrets/${id}`)).json.value).toBe(value);
+    expect((await dead.o.get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
+    expect((await o.patch(`/secrets/${id}`, { value: 'two' })).json.version).toBe(2);
+  });
+
+  it('takes up nothing of its earlier life that lands later', async () => {
+    const o = await newOrg();
+    const { id, value } = await newSecret(o);
+    let batches = 0;
+    faults.fail = (kind) => (kind === 'batch' && ++batches === 1 ? 'late' : 'before');
+    expect((await o.patch(`/secrets/${id}`, { value: 'two' })).status).toBe(503);
+    faults.fail = null;
+    await inGate(o, (_gate, state) => state.storage.deleteAll());
+    await evictDurableObject(gateOf(o));
+    expect((await o.get(`/secrets/${id}`)).json.value).toBe(value);
+    for (const land of faults.orphans) await land().catch(() => {});
+    expect(await problemOf(o)).toBe(null);
+    expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ version: 1, value });
+  });
+
+  it('and that D1 has lost too is not begun empty: it is served again as soon as D1 has it', async () => {
+    const o = await newOrg();
+    const { id, value } = await newSecret(o);
+    const epoch = await db.prepare('select epoch from fences where org_id = ?').bind(o.id).first('epoch');
+    await db.prepare('delete from fences where org_id = ?').bind(o.id).run();
+    await inGate(o, (_gate, state) => state.storage.deleteAll());
+    await evictDurableObject(gateOf(o));
+    expect((await o.get(`/secrets/${id}`)).status).toBe(503);
+    await db.prepare('insert into fences values (?, ?)').bind(o.id, epoch).run();
+    expect((await o.get(`/secrets/${id}`)).json.value).toBe(value);
+  });
+});
+
+describe('a change', () => {
+  it('that is in doubt for more than a day, for D1 takes batches but answers no query, is settled by its marker', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o);
+    let batches = 0;
+    faults.fail = (kind) => (kind === 'read' ? 'before' : ++batches === 1 ? 'after' : null);
+    expect((await o.patch(`/secrets/${id}`, { value: 'two' })).status).toBe(503);
+    await later(o, 2 * DAY);
+    faults.fail = null;
+    expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ version: 2, value: 'two' });
+    expect(await problemOf(o)).toBe(null);
+  });
+});
+
+describe('an org that is deleted', () => {
+  it('refuses its credentials, loses its key at once and the rest in time', async () => {
+    const o = await newOrg();
+    await newSecret(o);
+    const { name } = (await o.get('')).json;
+    expect((await o.del('', { confirm: 'wrong' })).json.error.code).toBe('VALIDATION_FAILED');
+    expect((await o.del('', { confirm: name })).status).toBe(204);
+    expect((await o.get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
+    // What remains for now is ciphertext without a key, and the entry that says who ended it.
+    expect(await db.prepare('select count(*) n from org_keys where org_id = ?').bind(o.id).first('n')).toBe(0);
+    expect(await db.prepare('select count(*) n from secret_versions where org_id = ?').bind(o.id).first('n')).toBe(1);
+    const last = await inGate(
+      o,
+      ({ core }) => core.auditLog.newest({ action: 'org.delete', outcome: 'success' }, Number.MAX_SAFE_INTEGER, 1).entries[0],
+    );
+    expect(last).toMatchObject({ status: 204, actor: { id: o.keyId } });
+    for (let i = 0; i < 3; i++) await later(o, 60_000 * (i + 1));
+    expect(await db.prepare('select count(*) n from secrets where org_id = ?').bind(o.id).first('n')).toBe(0);
+    const list = (await send('GET', '/api/v1/orgs?limit=100', { token: BOOTSTRAP })).json.data as { id: string }[];
+    expect(list.some(({ id }) => id === o.id)).toBe(false);
+  });
+
+  it('is not needed to get back in: the bootstrap token gives a new first key, and the audit log says why', async () => {
+    const o = await newOrg();
+    await o.del(`/api-keys/${o.keyId}`);
+    const { json, status } = await send('POST', `/api/v1/orgs/${o.id}/recovery`, {
+      token: BOOTSTRAP,
+      body: { reason: 'the key was lost' },
+    });
+    expect(status).toBe(201);
+    const entries = (await o.as(json.api_key.token).get('/audit-log?action=org.recover')).json.data;
+    expect(entries[0]).toMatchObject({ reason: 'the key was lost', actor: { kind: 'system' } });
+  });
+});
