@@ -1,19 +1,13 @@
-// Nothing is lost and nothing is done twice, whatever D1 and the gate's life do in between.
-import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
-import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
-import type { Gate } from '../../src/gate';
 import { problemOf } from '../model/invariants';
+import { newKey, newSession } from '../support/credentials';
 import { faults, holdNext, reset, until } from '../support/faults';
-import { type Answer, type Caller, db, newKey, newOrg, newSecret, newSession, useWorld } from '../support/world';
+import { evict, inCore, inGate } from '../support/gate';
+import { type Answer, type Caller, db, newOrg, newSecret, useWorld } from '../support/world';
 
 useWorld();
 
-const gateOf = (o: Caller) => (env as unknown as { GATE: DurableObjectNamespace }).GATE.getByName(o.id);
-const marksOf = (o: Caller) =>
-  runInDurableObject(gateOf(o), (_gate, state) => state.storage.sql.exec('select count(*) n from marks').one().n);
-const inCore = <T>(o: Caller, run: (core: Gate['core']) => T) =>
-  runInDurableObject(gateOf(o), (gate) => run((gate as unknown as Gate).core));
+const marksOf = (o: Caller) => inGate(o, (_gate, state) => state.storage.sql.exec('select count(*) n from marks').one().n);
 
 describe('a change whose D1 batch fails', () => {
   it('before it takes effect is answered 503, has done nothing, and can be repeated', async () => {
@@ -65,7 +59,7 @@ describe('a change whose D1 batch fails', () => {
     faults.fail = (kind) => (kind === 'batch' && ++batches === 1 ? 'after' : 'before');
     expect((await o.patch(`/secrets/${id}`, { value: 'two' })).status).toBe(503);
     reset();
-    await evictDurableObject(gateOf(o));
+    await evict(o);
     expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ version: 2, value: 'two' });
     expect((await o.patch(`/secrets/${id}`, { value: 'three' })).json.version).toBe(3);
   });

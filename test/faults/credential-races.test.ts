@@ -4,9 +4,10 @@
 import { describe, expect, it } from 'vitest';
 import { actions } from '../../src/auth/actions';
 import { type Browser, newBrowser, newEnrolment, newSignedIn, ORIGIN, signIn } from '../support/browser';
+import { newAgent, newKey } from '../support/credentials';
 import { holdNext, until } from '../support/faults';
 import { newPasskey } from '../support/passkey';
-import { type Answer, type Caller, newAgent, newKey, send, useWorld } from '../support/world';
+import { type Answer, type Caller, send, useWorld } from '../support/world';
 
 useWorld();
 

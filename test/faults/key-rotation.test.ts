@@ -1,6 +1,7 @@
 // A new master key: keys are re-wrapped while the service goes on, whatever fails in between, until the old one can be taken away.
 import { env } from 'cloudflare:workers';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { wrap } from '../../src/crypto/keyring';
 import { type Faults, faults, reset } from '../support/faults';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../support/world';
 
@@ -40,7 +41,6 @@ async function walk() {
 
 /** More orgs than one call re-wraps: wraps of keys that nobody uses, made by the old key's own service. */
 async function many(count: number) {
-  const { wrap } = await import('../../src/crypto/keyring');
   const master = { id: 'k1', key: new Uint8Array(32).fill(7) };
   const rows = Array.from({ length: count }, (_, i) => {
     const org_id = `org_${String(i).padStart(22, '0')}`;
@@ -154,12 +154,7 @@ describe('re-wrapping', () => {
     deploy(BOTH);
     await o.get('/environments');
     const at = (await wraps()).find(({ owner }) => owner === o.id);
-    const other = (await import('../../src/crypto/keyring')).wrap(
-      [{ id: 'k1', key: new Uint8Array(32).fill(7) }],
-      'org key',
-      o.id,
-      new Uint8Array(32),
-    );
+    const other = wrap([{ id: 'k1', key: new Uint8Array(32).fill(7) }], 'org key', o.id, new Uint8Array(32));
     faults.before = async (kind) => {
       if (kind === 'batch') await db.prepare('update org_keys set key_sealed = ? where org_id = ?').bind(other.key_sealed, o.id).run();
     };
@@ -263,7 +258,6 @@ describe('a cursor', () => {
 
 describe('the log', () => {
   it('has one line a call, with counts and without a key', async () => {
-    const { vi } = await import('vitest');
     await newOrg();
     deploy(BOTH);
     const logged: string[] = [];

@@ -1,26 +1,12 @@
-// What happens in time: budgets over eviction, segments moved to D1, purges, replays, a gate that lost its storage, an org that ends.
-import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
-import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
-import type { Gate } from '../../src/gate';
-import { runTasks } from '../../src/gate/tasks';
 import { problemOf } from '../model/invariants';
+import { newKey, newSession } from '../support/credentials';
 import { faults } from '../support/faults';
-import { BOOTSTRAP, type Caller, db, newKey, newOrg, newSecret, newSession, send, useWorld } from '../support/world';
+import { evict, inGate, loseStorage, runTasksLater } from '../support/gate';
+import { DAY } from '../support/time';
+import { BOOTSTRAP, db, newOrg, newSecret, send, useWorld } from '../support/world';
 
 useWorld();
-
-const DAY = 86_400_000;
-const gateOf = (o: Caller) => (env as unknown as { GATE: DurableObjectNamespace }).GATE.getByName(o.id);
-const inGate = <T>(o: Caller, run: (gate: Gate, state: DurableObjectState) => T | Promise<T>) =>
-  runInDurableObject(gateOf(o), (gate, state) => run(gate as unknown as Gate, state));
-/** Lets a gate do its work as if it were later. */
-const later = (o: Caller, ms: number) =>
-  inGate(o, async (gate) => {
-    gate.core.now = () => Date.now() + ms;
-    for (let i = 0; i < 10; i++) await runTasks(gate.core, o.id);
-    gate.core.now = () => Date.now();
-  });
 
 describe('a rate budget', () => {
   it('is counted exactly, and survives the eviction of its gate', async () => {
@@ -28,7 +14,7 @@ describe('a rate budget', () => {
     const remaining = async () => Number((await o.get('/environments')).headers.get('x-ratelimit-remaining'));
     const before = await remaining();
     for (let i = 0; i < 20; i++) await o.get('/environments');
-    await evictDurableObject(gateOf(o));
+    await evict(o);
     expect(await remaining()).toBe(before - 21);
   });
 
@@ -51,7 +37,7 @@ describe('the audit log', () => {
     for (let i = 0; i < 11; i++) await Promise.all(Array.from({ length: 100 }, () => o.get('/environments')));
     await o.get(`/secrets/${id}`);
     await inGate(o, (gate) => gate.core.schedule.at('segments', Date.now()));
-    await later(o, 600_000);
+    await runTasksLater(o, 600_000);
     expect(
       (await db.prepare('select first_sequence, last_sequence from audit_segments where org_id = ?').bind(o.id).first()) as object,
     ).toEqual({ first_sequence: 1, last_sequence: 1000 });
@@ -96,7 +82,7 @@ describe('the audit log', () => {
       core.schedule.at('segments', Date.now());
     });
     faults.fail = (kind) => (kind === 'batch' ? 'before' : null);
-    await later(o, 600_000);
+    await runTasksLater(o, 600_000);
     faults.fail = null;
     const { json } = await o.get('/audit-log/verify');
     expect(json).toMatchObject({ ok: true, checked_from: 1 });
@@ -108,7 +94,7 @@ describe('the audit log', () => {
     const key = await newKey(o);
     for (let i = 0; i < 12; i++) await Promise.all(Array.from({ length: 100 }, () => key.o.get('/environments')));
     for (let i = 0; i < 7; i++) expect((await key.o.get('/environments')).status).toBe(429);
-    await later(o, 120_000);
+    await runTasksLater(o, 120_000);
     const entries = (await o.get(`/audit-log?actor=${key.id}&outcome=denied`)).json.data as { status: number; count: number }[];
     expect(entries.every(({ status }) => status === 429)).toBe(true);
     expect(entries.reduce((sum, { count }) => sum + count, 0)).toBe(7);
@@ -142,9 +128,9 @@ describe('what has ended', () => {
     const { id } = await newSecret(o);
     await o.del(`/secrets/${id}`);
     faults.fail = (kind) => (kind === 'batch' ? 'before' : null);
-    await later(o, 7 * DAY + 1000);
+    await runTasksLater(o, 7 * DAY + 1000);
     faults.fail = null;
-    await later(o, 7 * DAY + 60_000);
+    await runTasksLater(o, 7 * DAY + 60_000);
     expect(await problemOf(o)).toBe(null);
   });
 
@@ -155,7 +141,7 @@ describe('what has ended', () => {
     faults.clock = Date.now() + 7 * DAY + 1000;
     expect((await o.post(`/secrets/${id}/restore`)).json.error.code).toBe('NOT_FOUND');
     faults.clock = null;
-    await later(o, 7 * DAY - 60_000);
+    await runTasksLater(o, 7 * DAY - 60_000);
     expect((await o.post(`/secrets/${id}/restore`)).status).toBe(200);
     expect((await o.get(`/secrets/${id}`)).json.value).toBe(value);
   });
@@ -167,12 +153,12 @@ describe('what has ended', () => {
     const token = await newSession(o);
     const key = await newKey(o);
     await o.del(`/api-keys/${key.id}`);
-    await later(o, 7 * DAY + 1000);
+    await runTasksLater(o, 7 * DAY + 1000);
     expect(await db.prepare('select count(*) n from secret_versions where secret_id = ?').bind(id).first('n')).toBe(0);
     expect((await o.post(`/secrets/${id}/restore`)).status).toBe(404);
     expect(await inGate(o, (gate) => gate.core.rows.get('credential', token.id))).toBe(null);
     expect((await key.o.get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
-    await later(o, 91 * DAY);
+    await runTasksLater(o, 91 * DAY);
     expect((await key.o.get('/secrets')).json.error.code).toBe('UNAUTHENTICATED');
   });
 });
@@ -224,8 +210,7 @@ describe('a gate that has lost its storage', () => {
     const { id, value } = await newSecret(o);
     const dead = await newKey(o);
     await o.del(`/api-keys/${dead.id}`);
-    await inGate(o, (_gate, state) => state.storage.deleteAll());
-    await evictDurableObject(gateOf(o));
+    await loseStorage(o);
     expect((await o.get(`/secrets/${id}`)).json.value).toBe(value);
     expect((await dead.o.get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
     expect((await o.patch(`/secrets/${id}`, { value: 'two' })).json.version).toBe(2);
@@ -238,8 +223,7 @@ describe('a gate that has lost its storage', () => {
     faults.fail = (kind) => (kind === 'batch' && ++batches === 1 ? 'late' : 'before');
     expect((await o.patch(`/secrets/${id}`, { value: 'two' })).status).toBe(503);
     faults.fail = null;
-    await inGate(o, (_gate, state) => state.storage.deleteAll());
-    await evictDurableObject(gateOf(o));
+    await loseStorage(o);
     expect((await o.get(`/secrets/${id}`)).json.value).toBe(value);
     for (const land of faults.orphans) await land().catch(() => {});
     expect(await problemOf(o)).toBe(null);
@@ -251,8 +235,7 @@ describe('a gate that has lost its storage', () => {
     const { id, value } = await newSecret(o);
     const epoch = await db.prepare('select epoch from fences where org_id = ?').bind(o.id).first('epoch');
     await db.prepare('delete from fences where org_id = ?').bind(o.id).run();
-    await inGate(o, (_gate, state) => state.storage.deleteAll());
-    await evictDurableObject(gateOf(o));
+    await loseStorage(o);
     expect((await o.get(`/secrets/${id}`)).status).toBe(503);
     await db.prepare('insert into fences values (?, ?)').bind(o.id, epoch).run();
     expect((await o.get(`/secrets/${id}`)).json.value).toBe(value);
@@ -266,7 +249,7 @@ describe('a change', () => {
     let batches = 0;
     faults.fail = (kind) => (kind === 'read' ? 'before' : ++batches === 1 ? 'after' : null);
     expect((await o.patch(`/secrets/${id}`, { value: 'two' })).status).toBe(503);
-    await later(o, 2 * DAY);
+    await runTasksLater(o, 2 * DAY);
     faults.fail = null;
     expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ version: 2, value: 'two' });
     expect(await problemOf(o)).toBe(null);
@@ -289,7 +272,7 @@ describe('an org that is deleted', () => {
       ({ core }) => core.auditLog.newest({ action: 'org.delete', outcome: 'success' }, Number.MAX_SAFE_INTEGER, 1).entries[0],
     );
     expect(last).toMatchObject({ status: 204, actor: { id: o.keyId } });
-    for (let i = 0; i < 3; i++) await later(o, 60_000 * (i + 1));
+    for (let i = 0; i < 3; i++) await runTasksLater(o, 60_000 * (i + 1));
     expect(await db.prepare('select count(*) n from secrets where org_id = ?').bind(o.id).first('n')).toBe(0);
     const list = (await send('GET', '/api/v1/orgs?limit=100', { token: BOOTSTRAP })).json.data as { id: string }[];
     expect(list.some(({ id }) => id === o.id)).toBe(false);

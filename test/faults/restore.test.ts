@@ -1,13 +1,10 @@
-// A database put back from a backup, under a gate that has lived on: refused until it is adopted, and then neither more nor less than
-// what the backup holds is readable, and nothing that has ended since is alive again.
-import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
-import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
-import type { Gate } from '../../src/gate';
 import { runTasks } from '../../src/gate/tasks';
 import { problemOf } from '../model/invariants';
+import { newKey, newSession } from '../support/credentials';
 import { faults, reset } from '../support/faults';
-import { BOOTSTRAP, type Caller, db, newKey, newOrg, newSecret, newSession, send, useWorld } from '../support/world';
+import { evict, inGate, loseStorage } from '../support/gate';
+import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../support/world';
 
 useWorld();
 
@@ -23,8 +20,6 @@ const TABLES = [
   'fences',
   'commits',
 ];
-const gateOf = (o: Caller) => (env as unknown as { GATE: DurableObjectNamespace }).GATE.getByName(o.id);
-const inGate = <T>(o: Caller, run: (gate: Gate) => T | Promise<T>) => runInDurableObject(gateOf(o), (gate) => run(gate as unknown as Gate));
 
 type Backup = Record<string, Record<string, unknown>[]>;
 
@@ -135,10 +130,9 @@ describe('a database put back from a backup', () => {
     await putBack(backup);
     await adopt(o);
     await coldCiphertexts(o);
-    await evictDurableObject(gateOf(o));
+    await evict(o);
     expect(await read(o, ids.changed)).toBe('changed: second');
-    await runInDurableObject(gateOf(o), (_gate, state) => state.storage.deleteAll());
-    await evictDurableObject(gateOf(o));
+    await loseStorage(o);
     expect(await read(o, ids.changed)).toBe('changed: second');
     expect(await read(o, ids.destroyed)).toBe(404);
   });

@@ -3,21 +3,10 @@
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { another, signIn } from '../support/browser';
+import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../support/credentials';
 import { faults } from '../support/faults';
 import { newGrant, newTeam } from '../support/people';
-import {
-  type Answer,
-  type Caller,
-  newAgent,
-  newBreakGlass,
-  newKey,
-  newOrg,
-  newProvider,
-  newSecret,
-  newSession,
-  send,
-  useWorld,
-} from '../support/world';
+import { type Answer, type Caller, newOrg, newSecret, send, useWorld } from '../support/world';
 
 useWorld();
 

@@ -1,13 +1,9 @@
-// Every storage statement, D1 call and gate call of an enrolment, a login, a confirmation, a refresh and a sign-out fails once before and once after taking
-// effect, and the gate is reset there. Afterwards nothing is half done: what was begun is whole, and what was asked again is done.
-import { runInDurableObject } from 'cloudflare:test';
-import { env } from 'cloudflare:workers';
 import { decodeJwt } from 'jose';
 import { expect, it } from 'vitest';
-import type { Gate } from '../../src/gate';
 import { runTasks } from '../../src/gate/tasks';
-import { type Browser, inGate, invite, newBrowser, newSignedIn, ORIGIN } from '../support/browser';
+import { type Browser, invite, newBrowser, newSignedIn, ORIGIN } from '../support/browser';
 import { type Fault, faults, faultsOf, reset } from '../support/faults';
+import { inCore } from '../support/gate';
 import { newPasskey } from '../support/passkey';
 import { type Answer, type Caller, db, useWorld } from '../support/world';
 
@@ -59,7 +55,7 @@ const steps: Record<string, (o: Caller) => Promise<Step>> = {
         const { passkeys, sessions, enrolling } = await rowsOf(o, id);
         expect([passkeys, enrolling]).toEqual([1, 0]);
         expect(sessions).toBeLessThanOrEqual(2);
-        expect(await inGate(o.id, (core) => core.outbox.oldest(1000).filter(({ data }) => data.member_id === id).length)).toBe(1);
+        expect(await inCore(o, (core) => core.outbox.oldest(1000).filter(({ data }) => data.member_id === id).length)).toBe(1);
         expect((await attempt()).status).toBe(410);
       },
     };
@@ -89,7 +85,7 @@ const steps: Record<string, (o: Caller) => Promise<Step>> = {
       // Whose reply was lost still has the token from before.
       anew: () => browser.confirm(),
       async check() {
-        const { refresh } = (await inGate(o.id, (core) => core.rows.get('credential', sid))) ?? {};
+        const { refresh } = (await inCore(o, (core) => core.rows.get('credential', sid))) ?? {};
         expect(refresh).toMatchObject({ used: [], confirmed: refresh?.last, live: [refresh?.last] });
         expect((await browser.refresh()).status).toBe(200);
         expect((await attempt()).status).toBe(401);
@@ -143,8 +139,7 @@ async function run(o: Caller, step: Step, fault?: Fault): Promise<void> {
   // What was done, its reply lost, cannot be done again: the person goes on from there.
   for (let i = 0; i < 3 && !done(answer); i++) answer = await (answer.status === 503 ? step.send() : step.anew());
   expect(done(answer), `${fault.what}: ${answer.text}`).toBe(true);
-  const stub = (env as unknown as { GATE: DurableObjectNamespace }).GATE.getByName(o.id);
-  await runInDurableObject(stub, (gate) => runTasks((gate as unknown as Gate).core, o.id, Date.now() + 10_000));
+  await inCore(o, (core) => runTasks(core, o.id, Date.now() + 10_000));
   await step.check();
 }
 

@@ -1,16 +1,9 @@
-// What a gate stores goes forward one version at a time; storage of a newer release is refused, and left as it is.
-import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
-import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
-import type { Gate } from '../../src/gate';
 import { isNewer, STORAGE_VERSION, upgrade } from '../../src/gate/storage-version';
-import { type Caller, newOrg, newSecret, useWorld } from '../support/world';
+import { evict, inGate } from '../support/gate';
+import { newOrg, newSecret, useWorld } from '../support/world';
 
 useWorld();
-
-const stubOf = (o: Caller) => (env as unknown as { GATE: DurableObjectNamespace }).GATE.getByName(o.id);
-const inGate = <T>(o: Caller, run: (gate: Gate, state: DurableObjectState) => T) =>
-  runInDurableObject(stubOf(o), (gate, state) => run(gate as unknown as Gate, state));
 
 describe('the storage of a gate', () => {
   it('goes forward step by step, each once, from wherever it stands', async () => {
@@ -63,17 +56,17 @@ describe('the storage of a gate', () => {
       return [isNewer(storage.sql), isNewer(storage.sql, STORAGE_VERSION + 1), core.auditLog.head().sequence];
     });
     expect(before.slice(0, 2)).toEqual([true, false]);
-    await evictDurableObject(stubOf(o));
+    await evict(o);
     const refused = await o.get(`/secrets/${id}`);
     expect([refused.status, refused.json.error.code]).toEqual([503, 'UNAVAILABLE']);
     expect(refused.json.error.message).toContain('newer release');
     expect((await o.patch(`/secrets/${id}`, { value: 'x' })).status).toBe(503);
-    await runInDurableObject(stubOf(o), (_gate, { storage }) => {
+    await inGate(o, (_gate, { storage }) => {
       const last = storage.sql.exec<{ n: number }>('select max(sequence) n from audit').one().n;
       expect(last).toBe(before[2]);
       storage.sql.exec("update meta set value = ? where key = 'schema'", String(STORAGE_VERSION));
     });
-    await evictDurableObject(stubOf(o));
+    await evict(o);
     expect((await o.get(`/secrets/${id}`)).json.value).toBe(value);
   });
 });

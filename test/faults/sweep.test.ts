@@ -3,26 +3,12 @@
 import { expect, it } from 'vitest';
 import { runTasks } from '../../src/gate/tasks';
 import { problemOf } from '../model/invariants';
+import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../support/credentials';
 import { type Fault, faults, faultsOf, reset } from '../support/faults';
+import { inCore } from '../support/gate';
 import { addKeys, newGrant, newMember, newTeam } from '../support/people';
 import { newLongSecret } from '../support/planted';
-import {
-  type Answer,
-  BOOTSTRAP,
-  type Caller,
-  db,
-  GENERATED,
-  inCore,
-  newAgent,
-  newBreakGlass,
-  newKey,
-  newOrg,
-  newProvider,
-  newSecret,
-  newSession,
-  send,
-  useWorld,
-} from '../support/world';
+import { type Answer, BOOTSTRAP, type Caller, db, GENERATED, newOrg, newSecret, send, useWorld } from '../support/world';
 
 useWorld();
 

@@ -1,27 +1,19 @@
-// Who may read and write every row of D1, but has neither a key nor a gate's storage, gains nothing: no value leaves but the one that is
-// right, no credential can do more, and an altered row that is used is refused with an alarm in the log and in the org's audit log.
-// The first org is tampered with; after each attempt the answers of all its callers are compared with those from before.
-import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
-import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newToken } from '../../src/auth/token';
 import { fromBase64, fromUtf8, toBase64, utf8 } from '../../src/crypto/bytes';
 import { gunzip, gzip } from '../../src/crypto/gzip';
 import type { SecretRow, VersionRow } from '../../src/db/schema';
-import type { Gate } from '../../src/gate';
 import { type Entry, hashOf } from '../../src/gate/audit-log';
 import { runTasks } from '../../src/gate/tasks';
+import { newKey, newSession } from '../support/credentials';
 import { faults } from '../support/faults';
-import { lose } from '../support/planted';
-import { type Answer, type Caller, db, newKey, newOrg, newSecret, newSession, useWorld } from '../support/world';
+import { evict, inGate, loseStorage } from '../support/gate';
+import { type Answer, type Caller, db, newOrg, newSecret, useWorld } from '../support/world';
 
 useWorld();
 
 type Row = Record<string, string | number | null>;
-const gateOf = (o: Caller) => (env as unknown as { GATE: DurableObjectNamespace }).GATE.getByName(o.id);
-const inGate = <T>(o: Caller, run: (gate: Gate, state: DurableObjectState) => T | Promise<T>) =>
-  runInDurableObject(gateOf(o), (gate, state) => run(gate as unknown as Gate, state));
 const all = async (sql: string, ...params: unknown[]) =>
   (
     await db
@@ -42,12 +34,12 @@ const drop = (o: Caller) => inGate(o, (gate) => gate.core.ciphertexts.clear());
 /** In which state the service meets the attempt. */
 const states: Record<string, (o: Caller) => unknown> = {
   'all is warm': () => {},
-  'its gate is evicted': (o) => evictDurableObject(gateOf(o)),
+  'its gate is evicted': (o) => evict(o),
   'an isolate without keys': () => faults.isolate++,
   'its ciphertexts are out of the gate': drop,
   'all but storage is cold': async (o) => {
     await drop(o);
-    await evictDurableObject(gateOf(o));
+    await evict(o);
     faults.isolate++;
   },
 };
@@ -604,7 +596,7 @@ describe('a gate that has lost its storage, and loads from D1', () => {
       await moveOn(w);
       const before = await asked(w);
       await attempt(w);
-      await lose(w.o);
+      await loseStorage(w.o);
       const after = await asked(w);
       for (const [asks, answer] of Object.entries(after)) {
         if (answer[0] !== 200) continue;
@@ -635,7 +627,7 @@ describe('a gate that has lost its storage, and loads from D1', () => {
     const child = await newSession(parent.o);
     await w.o.del(`/api-keys/${parent.id}`);
     await run('delete from credentials where id = ?', parent.id);
-    await lose(w.o);
+    await loseStorage(w.o);
     expect((await child.o.get(`/secrets/${w.a.id}`)).json.error.code).toBe('TOKEN_REVOKED');
     expect((await w.session.o.get('/secrets')).status).toBe(200);
   });
@@ -644,7 +636,7 @@ describe('a gate that has lost its storage, and loads from D1', () => {
     const w = await world();
     await moveOn(w);
     await putBack('credentials', (row) => row.id === w.dead.id)(w);
-    await lose(w.o);
+    await loseStorage(w.o);
     expect((await w.dead.o.get('/secrets')).status).toBe(200);
     const { json } = await w.o.get('/audit-log');
     expect(json.data.at(-1)).toMatchObject({ sequence: 110_001, action: 'integrity.alarm', reason: 'gate_loaded_from_database' });

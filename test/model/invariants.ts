@@ -1,10 +1,5 @@
-// What holds of an org whenever nothing is under way: D1 and its gate hold the same rows, versions are without gaps, no ciphertext is
-// left of a secret that is gone, what is counted is what there is, no mark is left of a change, and no alarm was raised where nobody
-// altered anything.
-import { runInDurableObject } from 'cloudflare:test';
-import { env } from 'cloudflare:workers';
 import type { SecretRow } from '../../src/db/schema';
-import type { Gate } from '../../src/gate';
+import { inCore } from '../support/gate';
 import { type Caller, db } from '../support/world';
 
 interface Row {
@@ -20,9 +15,7 @@ const tables = {
 
 /** What does not hold, or null. */
 export async function problemOf(o: Caller): Promise<string | null> {
-  const stub = (env as unknown as { GATE: DurableObjectNamespace }).GATE.getByName(o.id);
-  const { rows, marks, alarms, sealed, counted } = await runInDurableObject(stub, (gate) => {
-    const { core } = gate as unknown as Gate;
+  const { rows, marks, alarms, sealed, counted } = await inCore(o, (core) => {
     const { sql } = core.storage;
     const held = sql.exec<{ kind: string; body: string }>('select kind, body from rows where body is not null').toArray();
     return {

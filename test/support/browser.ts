@@ -1,17 +1,11 @@
-// A browser for tests: one passkey, one cookie jar, the newest JWT; and an org whose owner has enrolled.
-import { runInDurableObject } from 'cloudflare:test';
-import { env } from 'cloudflare:workers';
 import { nobody } from '../../src/auth/authorize';
 import { newToken } from '../../src/auth/token';
-import { keyringOf, type OrgKeys } from '../../src/crypto/keyring';
 import { newId } from '../../src/db/ids';
 import type { MemberRow, Role } from '../../src/db/schema';
-import { type Env, settingsOf } from '../../src/env';
-import type { Gate } from '../../src/gate';
 import { commit, revision } from '../../src/gate/commit';
-import type { Core } from '../../src/gate/core';
 import type { Plan } from '../../src/gate/plan';
 import type { Call } from '../../src/gate/types';
+import { inCore, keyring, keysOf } from './gate';
 import { newPasskey, type Passkey, type Spoil } from './passkey';
 import { newMember } from './people';
 import { type Answer, BOOTSTRAP, type Caller, callerOf, send } from './world';
@@ -111,20 +105,12 @@ export async function newSignedIn(options: Parameters<typeof newPasskey>[1] = {}
   return { o, browser };
 }
 
-const { DB, GATE } = env as unknown as Env;
-
-/** Looks into the gate of an org. */
-export const inGate = <T>(org: string, look: (core: Core) => T | Promise<T>): Promise<T> =>
-  runInDurableObject(GATE.getByName(org), (gate) => look((gate as unknown as Gate).core)) as Promise<T>;
-
 /** Changes rows by a commit, as an operation would. */
 export async function change(org: string, plan: (call: Call<unknown>, now: number) => Plan): Promise<void> {
-  const settings = settingsOf(env as unknown as Env);
-  if ('problem' in settings) throw new Error(settings.problem);
-  const keys = (await keyringOf(DB, settings.masterKeys).org(org)) as OrgKeys;
-  await inGate(org, async (core) => {
+  const { row, answer } = await keysOf({ id: org });
+  await inCore({ id: org }, async (core) => {
     const request = { id: newId('req'), ip: '203.0.113.7', user_agent: null, reason: null, place: null };
-    const ask = { org, action: 'member.update', keys: { row: keys.row, answer: keys.answer }, idempotency: null, one_time: null, request };
+    const ask = { org, action: 'member.update', keys: { row, answer }, idempotency: null, one_time: null, request };
     const call = { core, ask, caller: nobody, recheck: () => null } as unknown as Call<unknown>;
     const draft = { actor: { kind: 'system', id: null, parent_id: null, name: null }, action: 'member.update' };
     const outcome = await commit(
@@ -139,9 +125,7 @@ export async function change(org: string, plan: (call: Call<unknown>, now: numbe
 
 /** Gives a member another enrolment URL, good until a time. */
 export async function newEnrolment(org: string, member: string, ends = Date.now() + 86_400_000): Promise<string> {
-  const settings = settingsOf(env as unknown as Env);
-  if ('problem' in settings) throw new Error(settings.problem);
-  const { token, hash } = newToken('enrolment', org, (await keyringOf(DB, settings.masterKeys).deployment()).tokenTag);
+  const { token, hash } = newToken('enrolment', org, (await keyring().deployment()).tokenTag);
   await change(org, (call, now) => ({
     status: 200,
     data: null,

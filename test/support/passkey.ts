@@ -164,3 +164,20 @@ export async function newPasskey(origin: string, { algorithm = 'ES256' as Algori
   };
 }
 export type Passkey = Awaited<ReturnType<typeof newPasskey>>;
+
+/** Assertions that a service must refuse, whatever they are for. */
+export async function spoiledAssertions(): Promise<Record<string, Spoil>> {
+  const { privateKey } = (await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign'])) as CryptoKeyPair;
+  return {
+    origin: { origin: 'https://evil.example.com' },
+    rpId: { rpId: 'evil.example.com' },
+    'challenge of nobody': { challenge: toBase64Url(new Uint8Array(38)) },
+    'no challenge': { challenge: '' },
+    type: { type: 'webauthn.create' },
+    'user verification': { uv: false },
+    'user presence': { up: false },
+    'cross origin': { crossOrigin: true },
+    'another key': { key: privateKey },
+    signature: { signature: 'AAAA' },
+  };
+}

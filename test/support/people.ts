@@ -1,22 +1,13 @@
-// People for tests: members, and what a member does. Until one signs in, the gate is asked as the Worker asks it for somebody whom it
-// has seen sign in.
-import { runInDurableObject } from 'cloudflare:test';
-import { env } from 'cloudflare:workers';
 import type { Action } from '../../src/auth/actions';
-import { keyringOf } from '../../src/crypto/keyring';
+import { sha256 } from '../../src/crypto/digest';
 import { newId } from '../../src/db/ids';
 import type { CredentialRow } from '../../src/db/schema';
 import { upsertOf } from '../../src/db/statements';
-import { type Env, type Settings, settingsOf } from '../../src/env';
 import { type Refusal, statusOf } from '../../src/errors';
-import type { Gate } from '../../src/gate';
 import { macOf, places, type RowKind, type RowTypes } from '../../src/gate/rows';
 import type { Ask, Reply } from '../../src/gate/types';
+import { askOf, browserBearer, gateOf, inGate, keysOf } from './gate';
 import { type Caller, db } from './world';
-
-export const gateOf = (o: Caller) => (env as unknown as { GATE: DurableObjectNamespace<Gate> }).GATE.getByName(o.id);
-export const inGate = <T>(o: Caller, run: (gate: Gate) => T | Promise<T>) =>
-  runInDurableObject(gateOf(o), (gate) => run(gate as unknown as Gate));
 
 let invited = 0;
 
@@ -40,13 +31,6 @@ export async function newGrant(o: Caller, type: 'member' | 'team', id: string, f
 }
 
 export const ownerId = async (o: Caller) => (await o.get('/members')).json.data[0].id as string;
-
-async function keysOf(o: Caller) {
-  const { masterKeys } = settingsOf(env as unknown as Env) as Settings;
-  const keys = await keyringOf(db, masterKeys).org(o.id);
-  if (!keys) throw new Error('no such org');
-  return { row: keys.row, answer: keys.answer };
-}
 
 /** Puts rows into D1 and the gate, as if they had been committed. */
 async function add<K extends RowKind>(o: Caller, kind: K, rows: Omit<RowTypes[K], 'mac' | 'revision' | 'org_id'>[]) {
@@ -89,6 +73,12 @@ const credential = (kind: CredentialRow['kind'], id: string, fields: Partial<Cre
     confirmed_at: null,
   },
   ...fields,
+});
+
+/** What the Worker asks of the gate for a new API key. */
+export const newKeyInput = (name = 'k') => ({
+  token: { id: newId('key'), hash: sha256(crypto.randomUUID()), hint: 'h' },
+  ...{ name, scopes: ['secrets:read'], environments: null, secrets: null, allowed_addresses: null, expires_at: null, ttlSeconds: null },
 });
 
 /** Many API keys that somebody has made. */
@@ -136,23 +126,9 @@ export async function asMember(
     session,
   }: { input?: unknown; named?: Ask['named']; ip?: string; finding?: Refusal | null; session?: string } = {},
 ) {
-  const keys = await keysOf(o);
-  const ask: Ask = {
-    org: o.id,
-    action,
-    operation: action,
-    bearer: session === undefined ? { member } : { kind: 'browser', org: o.id, hash: session, jwt: 1 },
-    path_org: o.id,
-    named,
-    finding,
-    input,
-    idempotency: null,
-    one_time: null,
-    again: false,
-    repeated: false,
-    keys,
-    request: { id: newId('req'), ip, user_agent: null, reason: null, place: null },
-  };
+  const bearer = session === undefined ? { member } : browserBearer(o, session);
+  const ask = await askOf(o, action, bearer, { input, named, finding });
+  ask.request.ip = ip;
   const { outcome } = (await gateOf(o).call(ask)) as unknown as Reply;
   if (outcome.ok === false) return { status: statusOf(outcome.refusal), code: outcome.refusal.code, data: null };
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely

@@ -1,57 +1,19 @@
-// Rows that no route of the public interface makes in a test, put in by a commit like any other; and calls by a member's browser session.
-import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
-import { env } from 'cloudflare:workers';
 import type { Action } from '../../src/auth/actions';
 import { toBase64, utf8 } from '../../src/crypto/bytes';
 import { gzip } from '../../src/crypto/gzip';
-import { keyringOf, type OrgKeys } from '../../src/crypto/keyring';
 import { newId } from '../../src/db/ids';
 import { encryptValue } from '../../src/domains/secrets/encryption';
 import type { EncryptedValue } from '../../src/domains/secrets/state';
-import { type Env, settingsOf } from '../../src/env';
-import type { Gate } from '../../src/gate';
 import type { Entry } from '../../src/gate/audit-log';
 import { insertion, rowKeyOf } from '../../src/gate/commit';
 import { answer } from '../../src/gate/request';
 import { macOf } from '../../src/gate/rows';
 import type { Ask, Call, Operation, Reply } from '../../src/gate/types';
+import { askOf, browserBearer, inGate, keysOf } from './gate';
 import { type Caller, db } from './world';
 
-const gateOf = (o: Caller) => (env as unknown as Env).GATE.getByName(o.id);
-export const inGate = <T>(o: Caller, run: (gate: Gate) => T | Promise<T>): Promise<T> =>
-  runInDurableObject(gateOf(o) as never, (gate) => run(gate as unknown as Gate));
-
-/** Has a gate lose all that it stores. */
-export const lose = async (o: Caller) => {
-  await runInDurableObject(gateOf(o) as never, (_gate, state) => state.storage.deleteAll());
-  await evictDurableObject(gateOf(o) as never);
-};
-
-async function askOf(o: Caller, action: Action, bearer: Ask['bearer'], fields: Partial<Ask>): Promise<Ask> {
-  const settings = settingsOf(env as unknown as Env);
-  if ('problem' in settings) throw new Error(settings.problem);
-  const keys = await keyringOf((env as unknown as Env).DB, settings.masterKeys).org(o.id);
-  return {
-    ...{
-      org: o.id,
-      action,
-      operation: action,
-      bearer,
-      path_org: o.id,
-      named: {},
-      finding: null,
-      input: {},
-      idempotency: null,
-      one_time: null,
-    },
-    ...{ again: false, repeated: false, keys: keys && { row: keys.row, answer: keys.answer } },
-    request: { id: newId('req'), ip: '203.0.113.7', user_agent: null, reason: null, place: null },
-    ...fields,
-  };
-}
-
 /** A member, and a browser session of theirs. */
-export async function newMember(o: Caller, role: 'owner' | 'developer' = 'owner'): Promise<{ member: string; session: string }> {
+export async function newSignedInMember(o: Caller, role: 'owner' | 'developer' = 'owner'): Promise<{ member: string; session: string }> {
   const [member, session] = [newId('mem'), newId('ses')];
   const now = Date.now();
   const plant: Operation = {
@@ -75,9 +37,7 @@ export async function newMember(o: Caller, role: 'owner' | 'developer' = 'owner'
 
 /** A secret at its thousandth version, of which the first and the last are kept: one more destroys the first. `counted`: what its row says of its ciphertext. */
 export async function newLongSecret(o: Caller, { counted = null as number | null } = {}): Promise<{ id: string; name: string }> {
-  const settings = settingsOf(env as unknown as Env);
-  if ('problem' in settings) throw new Error(settings.problem);
-  const keys = (await keyringOf((env as unknown as Env).DB, settings.masterKeys).org(o.id)) as OrgKeys;
+  const keys = await keysOf(o);
   const id = newId('sec');
   const name = `long-${id}`;
   const [first, last] = ['first', 'the thousandth'].map((value) => encryptValue(keys, o.id, id, value)) as [EncryptedValue, EncryptedValue];
@@ -123,7 +83,7 @@ const browserOf = (call: Call<unknown>, o: Caller, member: string, session: stri
 
 /** What the gate answers a member's browser session. */
 export async function byMember(o: Caller, session: string, action: Action, fields: Partial<Ask> = {}): Promise<Reply> {
-  const ask = await askOf(o, action, { kind: 'browser', org: o.id, hash: session, jwt: 1 }, fields);
+  const ask = await askOf(o, action, browserBearer(o, session), fields);
   return inGate(o, (gate) => gate.call(ask));
 }
 

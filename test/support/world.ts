@@ -1,8 +1,7 @@
 // A small world for tests: one org with its first key, and calls on it through the public interface.
-import { applyD1Migrations, runInDurableObject } from 'cloudflare:test';
+import { applyD1Migrations } from 'cloudflare:test';
 import { env, exports } from 'cloudflare:workers';
 import { beforeAll, beforeEach } from 'vitest';
-import type { Gate } from '../../src/gate';
 import { reset } from './faults';
 
 const bindings = env as unknown as { DB: D1Database; MIGRATIONS: Parameters<typeof applyD1Migrations>[1]; BOOTSTRAP_TOKEN: string };
@@ -22,6 +21,9 @@ export interface Answer {
   text: string;
   headers: Headers;
 }
+
+/** What an answer says, for comparison: its status, and the code of a refusal. */
+export const codeOf = ({ status, json }: Answer) => [status, json?.error?.code];
 
 export async function send(
   method: string,
@@ -46,6 +48,8 @@ export async function send(
   } catch {}
   return { status: response.status, json, text, headers: response.headers };
 }
+
+export const whoami = ({ token }: { token: string }) => send('GET', '/api/v1/whoami', { token });
 
 /** Calls on one org's paths with one credential. */
 export function callerOf(id: string, token: string) {
@@ -86,38 +90,3 @@ export async function newSecret(o: Caller, fields: Record<string, unknown> = {})
 
 /** Fields of a secret whose value the service generates. */
 export const GENERATED = { type: 'password', value: undefined, generate: {} };
-
-export async function newKey(o: Caller, fields: Record<string, unknown> = {}) {
-  const { json, status, text } = await o.post('/api-keys', { name: 'k', scopes: ['*'], ...fields });
-  if (status !== 201) throw new Error(`no key: ${status} ${text}`);
-  return { ...json, o: o.as(json.token) } as { id: string; token: string; o: Caller };
-}
-
-export async function newSession(o: Caller, fields: Record<string, unknown> = {}) {
-  const { json, status, text } = await o.post('/access-tokens', { ttlSeconds: 600, ...fields });
-  if (status !== 201) throw new Error(`no session: ${status} ${text}`);
-  return { ...json, o: o.as(json.token) } as { id: string; token: string; o: Caller; expiresAt: string };
-}
-
-export async function newAgent(o: Caller, fields: Record<string, unknown> = {}) {
-  const { json, status, text } = await o.post('/agent-credentials', { name: 'a', scopes: ['secrets:read'], ...fields });
-  if (status !== 201) throw new Error(`no agent: ${status} ${text}`);
-  return { ...json, o: o.as(json.token) } as { id: string; token: string; o: Caller; [field: string]: unknown };
-}
-
-export async function newProvider(o: Caller, fields: Record<string, unknown> = {}) {
-  const { json, status, text } = await o.post('/provider-tokens', { name: 'p', scopes: ['issue', 'rotate', 'revoke'], ...fields });
-  if (status !== 201) throw new Error(`no provider token: ${status} ${text}`);
-  return { ...json, o: o.as(json.token) } as { id: string; token: string; o: Caller };
-}
-
-export async function newBreakGlass(o: Caller, fields: Record<string, unknown> = {}) {
-  const { json, status, text } = await o.post('/break-glass-tokens', { reason: 'the database is down', ...fields });
-  if (status !== 201) throw new Error(`no break-glass token: ${status} ${text}`);
-  return { ...json, o: o.as(json.token) } as { id: string; token: string; o: Caller; expires_at: string };
-}
-
-/** The gate of an org, and what it is made of. */
-export const gateOf = (o: Caller) => (env as unknown as { GATE: DurableObjectNamespace }).GATE.getByName(o.id);
-export const inCore = <T>(o: Caller, run: (core: Gate['core']) => T | Promise<T>) =>
-  runInDurableObject(gateOf(o), (gate) => run((gate as unknown as Gate).core));

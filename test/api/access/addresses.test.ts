@@ -1,21 +1,10 @@
 // Where a credential may be used from: every kind of it, by IPv4 and IPv6, and what it may hand on.
 import { describe, expect, it } from 'vitest';
-import {
-  type Answer,
-  type Caller,
-  newAgent,
-  newBreakGlass,
-  newKey,
-  newOrg,
-  newProvider,
-  newSession,
-  send,
-  useWorld,
-} from '../../support/world';
+import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
+import { type Caller, codeOf, newOrg, send, useWorld } from '../../support/world';
 
 useWorld();
 
-const code = ({ status, json }: Answer) => [status, json?.error?.code];
 const REFUSED = [403, 'ADDRESS_NOT_ALLOWED'];
 const from = (token: string, address: string) => send('GET', '/api/v1/whoami', { token, headers: { 'CF-Connecting-IP': address } });
 /** Where the tests themselves come from. */
@@ -47,13 +36,13 @@ describe.each(Object.entries(kinds))('%s', (_kind, make) => {
       'unknown',
       '',
     ])
-      expect([address, ...code(await from(token, address))]).toEqual([address, ...REFUSED]);
+      expect([address, ...codeOf(await from(token, address))]).toEqual([address, ...REFUSED]);
   });
 
   it('of IPv4 alone is used from no IPv6 address, and the other way round', async () => {
     const o = await newOrg();
     const four = await make(o, [HERE, '0.0.0.0/0']);
-    expect([(await from(four, '192.0.2.1')).status, ...code(await from(four, '2001:db8::1'))]).toEqual([200, ...REFUSED]);
+    expect([(await from(four, '192.0.2.1')).status, ...codeOf(await from(four, '2001:db8::1'))]).toEqual([200, ...REFUSED]);
   });
 });
 
@@ -71,7 +60,7 @@ describe('a credential that is limited by address', () => {
     for (const [path, body, field] of bodies) {
       const make = (ranges?: string[]) => key.o.post(path, ranges ? { ...body, [field]: ranges } : body);
       for (const ranges of [['0.0.0.0/0'], ['203.0.112.0/23'], ['2001:db8::/32'], ['203.0.113.9', '198.51.100.1'], ['::/0']])
-        expect([path, ranges, ...code(await make(ranges))]).toEqual([path, ranges, 403, 'SCOPE_EXCEEDS_PARENT']);
+        expect([path, ranges, ...codeOf(await make(ranges))]).toEqual([path, ranges, 403, 'SCOPE_EXCEEDS_PARENT']);
       expect((await make(['203.0.113.128/25', '2001:db8:1:2::/64'])).json[field]).toEqual(['203.0.113.128/25', '2001:db8:1:2::/64']);
       // Silent, it has those of its maker.
       expect((await make()).json[field]).toEqual(limits.allowed_addresses);
@@ -84,7 +73,7 @@ describe('a credential that is limited by address', () => {
     const agent = await newAgent(key.o);
     for (const path of [`/api-keys/${key.id}`, `/agent-credentials/${agent.id}`])
       for (const allowed_addresses of [null, ['203.0.112.0/23']])
-        expect(code(await key.o.patch(path, { allowed_addresses }))).toEqual([403, 'SCOPE_EXCEEDS_PARENT']);
+        expect(codeOf(await key.o.patch(path, { allowed_addresses }))).toEqual([403, 'SCOPE_EXCEEDS_PARENT']);
     expect((await key.o.patch(`/agent-credentials/${agent.id}`, { allowed_addresses: ['203.0.113.7'] })).status).toBe(200);
     expect((await o.patch(`/api-keys/${key.id}`, { allowed_addresses: null })).status).toBe(200);
     expect((await from(key.token, '192.0.2.1')).status).toBe(200);
@@ -98,7 +87,7 @@ describe('a credential that is limited by address', () => {
     for (const address of ['192.0.2.1', '203.0.113.7']) expect((await from(session.token, address)).status).toBe(200);
     await o.patch(`/agent-credentials/${agent.id}`, { allowed_addresses: [HERE] });
     for (const { token } of [agent, key, session]) {
-      expect(code(await from(token, '192.0.2.1'))).toEqual(REFUSED);
+      expect(codeOf(await from(token, '192.0.2.1'))).toEqual(REFUSED);
       expect((await from(token, '203.0.113.7')).status).toBe(200);
     }
   });

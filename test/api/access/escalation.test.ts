@@ -6,10 +6,11 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type Browser, ORIGIN, signIn } from '../../support/browser';
+import { newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { newPasskey } from '../../support/passkey';
 import { addPasskey } from '../../support/people';
-import { type Caller, callerOf, newKey, newOrg, send, useWorld } from '../../support/world';
+import { type Caller, callerOf, newOrg, send, useWorld } from '../../support/world';
 
 useWorld();
 

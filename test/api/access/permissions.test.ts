@@ -6,22 +6,10 @@ import { covers, roleScopes } from '../../../src/auth/scopes';
 import { type Code, catalogue } from '../../../src/errors';
 import { routes } from '../../../src/routes';
 import { newSignedIn, signIn } from '../../support/browser';
+import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { newGrant, newMember, newTeam } from '../../support/people';
-import {
-  type Answer,
-  BOOTSTRAP,
-  type Caller,
-  newAgent,
-  newBreakGlass,
-  newKey,
-  newOrg,
-  newProvider,
-  newSecret,
-  newSession,
-  send,
-  useWorld,
-} from '../../support/world';
+import { type Answer, BOOTSTRAP, type Caller, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
 

@@ -1,30 +1,16 @@
-// Agents: credentials limited to what each needs. What one may read, how often, for how long, what it may hand on, and what ends with it.
-import { evictDurableObject } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import type { CredentialRow } from '../../../src/db/schema';
 import { runTasks } from '../../../src/gate/tasks';
+import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
-import {
-  type Answer,
-  type Caller,
-  gateOf,
-  inCore,
-  newAgent,
-  newKey,
-  newOrg,
-  newSecret,
-  newSession,
-  send,
-  useWorld,
-} from '../../support/world';
+import { evict, inCore } from '../../support/gate';
+import { DAY } from '../../support/time';
+import { type Answer, type Caller, codeOf, newOrg, newSecret, send, useWorld, whoami } from '../../support/world';
 
 useWorld();
 
-const DAY = 86_400_000;
-const code = ({ status, json }: Answer) => [status, json?.error?.code];
 const DENIED = [403, 'SECRET_ACCESS_DENIED'];
 const EXCEEDS = [403, 'SCOPE_EXCEEDS_PARENT'];
-const whoami = ({ token }: Caller) => send('GET', '/api/v1/whoami', { token });
 
 describe('an agent credential', () => {
   it('is created with all that bounds it, shown once with its token, listed, read, changed and deleted', async () => {
@@ -73,10 +59,10 @@ describe('an agent credential', () => {
 
     expect((await o.del(`/agent-credentials/${shown.id}`)).status).toBe(204);
     expect((await o.del(`/agent-credentials/${shown.id}`)).status).toBe(204);
-    expect(code(await whoami(o.as(token)))).toEqual([401, 'TOKEN_REVOKED']);
+    expect(codeOf(await whoami(o.as(token)))).toEqual([401, 'TOKEN_REVOKED']);
     expect((await o.get('/agent-credentials')).json.data).toEqual([]);
     expect((await o.get(`/agent-credentials/${shown.id}`)).json.revoked_at).toMatch(/Z$/);
-    expect(code(await o.patch(`/agent-credentials/${shown.id}`, { name: 'x' }))).toEqual([404, 'NOT_FOUND']);
+    expect(codeOf(await o.patch(`/agent-credentials/${shown.id}`, { name: 'x' }))).toEqual([404, 'NOT_FOUND']);
   });
 
   it('holds, where nothing is said, what its creator does', async () => {
@@ -98,9 +84,9 @@ describe('an agent credential', () => {
     const o = await newOrg();
     const [agent, key] = [await newAgent(o), await newKey(o)];
     for (const path of [`/agent-credentials/${key.id}`, `/api-keys/${agent.id}`]) {
-      expect(code(await o.get(path))).toEqual([404, 'NOT_FOUND']);
-      expect(code(await o.patch(path, { name: 'x' }))).toEqual([404, 'NOT_FOUND']);
-      expect(code(await o.del(path))).toEqual([404, 'NOT_FOUND']);
+      expect(codeOf(await o.get(path))).toEqual([404, 'NOT_FOUND']);
+      expect(codeOf(await o.patch(path, { name: 'x' }))).toEqual([404, 'NOT_FOUND']);
+      expect(codeOf(await o.del(path))).toEqual([404, 'NOT_FOUND']);
     }
     expect((await o.get(`/api-keys/${key.id}`)).json.name).toBe('k');
     expect((await whoami(agent.o)).status).toBe(200);
@@ -125,7 +111,7 @@ describe('an agent credential', () => {
       await o.post('/agent-credentials', { name: 'a', scopes: ['secrets:read'], ...fields }),
       await o.patch(`/agent-credentials/${id}`, fields),
     ]) {
-      expect(code(answer)).toEqual([400, 'VALIDATION_FAILED']);
+      expect(codeOf(answer)).toEqual([400, 'VALIDATION_FAILED']);
       expect(answer.json.error.details[0].path).toBe(path);
     }
   });
@@ -133,11 +119,11 @@ describe('an agent credential', () => {
   it('names an environment that exists, else 404', async () => {
     const o = await newOrg();
     const { id } = await newAgent(o);
-    expect(code(await o.post('/agent-credentials', { name: 'a', scopes: ['secrets:read'], environments: ['nowhere'] }))).toEqual([
+    expect(codeOf(await o.post('/agent-credentials', { name: 'a', scopes: ['secrets:read'], environments: ['nowhere'] }))).toEqual([
       404,
       'NOT_FOUND',
     ]);
-    expect(code(await o.patch(`/agent-credentials/${id}`, { environments: ['nowhere'] }))).toEqual([404, 'NOT_FOUND']);
+    expect(codeOf(await o.patch(`/agent-credentials/${id}`, { environments: ['nowhere'] }))).toEqual([404, 'NOT_FOUND']);
   });
 
   it('is the same under svc_agent_, for what is kept for a repeat too', async () => {
@@ -145,15 +131,15 @@ describe('an agent credential', () => {
     const agent = await newAgent(o, { scopes: ['tokens:write', 'secrets:read'] });
     const spelled = agent.token.replace('svcag_', 'svc_agent_');
     expect((await whoami(o.as(spelled))).json.id).toBe(agent.id);
-    expect(code(await whoami(o.as(`${spelled.slice(0, -1)}!`)))).toEqual([401, 'UNAUTHENTICATED']);
-    expect(code(await whoami(o.as(`svc_agent_${o.token.slice('svc_live_'.length)}`)))).toEqual([401, 'UNAUTHENTICATED']);
+    expect(codeOf(await whoami(o.as(`${spelled.slice(0, -1)}!`)))).toEqual([401, 'UNAUTHENTICATED']);
+    expect(codeOf(await whoami(o.as(`svc_agent_${o.token.slice('svc_live_'.length)}`)))).toEqual([401, 'UNAUTHENTICATED']);
     const make = (token: string) =>
       o.as(token).post('/agent-credentials', { name: 'b', scopes: ['secrets:read'] }, { 'Idempotency-Key': 'once' });
     const first = await make(agent.token);
     const again = await make(spelled);
     expect([again.status, again.headers.get('idempotency-replayed'), again.text]).toEqual([201, 'true', first.text]);
     await o.del(`/agent-credentials/${agent.id}`);
-    expect(code(await whoami(o.as(spelled)))).toEqual([401, 'TOKEN_REVOKED']);
+    expect(codeOf(await whoami(o.as(spelled)))).toEqual([401, 'TOKEN_REVOKED']);
   });
 });
 
@@ -172,7 +158,7 @@ describe('an agent that asks for a value', () => {
     const ways = { ...reads(id, 'A', 'production'), 'all at once': (o: Caller) => o.get('/environments/production/values') };
     for (const [way, ask] of Object.entries(ways)) {
       const answer = await ask(agent.o);
-      expect([way, ...code(answer)]).toEqual([way, ...DENIED]);
+      expect([way, ...codeOf(answer)]).toEqual([way, ...DENIED]);
       for (const part of ['secrets:read', 'tokens:write', 'PATCH /api/v1/orgs/:org_id/agent-credentials/:id'])
         expect(answer.json.error.message).toContain(part);
       const page = await send('GET', new URL(answer.json.error.docs).pathname);
@@ -206,13 +192,13 @@ describe('an agent that asks for a value', () => {
     ] as const)
       for (const [way, ask] of Object.entries(reads(id, name, environment))) {
         const answer = await ask(agent.o);
-        expect([way, ...code(answer)]).toEqual([way, ...DENIED]);
+        expect([way, ...codeOf(answer)]).toEqual([way, ...DENIED]);
         // By id, the refusal names nothing that is stored.
         const isById = answer.json.error.message.includes('this secret');
         expect(answer.json.error.message).toContain(isById ? 'this secret' : place);
         if (isById) expect(answer.json.error.message).not.toMatch(/other|production/);
       }
-    expect(code(await agent.o.get('/environments/production/values'))).toEqual(DENIED);
+    expect(codeOf(await agent.o.get('/environments/production/values'))).toEqual(DENIED);
   });
 
   it('by a name outside its reach is not told whether there is one, nor whether there is the environment', async () => {
@@ -223,7 +209,7 @@ describe('an agent that asks for a value', () => {
     const ask = (name: string, environment: string) => agent.o.get(`/secrets/by-name/${name}?environment=${environment}`);
     expect(bare(await ask('KEPT', 'production'), 'KEPT')).toBe(bare(await ask('NONE', 'production'), 'NONE'));
     expect(bare(await ask('app/a', 'staging'), 'staging')).toBe(bare(await ask('app/a', 'nowhere'), 'nowhere'));
-    expect(code(await ask('app/none', 'production'))).toEqual([404, 'NOT_FOUND']);
+    expect(codeOf(await ask('app/none', 'production'))).toEqual([404, 'NOT_FOUND']);
   });
 });
 
@@ -275,13 +261,13 @@ describe('what an agent is shown', () => {
     expect((await o.patch(`/agent-credentials/${agent.id}`, { secrets: ['a'] })).status).toBe(200);
     const less = await agent.o.get('/environments/production/values', { 'If-None-Match': whole.headers.get('etag') as string });
     expect([less.status, less.json.values]).toEqual([200, { a: a.value }]);
-    expect(code(await agent.o.get(`/secrets/${b.id}`))).toEqual(DENIED);
+    expect(codeOf(await agent.o.get(`/secrets/${b.id}`))).toEqual(DENIED);
     await o.patch(`/agent-credentials/${agent.id}`, { environments: ['staging'] });
-    expect(code(await agent.o.get(`/secrets/${a.id}`))).toEqual(DENIED);
+    expect(codeOf(await agent.o.get(`/secrets/${a.id}`))).toEqual(DENIED);
     await o.patch(`/agent-credentials/${agent.id}`, { environments: null, secrets: null, scopes: ['secrets:list'] });
-    expect(code(await agent.o.get(`/secrets/${a.id}`))).toEqual(DENIED);
+    expect(codeOf(await agent.o.get(`/secrets/${a.id}`))).toEqual(DENIED);
     await o.del(`/agent-credentials/${agent.id}`);
-    expect(code(await agent.o.get('/secrets'))).toEqual([401, 'TOKEN_REVOKED']);
+    expect(codeOf(await agent.o.get('/secrets'))).toEqual([401, 'TOKEN_REVOKED']);
   });
 });
 
@@ -307,7 +293,7 @@ describe('an agent is changed', () => {
       { ttlSeconds: 7200 },
       { scopes: ['secrets:read'], secrets: ['*'] },
     ])
-      expect([fields, ...code(await change(clerk, fields))]).toEqual([fields, ...EXCEEDS]);
+      expect([fields, ...codeOf(await change(clerk, fields))]).toEqual([fields, ...EXCEEDS]);
     expect((await o.get(`/agent-credentials/${agent.id}`)).json).toMatchObject({ scopes: ['secrets:*'], secrets: ['app/*'] });
     for (const fields of [
       { allowed_addresses: ['203.0.113.0/24'] },
@@ -319,9 +305,9 @@ describe('an agent is changed', () => {
       { name: 'narrow' },
     ])
       expect([fields, (await change(clerk, fields)).status]).toEqual([fields, 200]);
-    expect(code(await change(clerk, { allowed_addresses: null }))).toEqual(EXCEEDS);
+    expect(codeOf(await change(clerk, { allowed_addresses: null }))).toEqual(EXCEEDS);
     // Once narrowed it is not widened back by the same hands; by the owner's it is.
-    expect(code(await change(clerk, { scopes: ['secrets:*'] }))).toEqual(EXCEEDS);
+    expect(codeOf(await change(clerk, { scopes: ['secrets:*'] }))).toEqual(EXCEEDS);
     expect((await change(o, { scopes: ['*'], environments: null, secrets: null, ttlSeconds: null, allowed_addresses: null })).status).toBe(
       200,
     );
@@ -335,12 +321,12 @@ describe('an agent is changed', () => {
     const fresh = await newAgent(o, { scopes: ['secrets:read'], secrets: ['app/*'], ttlSeconds: 600 });
     for (const by of [agent.o, child.o]) {
       for (const fields of [{ scopes: ['*'] }, { secrets: null }, { ttlSeconds: null }, { ttlSeconds: 7200 }, { rate_limit: 51 }])
-        expect([fields, ...code(await by.patch(`/agent-credentials/${agent.id}`, fields))]).toEqual([fields, ...EXCEEDS]);
+        expect([fields, ...codeOf(await by.patch(`/agent-credentials/${agent.id}`, fields))]).toEqual([fields, ...EXCEEDS]);
       // Nor what would outlive it to hold more, though no more than it holds.
-      expect(code(await by.patch(`/agent-credentials/${fresh.id}`, { ttlSeconds: 900 }))).toEqual(EXCEEDS);
+      expect(codeOf(await by.patch(`/agent-credentials/${fresh.id}`, { ttlSeconds: 900 }))).toEqual(EXCEEDS);
     }
     expect((await agent.o.patch(`/agent-credentials/${agent.id}`, { rate_limit: 20 })).status).toBe(200);
-    expect(code(await agent.o.patch(`/agent-credentials/${agent.id}`, { rate_limit: 50 }))).toEqual(EXCEEDS);
+    expect(codeOf(await agent.o.patch(`/agent-credentials/${agent.id}`, { rate_limit: 50 }))).toEqual(EXCEEDS);
     expect((await agent.o.patch(`/agent-credentials/${child.id}`, { rate_limit: 6000 })).status).toBe(200);
     expect((await o.patch(`/agent-credentials/${agent.id}`, { rate_limit: 6000 })).status).toBe(200);
   });
@@ -374,12 +360,12 @@ describe('what an agent makes', () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'app/a' });
     const agent = await newAgent(o, { scopes: ['tokens:write', 'secrets:read'], secrets: ['app/*'], ttlSeconds: 3600 });
-    expect(code(await agent.o.post('/agent-credentials', { name: 'x', scopes: ['secrets:write'] }))).toEqual(EXCEEDS);
-    expect(code(await agent.o.post('/agent-credentials', { name: 'x', scopes: ['secrets:read'], secrets: ['*'] }))).toEqual(EXCEEDS);
-    expect(code(await agent.o.post('/agent-credentials', { name: 'x', scopes: ['secrets:read'], ttlSeconds: 7200 }))).toEqual(EXCEEDS);
-    expect(code(await agent.o.post('/provider-tokens', { name: 'x', scopes: ['issue'] }))).toEqual(EXCEEDS);
-    expect(code(await agent.o.post('/access-tokens', { ttlSeconds: 60 }))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
-    expect(code(await agent.o.post(`/api-keys/${o.keyId}/rotate`, {}))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
+    expect(codeOf(await agent.o.post('/agent-credentials', { name: 'x', scopes: ['secrets:write'] }))).toEqual(EXCEEDS);
+    expect(codeOf(await agent.o.post('/agent-credentials', { name: 'x', scopes: ['secrets:read'], secrets: ['*'] }))).toEqual(EXCEEDS);
+    expect(codeOf(await agent.o.post('/agent-credentials', { name: 'x', scopes: ['secrets:read'], ttlSeconds: 7200 }))).toEqual(EXCEEDS);
+    expect(codeOf(await agent.o.post('/provider-tokens', { name: 'x', scopes: ['issue'] }))).toEqual(EXCEEDS);
+    expect(codeOf(await agent.o.post('/access-tokens', { ttlSeconds: 60 }))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
+    expect(codeOf(await agent.o.post(`/api-keys/${o.keyId}/rotate`, {}))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
 
     const child = await newAgent(agent.o, { scopes: ['tokens:write', 'secrets:read'] });
     expect(child).toMatchObject({ parent_id: agent.id, created_by: agent.id, secrets: ['app/*'], expires_at: agent.expires_at });
@@ -390,7 +376,7 @@ describe('what an agent makes', () => {
     for (const made of all) expect((await made.get(`/secrets/${id}`)).status).toBe(200);
     expect((await o.get(`/audit-log?actor=${last.id}`)).json.data[0].actor.parent_id).toBe(session.id);
     await o.del(`/agent-credentials/${agent.id}`);
-    for (const made of all) expect(code(await made.get(`/secrets/${id}`))).toEqual([401, 'TOKEN_REVOKED']);
+    for (const made of all) expect(codeOf(await made.get(`/secrets/${id}`))).toEqual([401, 'TOKEN_REVOKED']);
     expect((await o.get('/agent-credentials')).json.data).toEqual([]);
     expect((await o.get('/access-tokens')).json.data).toEqual([]);
     expect(((await o.get('/api-keys')).json.data as { id: string }[]).map((row) => row.id)).toEqual([o.keyId]);
@@ -402,14 +388,14 @@ describe('what an agent makes', () => {
     const child = await newAgent(agent.o);
     await o.patch(`/agent-credentials/${child.id}`, { ttlSeconds: null });
     faults.clock = Date.now() + 3_600_001;
-    for (const ended of [agent, child]) expect(code(await whoami(ended.o))).toEqual([401, 'TOKEN_EXPIRED']);
+    for (const ended of [agent, child]) expect(codeOf(await whoami(ended.o))).toEqual([401, 'TOKEN_EXPIRED']);
   });
 
   it('descends from the one at the top by so many links and no more', async () => {
     const o = await newOrg();
     let last = await newAgent(o, { scopes: ['tokens:write'] });
     for (let links = 1; links < 16; links++) last = await newAgent(last.o, { scopes: ['tokens:write'] });
-    expect(code(await last.o.post('/agent-credentials', { name: 'x', scopes: ['tokens:write'] }))).toEqual([409, 'LIMIT_REACHED']);
+    expect(codeOf(await last.o.post('/agent-credentials', { name: 'x', scopes: ['tokens:write'] }))).toEqual([409, 'LIMIT_REACHED']);
   });
 
   it('counts among the 10,000 as long as it lives, and goes ninety days after the agent that ended it', async () => {
@@ -424,7 +410,7 @@ describe('what an agent makes', () => {
       });
     });
     const more = () => o.post('/agent-credentials', { name: 'more', scopes: ['secrets:read'] });
-    expect(code(await more())).toEqual([409, 'LIMIT_REACHED']);
+    expect(codeOf(await more())).toEqual([409, 'LIMIT_REACHED']);
     await o.del(`/agent-credentials/${agent.id}`);
     expect((await more()).status).toBe(201);
 
@@ -442,7 +428,7 @@ describe('what an agent makes', () => {
     expect(await left(89)).toBe(10_001);
     // The first key, and the one more.
     expect(await left(91)).toBe(2);
-    expect(code(await whoami(made.o))).toEqual([401, 'UNAUTHENTICATED']);
+    expect(codeOf(await whoami(made.o))).toEqual([401, 'UNAUTHENTICATED']);
   });
 });
 
@@ -460,7 +446,7 @@ describe("an agent's budget", () => {
     expect(await burst(usual.o, 130)).toBe(120);
     expect(await burst(slow.o, 10)).toBe(3);
     const over = await whoami(slow.o);
-    expect([...code(over), over.headers.get('ratelimit-policy')]).toEqual([429, 'RATE_LIMITED', '"credential";q=3;w=60']);
+    expect([...codeOf(over), over.headers.get('ratelimit-policy')]).toEqual([429, 'RATE_LIMITED', '"credential";q=3;w=60']);
     expect(Number(over.headers.get('retry-after'))).toBeGreaterThan(0);
     await o.patch(`/agent-credentials/${slow.id}`, { rate_limit: 5 });
     expect(await burst(slow.o, 10)).toBe(2);
@@ -479,13 +465,13 @@ describe("an agent's budget", () => {
     expect(await burst(session.o, 5)).toBe(5);
     const left = async (o: Caller) => Number((await whoami(o)).headers.get('x-ratelimit-remaining'));
     expect(await left(session.o)).toBe(20 - 3 - 6);
-    await evictDurableObject(gateOf(o));
+    await evict(o);
     expect(await left(key.o)).toBe(20 - 3 - 7);
     expect(await left(child.o)).toBe(20 - 3 - 8);
     expect(await burst(child.o, 20)).toBe(20 - 3 - 9 + 1);
-    for (const { o: spent } of [agent, child, key, session]) expect(code(await whoami(spent))).toEqual([429, 'RATE_LIMITED']);
-    await evictDurableObject(gateOf(o));
-    for (const { o: spent } of [agent, child, key, session]) expect(code(await whoami(spent))).toEqual([429, 'RATE_LIMITED']);
+    for (const { o: spent } of [agent, child, key, session]) expect(codeOf(await whoami(spent))).toEqual([429, 'RATE_LIMITED']);
+    await evict(o);
+    for (const { o: spent } of [agent, child, key, session]) expect(codeOf(await whoami(spent))).toEqual([429, 'RATE_LIMITED']);
     // Their maker's own is untouched by them.
     expect(Number((await o.get('/environments')).headers.get('x-ratelimit-limit'))).toBe(1200);
     expect((await o.get('/environments')).status).toBe(200);
@@ -519,7 +505,7 @@ describe('the last use of a credential', () => {
     });
     faults.clock = Date.now() + 120_000;
     expect((await useOf(o, agent.id)).count).toBe(8);
-    await evictDurableObject(gateOf(o));
+    await evict(o);
     expect((await useOf(o, agent.id)).count).toBe(8);
   });
 
@@ -534,7 +520,7 @@ describe('the last use of a credential', () => {
     expect([before.agent.count, before.child.count]).toEqual([1, 700]);
     // What it made was used later than it was itself.
     expect(before.agent.at).toBe(before.child.at);
-    await evictDurableObject(gateOf(o));
+    await evict(o);
     expect(await uses()).toEqual(before);
 
     for (let n = 0; n < 5; n++) await Promise.all(Array.from({ length: 70 }, () => child.o.get('/secrets')));
@@ -549,7 +535,7 @@ describe('the last use of a credential', () => {
     });
     expect(moved).toBeGreaterThan(1000);
     expect(await uses()).toEqual(then);
-    await evictDurableObject(gateOf(o));
+    await evict(o);
     expect(await uses()).toEqual(then);
     await child.o.get('/secrets');
     expect((await uses()).child.count).toBe(1051);

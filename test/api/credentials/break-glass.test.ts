@@ -1,32 +1,15 @@
-// Emergencies: who may issue a break-glass token, what it may do and for how long, and that every use of it is told.
-import { evictDurableObject } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { runTasks } from '../../../src/gate/tasks';
 import { routes } from '../../../src/routes';
+import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
-import {
-  type Answer,
-  type Caller,
-  callerOf,
-  gateOf,
-  inCore,
-  newAgent,
-  newBreakGlass,
-  newKey,
-  newOrg,
-  newProvider,
-  newSecret,
-  newSession,
-  send,
-  useWorld,
-} from '../../support/world';
+import { evict, inCore } from '../../support/gate';
+import { MINUTE } from '../../support/time';
+import { type Answer, type Caller, callerOf, codeOf, newOrg, newSecret, send, useWorld, whoami } from '../../support/world';
 
 useWorld();
 
-const MINUTE = 60_000;
 const REASON = 'the primary database is down';
-const code = ({ status, json }: Answer) => [status, json?.error?.code];
-const whoami = ({ token }: Caller) => send('GET', '/api/v1/whoami', { token });
 const issue = (o: Caller, fields: object = {}, headers = {}) => o.post('/break-glass-tokens', { reason: REASON, ...fields }, headers);
 
 /** Tests that read minutes begin one. */
@@ -98,7 +81,7 @@ describe('a break-glass token', () => {
   ])('is not issued with %j', async (fields, path) => {
     const o = await newOrg();
     const answer = await issue(o, fields);
-    expect([...code(answer), answer.json.error.details[0].path]).toEqual([400, 'VALIDATION_FAILED', path]);
+    expect([...codeOf(answer), answer.json.error.details[0].path]).toEqual([400, 'VALIDATION_FAILED', path]);
   });
 
   it.each([60, 14_400])('is issued for %d seconds, and ends with them', async (ttlSeconds) => {
@@ -107,7 +90,7 @@ describe('a break-glass token', () => {
     later(ttlSeconds * 1000 - 1);
     expect((await token.o.get('/secrets')).status).toBe(200);
     later(1);
-    expect(code(await token.o.get('/secrets'))).toEqual([401, 'TOKEN_EXPIRED']);
+    expect(codeOf(await token.o.get('/secrets'))).toEqual([401, 'TOKEN_EXPIRED']);
     expect((await o.get('/break-glass-tokens')).json.data).toEqual([]);
   });
 
@@ -117,10 +100,10 @@ describe('a break-glass token', () => {
     const clerk = await newKey(o, { scopes: ['tokens:write'] });
     expect((await token.o.get('/secrets')).status).toBe(200);
     expect((await clerk.o.del(`/break-glass-tokens/${token.id}`)).status).toBe(204);
-    expect(code(await token.o.get('/secrets'))).toEqual([401, 'TOKEN_REVOKED']);
+    expect(codeOf(await token.o.get('/secrets'))).toEqual([401, 'TOKEN_REVOKED']);
     expect((await clerk.o.del(`/break-glass-tokens/${token.id}`)).status).toBe(204);
-    expect(code(await o.del('/break-glass-tokens/bgt_none'))).toEqual([404, 'NOT_FOUND']);
-    expect(code(await o.del(`/break-glass-tokens/${o.keyId}`))).toEqual([404, 'NOT_FOUND']);
+    expect(codeOf(await o.del('/break-glass-tokens/bgt_none'))).toEqual([404, 'NOT_FOUND']);
+    expect(codeOf(await o.del(`/break-glass-tokens/${o.keyId}`))).toEqual([404, 'NOT_FOUND']);
   });
 });
 
@@ -131,11 +114,11 @@ describe('who may issue one', () => {
     expect((await issue((await newKey(o, all)).o)).status).toBe(201);
     for (const scopes of [['tokens:write'], ['tokens:*', 'secrets:*', 'audit:read']]) {
       const answer = await issue((await newKey(o, { scopes })).o);
-      expect(code(answer)).toEqual([403, 'INSUFFICIENT_SCOPE']);
+      expect(codeOf(answer)).toEqual([403, 'INSUFFICIENT_SCOPE']);
       expect(answer.json.error.message).toContain('*');
     }
     for (const other of [await newSession(o), await newAgent(o, all), await newProvider(o), await newBreakGlass(o)])
-      expect(code(await issue(other.o))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
+      expect(codeOf(await issue(other.o))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
     expect((await o.get('/break-glass-tokens')).json.data).toHaveLength(2);
   });
 
@@ -143,7 +126,7 @@ describe('who may issue one', () => {
     const o = await newOrg();
     const at = (seconds: number) => new Date((faults.clock ?? 0) + seconds * 1000).toISOString();
     for (const limits of [{ environments: ['production'] }, { secrets: ['*'] }, { expires_at: at(3599) }])
-      expect([limits, ...code(await issue((await newKey(o, limits)).o))]).toEqual([limits, 403, 'SCOPE_EXCEEDS_PARENT']);
+      expect([limits, ...codeOf(await issue((await newKey(o, limits)).o))]).toEqual([limits, 403, 'SCOPE_EXCEEDS_PARENT']);
     expect((await issue((await newKey(o, { expires_at: at(3601) })).o)).status).toBe(201);
     expect((await issue((await newKey(o, { expires_at: at(61) })).o, { ttlSeconds: 60 })).status).toBe(201);
   });
@@ -154,7 +137,7 @@ describe('who may issue one', () => {
     const token = await newBreakGlass(key.o);
     expect(token).toMatchObject({ allowed_addresses: ['203.0.113.0/24'] });
     expect((await token.o.get('/secrets')).status).toBe(200);
-    expect(code(await token.o.get('/secrets', { 'CF-Connecting-IP': '198.51.100.1' }))).toEqual([403, 'ADDRESS_NOT_ALLOWED']);
+    expect(codeOf(await token.o.get('/secrets', { 'CF-Connecting-IP': '198.51.100.1' }))).toEqual([403, 'ADDRESS_NOT_ALLOWED']);
   });
 
   it('finds at most five alive, also where many issue at once; one that ends makes room', async () => {
@@ -163,14 +146,14 @@ describe('who may issue one', () => {
     const answers = await Promise.all(Array.from({ length: 12 }, (_, n) => issue(n % 2 ? o : other.o)));
     const [made, refused] = [answers.filter(({ status }) => status === 201), answers.filter(({ status }) => status !== 201)];
     expect(made).toHaveLength(5);
-    for (const answer of refused) expect(code(answer)).toEqual([409, 'LIMIT_REACHED']);
+    for (const answer of refused) expect(codeOf(answer)).toEqual([409, 'LIMIT_REACHED']);
     expect((await o.get('/break-glass-tokens')).json.data).toHaveLength(5);
     await o.del(`/break-glass-tokens/${made[0]?.json.id}`);
     expect((await issue(o, { ttlSeconds: 60 })).status).toBe(201);
-    expect(code(await issue(o))).toEqual([409, 'LIMIT_REACHED']);
+    expect(codeOf(await issue(o))).toEqual([409, 'LIMIT_REACHED']);
     later(61_000);
     expect((await issue(o)).status).toBe(201);
-    expect(code(await issue(o))).toEqual([409, 'LIMIT_REACHED']);
+    expect(codeOf(await issue(o))).toEqual([409, 'LIMIT_REACHED']);
   });
 
   it('gets one token for one Idempotency-Key', async () => {
@@ -209,7 +192,7 @@ describe('what one may do', () => {
     const { o: emergency } = await newBreakGlass(o);
     const { id } = await newSecret(o);
     const destroy = async (what: string) =>
-      expect(code(await emergency.del(`/secrets/${what}?permanent=true`))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+      expect(codeOf(await emergency.del(`/secrets/${what}?permanent=true`))).toEqual([403, 'INSUFFICIENT_SCOPE']);
     await destroy(id);
     await destroy((await newSecret(await newOrg())).id);
     expect((await emergency.del(`/secrets/${id}`)).status).toBe(204);
@@ -235,15 +218,15 @@ describe('what one may do', () => {
         token: emergency.token,
         ...(route.method !== 'get' && { body: {} }),
       });
-      expect([route.action, ...code(answer)]).toEqual([route.action, 403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
+      expect([route.action, ...codeOf(answer)]).toEqual([route.action, 403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
     }
     // Nor can it be made to last, nor made again from itself.
     for (const { o: emergency, id } of tokens) {
       expect((await emergency.patch(`/break-glass-tokens/${id}`, { ttlSeconds: 14_400 })).status).toBe(405);
-      expect(code(await issue(emergency))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
+      expect(codeOf(await issue(emergency))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
     }
-    expect(code(await o.patch(`/agent-credentials/${tokens[0]?.id}`, { ttlSeconds: null }))).toEqual([404, 'NOT_FOUND']);
-    expect(code(await o.post(`/api-keys/${tokens[0]?.id}/rotate`, {}))).toEqual([404, 'NOT_FOUND']);
+    expect(codeOf(await o.patch(`/agent-credentials/${tokens[0]?.id}`, { ttlSeconds: null }))).toEqual([404, 'NOT_FOUND']);
+    expect(codeOf(await o.post(`/api-keys/${tokens[0]?.id}/rotate`, {}))).toEqual([404, 'NOT_FOUND']);
     expect((await o.get('/break-glass-tokens')).json.data.map(({ expires_at }: { expires_at: string }) => expires_at)).toEqual(
       tokens.map(({ expires_at }) => expires_at),
     );
@@ -343,11 +326,11 @@ describe('every use of one', () => {
     const o = await newOrg();
     const token = await newBreakGlass(o);
     await token.o.get('/secrets');
-    await evictDurableObject(gateOf(o));
+    await evict(o);
     await token.o.get('/secrets');
-    await evictDurableObject(gateOf(o));
+    await evict(o);
     await token.o.get('/secrets');
-    await evictDurableObject(gateOf(o));
+    await evict(o);
     const due = await inCore(o, ({ schedule }) => schedule.now((faults.clock ?? 0) + MINUTE + 1000));
     expect(due).toContain('minutes');
     later(MINUTE + 1000);

@@ -1,12 +1,10 @@
-// The Provider API: what a platform that issues credentials can do with a provider token, and what nobody can do with what it revoked.
-import { runInDurableObject } from 'cloudflare:test';
-import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
-import type { Gate } from '../../../src/gate';
 import { routes } from '../../../src/routes';
 import { problemOf } from '../../model/invariants';
+import { newKey, newSession } from '../../support/credentials';
 import { faults, holdNext } from '../../support/faults';
-import { type Answer, BOOTSTRAP, type Caller, db, newKey, newOrg, newSecret, newSession, send, useWorld } from '../../support/world';
+import { inCore } from '../../support/gate';
+import { type Answer, BOOTSTRAP, type Caller, codeOf, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
 
@@ -36,9 +34,7 @@ function callsWith(token: string) {
   };
 }
 
-const gateOf = (o: Caller) => (env as unknown as { GATE: DurableObjectNamespace }).GATE.getByName(o.id);
 const read = (o: Caller, name = 'db/password', environment = 'production') => o.get(`/secrets/by-name/${name}?environment=${environment}`);
-const codeOf = ({ status, json }: Answer) => [status, json?.error?.code];
 /** Moves the clock of gates by so many seconds. */
 const pass = (seconds: number) => {
   faults.clock = (faults.clock ?? Date.now()) + seconds * 1000;
@@ -372,9 +368,7 @@ describe('what is revoked', () => {
     expect((await generate()).json.value).toBe(null);
     await p.issue();
     expect((await generate()).json.value).toBe(null);
-    const kept = await runInDurableObject(gateOf(o), (gate) =>
-      (gate as unknown as Gate).core.storage.sql.exec('select version from seals where secret = ?', id).toArray(),
-    );
+    const kept = await inCore(o, ({ storage }) => storage.sql.exec('select version from seals where secret = ?', id).toArray());
     expect(kept).toEqual([{ version: 3 }]);
   });
 

@@ -2,26 +2,14 @@
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { newId } from '../../../src/db/ids';
 import type { CredentialRow } from '../../../src/db/schema';
 import { problemOf } from '../../model/invariants';
+import { newAgent, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
-import { byMember, inGate, moveLog, newMember } from '../../support/planted';
-import {
-  type Answer,
-  BOOTSTRAP,
-  type Caller,
-  db,
-  GENERATED,
-  newAgent,
-  newKey,
-  newOrg,
-  newProvider,
-  newSecret,
-  newSession,
-  send,
-  useWorld,
-} from '../../support/world';
+import { inGate } from '../../support/gate';
+import { newKeyInput } from '../../support/people';
+import { byMember, moveLog, newSignedInMember } from '../../support/planted';
+import { type Answer, BOOTSTRAP, type Caller, db, GENERATED, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
 
@@ -101,36 +89,26 @@ describe('containing', () => {
 
   it('contains a browser session with what was made in it, and what another session made stays', async () => {
     const o = await newOrg();
-    const one = await newMember(o);
+    const one = await newSignedInMember(o);
     const { id } = await newSecret(o);
-    const tokenOf = () => ({ id: newId('key'), hash: crypto.randomUUID(), hint: '' });
-    const [inside, outside] = [tokenOf(), tokenOf()];
-    const making = {
-      scopes: ['secrets:read'],
-      environments: null,
-      secrets: null,
-      allowed_addresses: null,
-      expires_at: null,
-      ttlSeconds: null,
-      name: 'k',
-    };
-    const second = await newMember(o);
-    for (const [session, token] of [
+    const [inside, outside] = [newKeyInput(), newKeyInput()];
+    const second = await newSignedInMember(o);
+    for (const [session, input] of [
       [one.session, inside],
       [second.session, outside],
     ] as const)
-      expect((await byMember(o, session, 'api_key.create', { input: { ...making, token } })).outcome).toMatchObject({ ok: true });
+      expect((await byMember(o, session, 'api_key.create', { input })).outcome).toMatchObject({ ok: true });
     await byMember(o, one.session, 'secret.read', { named: { secret: id }, input: { version: null, if_none_match: null } });
     await byMember(o, second.session, 'secret.read', { named: { secret: id }, input: { version: null, if_none_match: null } });
     const answer = await contain(o, one.session);
     expect(answer.json.revoked).toEqual([
       { kind: 'browser', id: one.session, name: null },
-      { kind: 'api_key', id: inside.id, name: 'k' },
+      { kind: 'api_key', id: inside.token.id, name: 'k' },
     ]);
     expect(setOf(answer.json.read)).toEqual([`${id}.1`]);
     expect((await byMember(o, one.session, 'caller.read')).outcome.ok).toBe(false);
     expect((await byMember(o, second.session, 'caller.read')).outcome.ok).toBe(true);
-    expect(await inGate(o, ({ core }) => core.rows.get('credential', outside.id)?.revoked_at)).toBe(null);
+    expect(await inGate(o, ({ core }) => core.rows.get('credential', outside.token.id)?.revoked_at)).toBe(null);
   });
 
   it('of what the caller descends from spares the caller, unless the caller ends with it', async () => {
@@ -643,7 +621,7 @@ describe('the graph of a credential', () => {
   it("shows a browser session by its member's role", async () => {
     const o = await newOrg();
     await newSecret(o);
-    const { member, session } = await newMember(o, 'developer');
+    const { member, session } = await newSignedInMember(o, 'developer');
     const { json } = await o.get(`/credentials/${session}/graph`);
     expect(json.parent).toEqual({ kind: 'member', id: member, name: 'Bea', relation: 'dies_with' });
     expect(json.grants).toMatchObject([{ source: 'role', role: 'developer', environments: null }]);

@@ -1,6 +1,3 @@
-// Panic: from its answer on, no credential but the caller's own does anything, whatever is under way; what is made after it lives.
-import { evictDurableObject } from 'cloudflare:test';
-import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
 import { newToken } from '../../../src/auth/token';
 import { newId } from '../../../src/db/ids';
@@ -8,33 +5,20 @@ import type { CredentialRow, OrgRow } from '../../../src/db/schema';
 import { countLive } from '../../../src/gate/identity';
 import { runTasks } from '../../../src/gate/tasks';
 import { problemOf } from '../../model/invariants';
+import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
 import { type Fate, faults, reset, until } from '../../support/faults';
-import { byMember, inGate, newMember } from '../../support/planted';
-import {
-  type Answer,
-  BOOTSTRAP,
-  type Caller,
-  db,
-  newAgent,
-  newBreakGlass,
-  newKey,
-  newOrg,
-  newProvider,
-  newSecret,
-  newSession,
-  send,
-  useWorld,
-} from '../../support/world';
+import { evict, inGate, loseStorage } from '../../support/gate';
+import { byMember, newSignedInMember } from '../../support/planted';
+import { DAY } from '../../support/time';
+import { type Answer, BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
 
-const DAY = 86_400_000;
 const codeOf = (answer: Answer) => (answer.status < 300 ? answer.status : answer.json.error.code);
 const alive = async (o: Caller) => codeOf(await send('GET', '/api/v1/whoami', { token: o.token }));
 const panic = (o: Caller, fields: Record<string, unknown> = {}, headers?: Record<string, string>) =>
   o.post('/panic', { reason: 'a laptop was stolen', ...fields }, headers);
 const orgOf = (o: Caller) => inGate(o, ({ core }) => core.rows.get('org', o.id) as OrgRow);
-const evict = (o: Caller) => evictDurableObject((env as unknown as { GATE: DurableObjectNamespace }).GATE.getByName(o.id));
 
 /** One credential of each kind that a token admits, by kind. */
 async function oneOfEach(o: Caller) {
@@ -50,7 +34,7 @@ describe('panic', () => {
   it('ends session tokens, agents, provider and break-glass tokens and browser sessions, and leaves API keys and the caller', async () => {
     const o = await newOrg();
     const other = await newKey(o);
-    const member = await newMember(o);
+    const member = await newSignedInMember(o);
     const each = await oneOfEach(o);
     const of = await newSession(other.o);
     for (const one of [...Object.values(each), of.o]) expect(await alive(one)).toBe(200);
@@ -94,7 +78,7 @@ describe('panic', () => {
 
   it("by a member ends the API keys and leaves the member's browser session", async () => {
     const o = await newOrg();
-    const { session } = await newMember(o);
+    const { session } = await newSignedInMember(o);
     const made = newToken('api_key', o.id, new Uint8Array(32));
     const token = { id: newId('key'), hash: made.hash, hint: made.hint };
     const reply = await byMember(o, session, 'org.panic', { input: { reason: 'x', token } });
@@ -103,7 +87,7 @@ describe('panic', () => {
     expect((await byMember(o, session, 'caller.read')).outcome.ok).toBe(true);
     expect(await inGate(o, ({ core }) => core.rows.get('credential', token.id))).toMatchObject({ generation: 1, created_in: session });
     // Spared by one panic, it ends by the next that is another's.
-    const second = await newMember(o);
+    const second = await newSignedInMember(o);
     expect((await byMember(o, second.session, 'org.panic', { input: { reason: 'x', token: null } })).outcome.ok).toBe(true);
     expect((await byMember(o, session, 'caller.read')).outcome).toMatchObject({ refusal: { code: 'TOKEN_REVOKED' } });
     expect((await byMember(o, second.session, 'org.panic', { input: { reason: 'x', token: null } })).outcome.ok).toBe(true);
@@ -137,7 +121,7 @@ describe('panic', () => {
     for (const one of [limited, narrow]) expect(codeOf(await panic(one.o))).toBe('INSUFFICIENT_SCOPE');
     expect(codeOf(await panic((await newSession(o)).o))).toBe('CREDENTIAL_KIND_NOT_ALLOWED');
     expect(codeOf(await panic((await newAgent(o, { scopes: ['*'] })).o))).toBe('CREDENTIAL_KIND_NOT_ALLOWED');
-    const { session } = await newMember(o, 'developer');
+    const { session } = await newSignedInMember(o, 'developer');
     expect((await byMember(o, session, 'org.panic', { input: { reason: 'x', token: null } })).outcome).toMatchObject({ ok: false });
     expect(codeOf(await panic(o, { reason: '' }))).toBe('VALIDATION_FAILED');
     expect((await orgOf(o)).generation).toBe(null);
@@ -198,8 +182,7 @@ describe('what a panic has ended stays so', () => {
     const next = o.as(after.json.api_key.token);
     await evict(o);
     for (const one of [o, session, agent]) expect(await alive(one)).toBe('TOKEN_REVOKED');
-    await inGate(o, ({ core }) => core.storage.deleteAll());
-    await evict(o);
+    await loseStorage(o);
     expect(await alive(next)).toBe(200);
     for (const one of [o, session, agent]) expect(await alive(one)).toBe('TOKEN_REVOKED');
   });

@@ -4,9 +4,10 @@ import { describe, expect, it } from 'vitest';
 import type { Draft } from '../../../src/gate/audit-log';
 import type { Core } from '../../../src/gate/core';
 import { runTasks } from '../../../src/gate/tasks';
+import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
-import { lose } from '../../support/planted';
-import { type Answer, BOOTSTRAP, type Caller, db, inCore, newAgent, newKey, newOrg, newSecret, send, useWorld } from '../../support/world';
+import { inCore, loseStorage } from '../../support/gate';
+import { type Answer, BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
 
@@ -261,7 +262,7 @@ describe('audit log: a backup and a lost gate', () => {
     await newSecret(o, { name: 'KEPT' });
     const { head } = (await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP })).json;
     await o.get('/secrets');
-    await lose(o);
+    await loseStorage(o);
     expect((await o.get('/secrets')).status).toBe(200);
     const verdict = await verify(o);
     expect(verdict).toMatchObject({ ok: true, missing: [{ from: head + 1, to: head + 110_000, reason: 'gate_lost' }] });
@@ -273,7 +274,7 @@ describe('audit log: a backup and a lost gate', () => {
     });
     // Lost again, it still knows what was lost before.
     await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP });
-    await lose(o);
+    await loseStorage(o);
     expect((await verify(o)).ok).toBe(true);
     expect((await verify(o)).missing).toHaveLength(2);
   });

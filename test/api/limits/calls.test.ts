@@ -2,8 +2,10 @@
 import { evictAllDurableObjects } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { newSignedIn } from '../../support/browser';
+import { newAgent, newBreakGlass, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
-import { type Answer, newAgent, newBreakGlass, newOrg, newSecret, newSession, send, useWorld } from '../../support/world';
+import { inCore } from '../../support/gate';
+import { type Answer, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
 
@@ -25,12 +27,7 @@ describe('a request takes', () => {
   it('one gate call and one query to read a version that is not at hand, and none the next time', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
-    const { runInDurableObject } = await import('cloudflare:test');
-    const { env } = await import('cloudflare:workers');
-    const stub = (env as unknown as { GATE: DurableObjectNamespace }).GATE.getByName(o.id);
-    await runInDurableObject(stub, (gate) =>
-      (gate as unknown as { core: { ciphertexts: { drop(id: string): void } } }).core.ciphertexts.drop(id),
-    );
+    await inCore(o, ({ ciphertexts }) => ciphertexts.drop(id));
     expect(await costOf(() => o.get(`/secrets/${id}`))).toEqual({ status: 200, gate: 1, d1: 1 });
     expect(await costOf(() => o.get(`/secrets/${id}`))).toEqual({ status: 200, gate: 1, d1: 0 });
   });

@@ -10,38 +10,23 @@ import * as globs from '../../../src/auth/globs';
 import { signSession } from '../../../src/auth/jwt';
 import { createSigningKeys } from '../../../src/auth/signing';
 import { fromBase62, fromBase64Url, toBase64Url, utf8 } from '../../../src/crypto/bytes';
-import { keyringOf } from '../../../src/crypto/keyring';
 import { idBytes, newId, type Prefix } from '../../../src/db/ids';
 import * as schema from '../../../src/db/schema';
 import { exposed } from '../../../src/domains/incidents/exposure';
-import { type Env, settingsOf } from '../../../src/env';
 import { runTasks } from '../../../src/gate/tasks';
 import type { Route } from '../../../src/http/route';
 import { routes } from '../../../src/routes';
 import { newSignedIn, ORIGIN } from '../../support/browser';
+import { newAgent, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
+import { inCore, keyring } from '../../support/gate';
 import { largest, PATTERNS, pattern } from '../../support/largest';
 import { addKeys, addSessions, newGrant, newMember, newTeam } from '../../support/people';
-import {
-  type Answer,
-  type Caller,
-  db,
-  inCore,
-  newAgent,
-  newKey,
-  newOrg,
-  newProvider,
-  newSecret,
-  newSession,
-  send,
-  useWorld,
-} from '../../support/world';
+import { type Answer, type Caller, codeOf, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
 
 const ROUNDS = Number((env as unknown as { FLOOD?: string }).FLOOD || 5);
-
-const codeOf = ({ status, json }: Answer) => [status, json?.error?.code];
 
 /** Every comparison of a name with a pattern, or of two patterns, counted. */
 const compared = { count: 0 };
@@ -512,17 +497,24 @@ function leaked(text: string, secrets: { id: string; name: string }[]): string[]
 }
 
 describe('rate limit: a token that the gate does not know any more', () => {
-  it('costs one query of D1 a minute at most, and none past 60 requests', async () => {
+  /** A session token that was revoked, and that the gate has forgotten. */
+  async function newForgottenSession() {
     const o = await newOrg();
     const session = await newSession(o);
     await o.del(`/access-tokens/${session.id}`);
-    faults.clock = Date.now() + 700_000;
+    const now = Date.now() + 700_000;
+    faults.clock = now;
     await inCore(o, (core) => {
-      core.schedule.at('rows', core.now());
-      return runTasks(core, o.id, core.now());
+      core.schedule.at('rows', now);
+      return runTasks(core, o.id, now);
     });
+    return { o, session, now };
+  }
+
+  it('costs one query of D1 a minute at most, and none past 60 requests', async () => {
+    const { o, session, now } = await newForgottenSession();
     const head = () => inCore(o, ({ auditLog }) => auditLog.head().sequence);
-    for (const _minute of [1, 2, 3]) {
+    for (const minute of [1, 2, 3]) {
       const before = await head();
       const { answer, work } = await workOf(o, async () => {
         const answers: Answer[] = [];
@@ -535,19 +527,12 @@ describe('rate limit: a token that the gate does not know any more', () => {
       );
       expect(work.d1).toBe(1);
       expect((await head()) - before).toBe(60);
-      faults.clock += 61_000;
+      faults.clock = now + minute * 61_000;
     }
   });
 
   it('is not looked up past the limit, whatever was answered before', async () => {
-    const o = await newOrg();
-    const session = await newSession(o);
-    await o.del(`/access-tokens/${session.id}`);
-    faults.clock = Date.now() + 700_000;
-    await inCore(o, (core) => {
-      core.schedule.at('rows', core.now());
-      return runTasks(core, o.id, core.now());
-    });
+    const { o, session, now } = await newForgottenSession();
     for (let n = 0; n < 60; n++) await session.o.get('/secrets');
     await inCore(o, ({ strangers }) => strangers.clear());
     const { answer, work: caused } = await workOf(o, () => session.o.get('/secrets'));
@@ -759,9 +744,7 @@ describe('contain: the account of a credential that read in bulk in very many wa
 describe('rate limit: an expired JWT of a browser session', () => {
   it('is 401 TOKEN_EXPIRED, has an audit entry, and takes from the budget of the session', async () => {
     const { o, browser } = await newSignedIn();
-    const settings = settingsOf(env as unknown as Env);
-    if ('problem' in settings) throw new Error(settings.problem);
-    const key = await createSigningKeys(db, (await keyringOf(db, settings.masterKeys).deployment()).signing).current();
+    const key = await createSigningKeys(db, (await keyring().deployment()).signing).current();
     const { sid, jti } = decodeJwt(browser.token) as { sid: string; jti: string };
     const claims = { org: o.id, member: o.owner, session: sid, n: Number(jti) };
     const { token } = await signSession(key, ORIGIN, claims, Date.now() - 1000, Date.now() - 600_000);

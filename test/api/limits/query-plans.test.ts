@@ -1,31 +1,20 @@
-// What D1 has to do for each statement that the service puts to it: a look into an index that begins with the organisation, never a
-// walk over a table. With many organisations in one database anything else would cost all of them.
-import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
-import { env } from 'cloudflare:workers';
 import { expect, it } from 'vitest';
-import type { Gate } from '../../../src/gate';
-import { runTasks } from '../../../src/gate/tasks';
 import { invite, newBrowser, ORIGIN } from '../../support/browser';
+import { newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
+import { inGate, loseStorage, runTasksLater } from '../../support/gate';
 import { newPasskey } from '../../support/passkey';
 import { addKeys, addPasskey, newGrant, newMember, newTeam } from '../../support/people';
 import { newLongSecret } from '../../support/planted';
-import { BOOTSTRAP, type Caller, db, newKey, newOrg, newSecret, newSession, send, useWorld } from '../../support/world';
+import { DAY } from '../../support/time';
+import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
 
-const DAY = 86_400_000;
 /** Asked seldom, by an operator: how many keys there are. The deployment has one key, and two that sign. */
 const WHOLE = /^select count\(\*\)|deployment_keys|signing_keys|select owner|count\(/i;
 
-const inGate = (o: Caller, run: (gate: Gate) => unknown) =>
-  runInDurableObject((env as unknown as { GATE: DurableObjectNamespace }).GATE.getByName(o.id), (gate) => run(gate as unknown as Gate));
-const later = (o: Caller, ms: number) =>
-  inGate(o, async ({ core }) => {
-    core.now = () => Date.now() + ms;
-    for (let i = 0; i < 12; i++) await runTasks(core, o.id, Number.MAX_SAFE_INTEGER);
-    core.now = () => Date.now();
-  });
+const later = (o: Caller, ms: number) => runTasksLater(o, ms, Number.MAX_SAFE_INTEGER);
 
 /** A person enrols, signs in, adds a passkey and removes it, and signs out. */
 async function signIn(o: Caller): Promise<void> {
@@ -106,8 +95,7 @@ async function tour(): Promise<void> {
   await send('POST', `/api/v1/orgs/${o.id}/adopt`, { token: BOOTSTRAP, body: { reason: 'a drill' } });
   await o.del(`/secrets/${id}`);
   await later(o, 8 * DAY);
-  await inGate(o, async ({ core }) => core.storage.deleteAll());
-  await evictDurableObject((env as unknown as { GATE: DurableObjectNamespace }).GATE.getByName(o.id));
+  await loseStorage(o);
   await o.del('', { confirm: 'again' });
   await later(o, 8 * DAY);
 }

@@ -6,13 +6,14 @@ import { newId } from '../../../src/db/ids';
 import { credentials } from '../../../src/db/schema';
 import { upsertOf } from '../../../src/db/statements';
 import { runTasks } from '../../../src/gate/tasks';
+import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
+import { inCore } from '../../support/gate';
 import { addSessions } from '../../support/people';
-import { type Caller, db, inCore, newAgent, newKey, newOrg, newSecret, newSession, useWorld } from '../../support/world';
+import { DAY } from '../../support/time';
+import { type Caller, db, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
-
-const DAY = 86_400_000;
 
 const storedBytes = (o: Caller) =>
   inCore(

@@ -4,24 +4,12 @@ import type { SecretRow } from '../../../src/db/schema';
 import { isAlive } from '../../../src/gate/identity';
 import { isBrief } from '../../../src/gate/rows';
 import { problemOf } from '../../model/invariants';
+import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults, holdNext } from '../../support/faults';
+import { inCore } from '../../support/gate';
 import { newMember } from '../../support/people';
 import { newLongSecret } from '../../support/planted';
-import {
-  BOOTSTRAP,
-  type Caller,
-  db,
-  inCore,
-  newAgent,
-  newBreakGlass,
-  newKey,
-  newOrg,
-  newProvider,
-  newSecret,
-  newSession,
-  send,
-  useWorld,
-} from '../../support/world';
+import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
 

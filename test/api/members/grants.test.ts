@@ -1,13 +1,14 @@
 // Grants: what they give and for how long, and that nobody gives more than they hold.
 import { describe, expect, it } from 'vitest';
 import { problemOf } from '../../model/invariants';
+import { newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
-import { asMember, inGate, newGrant, newMember, newTeam, ownerId } from '../../support/people';
-import { type Answer, type Caller, newKey, newOrg, newSecret, newSession, useWorld } from '../../support/world';
+import { inGate } from '../../support/gate';
+import { asMember, newGrant, newMember, newTeam, ownerId } from '../../support/people';
+import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
 
-const codeOf = ({ status, json }: Answer) => [status, json?.error?.code];
 const EXCEEDS = [403, 'SCOPE_EXCEEDS_PARENT'];
 const to = (id: string, type = 'member') => ({ grantee: { type, id }, permission: 'read' });
 const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();

@@ -1,6 +1,5 @@
 // Members: who may invite, change and remove whom, what goes with a member, and that what is explained is what is decided.
 
-import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Action } from '../../../src/auth/actions';
@@ -11,25 +10,14 @@ import { newId } from '../../../src/db/ids';
 import type { MemberRow } from '../../../src/db/schema';
 import { invalid } from '../../../src/errors';
 import { problemOf } from '../../model/invariants';
+import { newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
-import { addKeys, addPasskey, addSession, asMember, gateOf, inGate, newGrant, newMember, newTeam, ownerId } from '../../support/people';
-import {
-  type Answer,
-  BOOTSTRAP,
-  type Caller,
-  callerOf,
-  db,
-  newKey,
-  newOrg,
-  newSecret,
-  newSession,
-  send,
-  useWorld,
-} from '../../support/world';
+import { inGate, loseStorage } from '../../support/gate';
+import { addKeys, addPasskey, addSession, asMember, newGrant, newKeyInput, newMember, newTeam, ownerId } from '../../support/people';
+import { type Answer, BOOTSTRAP, type Caller, callerOf, codeOf, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
 
-const codeOf = ({ status, json }: Answer) => [status, json?.error?.code];
 const EXCEEDS = [403, 'SCOPE_EXCEEDS_PARENT'];
 const whole = async (o: Caller) => JSON.stringify((await o.get('/members?limit=100')).json.data);
 
@@ -316,17 +304,6 @@ describe('the last owner', () => {
 });
 
 describe('removing a member', () => {
-  const key = (name: string) => ({
-    token: { id: newId('key'), hash: sha256(crypto.randomUUID()), hint: 'h' },
-    name,
-    scopes: ['secrets:read'],
-    environments: null,
-    secrets: null,
-    allowed_addresses: null,
-    expires_at: null,
-    ttlSeconds: null,
-  });
-
   it('takes their passkeys, memberships and grants along, and leaves what others have', async () => {
     const o = await newOrg();
     const [{ id }, other] = [await newMember(o, 'viewer'), await newMember(o, 'viewer')];
@@ -365,9 +342,9 @@ describe('removing a member', () => {
     for (const revoke of [false, true]) {
       const o = await newOrg();
       const { id } = await newMember(o, 'developer');
-      const keys = [key('a'), key('b')];
+      const keys = [newKeyInput('a'), newKeyInput('b')];
       for (const input of keys) expect((await asMember(o, id, 'api_key.create', { input })).status).toBe(201);
-      const dead = key('dead');
+      const dead = newKeyInput('dead');
       await asMember(o, id, 'api_key.create', { input: dead });
       await o.del(`/api-keys/${dead.token.id}`);
       const { status, json } = await o.del(`/members/${id}${revoke ? '?revoke_credentials=true' : ''}`);
@@ -395,7 +372,7 @@ describe('removing a member', () => {
     for (let i = 0; i < 8; i++) {
       const { id } = await newMember(o, 'developer');
       const session = await addSession(o, id, await addPasskey(o, id));
-      const inputs = [key('a'), key('b'), key('c')];
+      const inputs = [newKeyInput('a'), newKeyInput('b'), newKeyInput('c')];
       faults.delay = 15;
       const removing = async () => {
         for (;;) {
@@ -581,8 +558,7 @@ describe('whoever writes the database', () => {
     const read = async (member: string) =>
       (await asMember(o, member, 'secret.read', { named: { secret }, input: { version: null, if_none_match: null } })).status;
     expect([await read(a.id), await read(b.id), await read(trusted.id)]).toEqual([403, 403, 200]);
-    await runInDurableObject(gateOf(o), (_, state) => state.storage.deleteAll());
-    await evictDurableObject(gateOf(o));
+    await loseStorage(o);
     // What was altered is left out: so it is as if it had never been.
     expect([await read(a.id), await read(b.id), await read(trusted.id)]).toEqual([401, 403, 403]);
   });

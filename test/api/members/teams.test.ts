@@ -1,13 +1,13 @@
 // Teams: who may put whom into one, and what goes with it.
 import { describe, expect, it } from 'vitest';
 import { problemOf } from '../../model/invariants';
+import { newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { asMember, newGrant, newMember, newTeam } from '../../support/people';
-import { type Answer, db, newKey, newOrg, newSecret, newSession, useWorld } from '../../support/world';
+import { codeOf, db, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
 
-const codeOf = ({ status, json }: Answer) => [status, json?.error?.code];
 const EXCEEDS = [403, 'SCOPE_EXCEEDS_PARENT'];
 
 describe('a team', () => {

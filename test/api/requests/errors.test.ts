@@ -1,9 +1,12 @@
 // What a refusal tells: which field must be what, what was wrong with a credential, and which part of a path is unknown. And what it must
 // not tell: values that were sent, whether a token once existed, and anything beyond the caller's reach.
 import { describe, expect, it } from 'vitest';
+import { newToken } from '../../../src/auth/token';
 import { secretTypes } from '../../../src/db/schema';
 import { newSignedIn } from '../../support/browser';
-import { type Answer, BOOTSTRAP, type Caller, newAgent, newKey, newOrg, newProvider, newSecret, send, useWorld } from '../../support/world';
+import { newAgent, newKey, newProvider } from '../../support/credentials';
+import { keyring } from '../../support/gate';
+import { type Answer, BOOTSTRAP, type Caller, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
 
@@ -144,13 +147,7 @@ describe('authentication: a 401 says what was wrong with what was sent', () => {
     ])
       said.add(refused(await get(`Bearer ${token}`)));
     // Genuine by its form, and unknown to the gate and to D1.
-    const { newToken } = await import('../../../src/auth/token');
-    const { keyringOf } = await import('../../../src/crypto/keyring');
-    const { env } = await import('cloudflare:workers');
-    const { settingsOf } = await import('../../../src/env');
-    const settings = settingsOf(env as never);
-    if ('problem' in settings) throw new Error(settings.problem);
-    const deployment = await keyringOf((env as unknown as { DB: D1Database }).DB, settings.masterKeys).deployment();
+    const deployment = await keyring().deployment();
     said.add(refused(await get(`Bearer ${newToken('api_key', o.id, deployment.tokenTag).token}`)));
     expect([...said]).toEqual([expect.stringContaining('not a valid token of this deployment')]);
   });

@@ -2,24 +2,13 @@
 // somebody else issued unless that is asked for.
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { problemOf } from '../../model/invariants';
-import {
-  type Answer,
-  type Caller,
-  db,
-  GENERATED,
-  inCore,
-  newKey,
-  newOrg,
-  newProvider,
-  newSecret,
-  send,
-  useWorld,
-} from '../../support/world';
+import { newKey, newProvider } from '../../support/credentials';
+import { inCore } from '../../support/gate';
+import { type Answer, type Caller, codeOf, db, GENERATED, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
 afterEach(() => vi.restoreAllMocks());
 
-const codeOf = ({ status, json }: Answer) => [status, json?.error?.code];
 const pathsOf = ({ json }: Answer) => json.error.details.map(({ path }: { path: string }) => path);
 const isGenerated = async (o: Caller, id: string) => (await o.get(`/secrets/${id}`)).json.generated as boolean;
 const provide = (token: string, verb: string, fields: object) =>

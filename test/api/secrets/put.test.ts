@@ -1,11 +1,10 @@
 // PUT by name: one call that creates a secret or updates the one that has the name.
 import { describe, expect, it } from 'vitest';
+import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
-import { type Answer, db, newAgent, newKey, newOrg, newSecret, useWorld } from '../../support/world';
+import { codeOf, db, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
-
-const code = ({ status, json }: Answer) => [status, json?.error?.code];
 
 describe('put: by name', () => {
   it('creates a secret of type generic, and then updates it', async () => {
@@ -38,10 +37,10 @@ describe('put: by name', () => {
   it('If-Match and If-None-Match: 412 unless the secret is as the caller believes', async () => {
     const o = await newOrg();
     const call = (body: unknown, headers: Record<string, string>) => o.call('PUT', '/secrets/by-name/S', body, headers);
-    expect(code(await call({ value: 'v' }, { 'If-Match': '"v1"' }))).toEqual([412, 'VERSION_CONFLICT']);
+    expect(codeOf(await call({ value: 'v' }, { 'If-Match': '"v1"' }))).toEqual([412, 'VERSION_CONFLICT']);
     expect((await call({ value: 'v' }, { 'If-None-Match': '*' })).status).toBe(201);
-    expect(code(await call({ value: 'w' }, { 'If-None-Match': '*' }))).toEqual([412, 'VERSION_CONFLICT']);
-    expect(code(await call({ value: 'w' }, { 'If-Match': '"v2"' }))).toEqual([412, 'VERSION_CONFLICT']);
+    expect(codeOf(await call({ value: 'w' }, { 'If-None-Match': '*' }))).toEqual([412, 'VERSION_CONFLICT']);
+    expect(codeOf(await call({ value: 'w' }, { 'If-Match': '"v2"' }))).toEqual([412, 'VERSION_CONFLICT']);
     const changed = await call({ value: 'w' }, { 'If-Match': '"v1"' });
     expect([changed.status, changed.headers.get('etag')]).toEqual([200, '"v2"']);
   });
@@ -70,11 +69,11 @@ describe('put: by name', () => {
     const agent = await newAgent(o, { scopes: ['secrets:write'], secrets: ['app/*'], environments: ['staging'] });
     const call = (path: string) => agent.o.call('PUT', `/secrets/by-name/${path}`, { value: 'v' });
     expect((await call('app/a?environment=staging')).status).toBe(201);
-    expect(code(await call('other?environment=staging'))).toEqual([403, 'INSUFFICIENT_SCOPE']);
-    expect(code(await call('app/a?environment=production'))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    expect(codeOf(await call('other?environment=staging'))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    expect(codeOf(await call('app/a?environment=production'))).toEqual([403, 'INSUFFICIENT_SCOPE']);
     const reader = await newKey(o, { scopes: ['secrets:read'] });
-    expect(code(await reader.o.call('PUT', '/secrets/by-name/x', { value: 'v' }))).toEqual([403, 'INSUFFICIENT_SCOPE']);
-    expect(code(await o.call('PUT', '/secrets/by-name/x?environment=none', { value: 'v' }))).toEqual([404, 'NOT_FOUND']);
+    expect(codeOf(await reader.o.call('PUT', '/secrets/by-name/x', { value: 'v' }))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    expect(codeOf(await o.call('PUT', '/secrets/by-name/x?environment=none', { value: 'v' }))).toEqual([404, 'NOT_FOUND']);
     expect((await o.call('PUT', '/secrets/by-name/a//b', { value: 'v' })).status).toBe(404);
   });
 
@@ -82,7 +81,7 @@ describe('put: by name', () => {
     const o = await newOrg();
     await newSecret(o, { name: 'S', ttlSeconds: 60 });
     faults.clock = Date.now() + 61_000;
-    expect(code(await o.call('PUT', '/secrets/by-name/S', { value: 'v' }))).toEqual([410, 'SECRET_EXPIRED']);
+    expect(codeOf(await o.call('PUT', '/secrets/by-name/S', { value: 'v' }))).toEqual([410, 'SECRET_EXPIRED']);
     expect((await o.call('PUT', '/secrets/by-name/S', { value: 'v', ttlSeconds: null })).status).toBe(200);
     faults.clock = null;
     expect((await o.get('/secrets/by-name/S')).json.value).toBe('v');

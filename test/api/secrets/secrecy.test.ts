@@ -1,11 +1,11 @@
-// After a whole run not one byte of a value, a token or a key lies in D1, in a gate or in what was logged.
-import { runInDurableObject } from 'cloudflare:test';
 import { env, exports } from 'cloudflare:workers';
 import { describe, expect, it, vi } from 'vitest';
 import { invite, newBrowser, ORIGIN } from '../../support/browser';
+import { newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
+import { inGate } from '../../support/gate';
 import { newPasskey } from '../../support/passkey';
-import { BOOTSTRAP, db, newKey, newOrg, newSecret, newSession, send, useWorld } from '../../support/world';
+import { BOOTSTRAP, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
 
@@ -66,11 +66,9 @@ describe('after a whole run', () => {
     const queued = JSON.stringify(faults.queued);
     vi.restoreAllMocks();
 
-    const inGate = await runInDurableObject(bindings.GATE.getByName(o.id), (_gate, state) =>
-      everythingIn((query) => state.storage.sql.exec(query).toArray()),
-    );
+    const stored = await inGate(o, (_gate, state) => everythingIn((query) => state.storage.sql.exec(query).toArray()));
     const inDatabase = await everythingIn(async (query) => (await db.prepare(query).all()).results);
-    expect(inGate).toContain(secret.id);
+    expect(stored).toContain(secret.id);
     expect(inDatabase).toContain(secret.id);
     expect(inDatabase).toContain(member);
     expect(inDatabase).not.toContain('"d":');
@@ -100,7 +98,7 @@ describe('after a whole run', () => {
     for (const [what, text] of Object.entries(needles))
       for (const spelling of spellings(text))
         for (const [where, content] of Object.entries({
-          'the gate': inGate,
+          'the gate': stored,
           D1: inDatabase,
           'the audit log': audit,
           'the queue': queued,

@@ -1,10 +1,8 @@
 // All values of an environment at once: pages from the gate, bounds, and one moment for all that is answered.
 
-import { runInDurableObject } from 'cloudflare:test';
-import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
-import type { Gate } from '../../../src/gate';
 import { faults, holdNext } from '../../support/faults';
+import { inCore } from '../../support/gate';
 import { type Caller, newOrg, useWorld } from '../../support/world';
 
 useWorld();
@@ -65,8 +63,7 @@ describe('all values of an environment', () => {
     expect(read).toBeGreaterThan(0);
 
     // The second page waits for D1 while the first one's moment passes.
-    const stub = (env as unknown as { GATE: DurableObjectNamespace }).GATE.getByName(o.id);
-    await runInDurableObject(stub, (gate) => (gate as unknown as Gate).core.ciphertexts.drop(last));
+    await inCore(o, ({ ciphertexts }) => ciphertexts.drop(last));
     const { held, release } = holdNext();
     const all = o.get(VALUES);
     await held();

@@ -6,13 +6,12 @@ import { createSigningKeys } from '../../../src/auth/signing';
 import { fromBase64Url, randomBytes, toBase64Url, utf8 } from '../../../src/crypto/bytes';
 import { newSignedIn, ORIGIN } from '../../support/browser';
 import { faults } from '../../support/faults';
-import { type Answer, db, send, useWorld } from '../../support/world';
+import { DAY } from '../../support/time';
+import { codeOf, db, send, useWorld } from '../../support/world';
 
 useWorld();
 
-const DAY = 86_400_000;
 const whoami = (token: string) => send('GET', '/api/v1/whoami', { token });
-const codeOf = ({ status, json }: Answer) => [status, json?.error?.code];
 const published = async () => (await send('GET', '/.well-known/jwks.json')).json;
 const partsOf = (token: string) => token.split('.') as [string, string, string];
 const spelled = (part: object) => toBase64Url(utf8(JSON.stringify(part)));

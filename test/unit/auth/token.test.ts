@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { type Kind, newToken, prefixes, readToken } from '../../../src/auth/token';
 import { randomBytes, toBase62 } from '../../../src/crypto/bytes';
 import { newId } from '../../../src/db/ids';
+import { fromHex } from '../../support/hex';
 import vectors from '../../support/vectors/token.json';
 
-const fromHex = (hex: string) => Uint8Array.from(Buffer.from(hex, 'hex'));
 const key = fromHex(vectors.key);
 const kinds = Object.keys(prefixes) as Kind[];
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

@@ -3,9 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { utf8 } from '../../../src/crypto/bytes';
 import { equal, equalSecret, hkdf, hmac, hmacHex, sha256 } from '../../../src/crypto/digest';
-
-const fromHex = (hex: string) => Uint8Array.from(hex.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
-const toHex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
+import { fromHex, toHex } from '../../support/hex';
 
 describe('SHA-256', () => {
   it.each([

@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { concat, fromBase64, fromUtf8, randomBytes, toBase64, utf8 } from '../../../src/crypto/bytes';
 import { decrypt, encrypt, type Purpose } from '../../../src/crypto/envelope';
+import { fromHex } from '../../support/hex';
 import vectors from '../../support/vectors/envelope.json';
 
-const fromHex = (hex: string) => Uint8Array.from(hex.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
 const purposes: Purpose[] = ['org key', 'deployment key', 'secret value', 'kept answer', 'one-time value'];
 const root = fromHex(vectors.root);
 const context = ['org_1', 'sec_2', '3'];

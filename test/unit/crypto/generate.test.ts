@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { canGenerate, generate, optionsProblem } from '../../../src/crypto/generate';
 import { encodeOpenSsh } from '../../../src/crypto/openssh';
 import { pem } from '../../../src/crypto/pem';
+import { fromHex } from '../../support/hex';
 import openssh from '../../support/vectors/openssh.json';
 
 const TEXT_TYPES = ['password', 'api_key', 'generic', 'env_var'];
@@ -13,7 +14,6 @@ const FIXED_TYPES = ['webhook_secret', 'ssh_key', 'private_key'];
 const OTHER_TYPES = ['database_url', 'certificate', 'oauth_token', 'json'];
 const PRINTABLE = Array.from({ length: 95 }, (_, i) => String.fromCharCode(0x20 + i));
 
-const fromHex = (hex: string) => Uint8Array.from(hex.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
 const fromBase64 = (text: string) => Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
 const fromPem = (text: string) => fromBase64(text.split('\n').slice(1, -2).join(''));
 

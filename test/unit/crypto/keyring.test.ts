@@ -6,9 +6,9 @@ import type { Purpose } from '../../../src/crypto/envelope';
 import { deriveDeployment, deriveOrg, unwrap, type WrappedKey, wrap } from '../../../src/crypto/keyring';
 import type { MasterKey } from '../../../src/env';
 import { ApiError, errorBody } from '../../../src/errors';
+import { toHex } from '../../support/hex';
 import vectors from '../../support/vectors/keyring.json';
 
-const toHex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 const hexOf = (keys: object) => Object.fromEntries(Object.entries(keys).map(([name, key]) => [name, toHex(key)]));
 const master = (id: string): MasterKey => ({ id, key: randomBytes(32) });
 const [k1, k2, k3] = [master('k1'), master('k2'), master('k3')];
