@@ -9,8 +9,8 @@ useWorld();
 
 const marksOf = (o: Caller) => inGate(o, (_gate, state) => state.storage.sql.exec('select count(*) n from marks').one().n);
 
-describe('a change whose D1 batch fails', () => {
-  it('before it takes effect is answered 503, has done nothing, and can be repeated', async () => {
+describe('fault: a change whose D1 batch fails', () => {
+  it('before it takes effect is 503, did nothing, and can be repeated', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { value: 'one' });
     let batches = 0;
@@ -22,7 +22,7 @@ describe('a change whose D1 batch fails', () => {
     expect(await marksOf(o)).toBe(0);
   });
 
-  it('after it took effect is found to be done, and answered so', async () => {
+  it('after it took effect is found and answered as done', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { value: 'one' });
     let batches = 0;
@@ -33,7 +33,7 @@ describe('a change whose D1 batch fails', () => {
     expect((await o.patch(`/secrets/${id}`, { value: 'three' })).json.version).toBe(3);
   });
 
-  it.each(['before', 'after'] as const)('%s it takes effect, with D1 away from then on, is settled by the next call', async (how) => {
+  it.each(['before', 'after'] as const)('%s it takes effect, while D1 stays unavailable, is settled by the next call', async (how) => {
     const o = await newOrg();
     const { id } = await newSecret(o, { value: 'one' });
     const other = await newSecret(o, { value: 'other' });
@@ -52,7 +52,7 @@ describe('a change whose D1 batch fails', () => {
     expect((await o.get('/audit-log/verify')).json).toMatchObject({ ok: true });
   });
 
-  it('and whose gate is then evicted is settled by the gate that comes after it', async () => {
+  it('and whose gate is evicted is settled by the next gate', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { value: 'one' });
     let batches = 0;
@@ -64,7 +64,7 @@ describe('a change whose D1 batch fails', () => {
     expect((await o.patch(`/secrets/${id}`, { value: 'three' })).json.version).toBe(3);
   });
 
-  it('and may still come is not taken for undone while the epoch cannot be raised', async () => {
+  it('and may still arrive does not count as undone while the epoch cannot be raised', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { value: 'one' });
     let batches = 0;
@@ -76,7 +76,7 @@ describe('a change whose D1 batch fails', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('is no alarm where D1 refuses it, and then does not answer why', async () => {
+  it('is not reported as an integrity violation if D1 refuses it and then does not answer', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { value: 'one' });
     const raise = (by: number) => db.prepare('update fences set epoch = epoch + ? where org_id = ?').bind(by, o.id).run();
@@ -90,7 +90,7 @@ describe('a change whose D1 batch fails', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('refuses the credential whose end is in doubt', async () => {
+  it('revocation: refuses the credential whose end is in doubt', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     const key = await newKey(o);
@@ -103,7 +103,7 @@ describe('a change whose D1 batch fails', () => {
     for (const caller of [key.o, child.o]) expect((await caller.get(`/secrets/${id}`)).json.error.code).toBe('TOKEN_REVOKED');
   });
 
-  it('is found under its Idempotency-Key when it is repeated, and is not done again', async () => {
+  it('idempotency: is found by its key when it is repeated, and not done twice', async () => {
     const o = await newOrg();
     // The isolate holds the org's key from here on.
     await o.get('/secrets');
@@ -118,8 +118,8 @@ describe('a change whose D1 batch fails', () => {
   });
 });
 
-describe('a request', () => {
-  it('that the Worker repeats, for the reply of the gate was lost, is known by its id: done once, audited once', async () => {
+describe('fault: a request in flight', () => {
+  it('that the Worker repeats after a lost reply is known by its id: done once, audited once', async () => {
     const o = await newOrg();
     faults.gate = 0;
     faults.rpc = (n) => (n === 1 ? { fate: 'after', retryable: true } : null);
@@ -129,7 +129,7 @@ describe('a request', () => {
     expect(entries.map((entry) => [entry.resource, entry.status])).toEqual([[json.id, 201]]);
   });
 
-  it('has its audit entry when its answer leaves', async () => {
+  it('audit log: its entry is stored before the response leaves', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     const reader = await newKey(o, { scopes: ['secrets:list'] });
@@ -149,7 +149,7 @@ describe('a request', () => {
     'all values, for D1': (o) => o.get('/environments/production/values'),
     'a list of versions, for D1': (o, id) => o.get(`/secrets/${id}/versions`),
   };
-  it.each(Object.entries(waiting))('whose caller is revoked while it waits is judged again: %s', async (what, ask) => {
+  it.each(Object.entries(waiting))('revocation: a request whose caller is revoked while it waits is refused: %s', async (what, ask) => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     const key = await newKey(o);
@@ -166,7 +166,7 @@ describe('a request', () => {
     if (first) expect((await first).json.version).toBe(2);
   });
 
-  it('that fetches the ciphertext of a secret which is destroyed meanwhile does not give it out, and it is not kept', async () => {
+  it('purge: a request that reads a ciphertext while the secret is purged neither returns nor caches it', async () => {
     const o = await newOrg();
     const [gone, stays] = [await newSecret(o), await newSecret(o)];
     await inCore(o, ({ ciphertexts }) => ciphertexts.clear());
@@ -180,8 +180,8 @@ describe('a request', () => {
   });
 });
 
-describe('while D1 is away', () => {
-  it('the gate serves what it holds, and says 503 with retry_after where it cannot', async () => {
+describe('fault: D1 is unavailable', () => {
+  it('the gate answers from what it holds, and otherwise 503 with retry_after', async () => {
     const o = await newOrg();
     const { id, value } = await newSecret(o);
     faults.fail = () => 'before';
@@ -194,7 +194,7 @@ describe('while D1 is away', () => {
   });
 });
 
-describe('races, with each D1 call delayed at random', () => {
+describe('concurrency: with random delays of D1', () => {
   it('fifty writers on one secret make versions 2 to 51, none lost, none equal', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
@@ -205,7 +205,7 @@ describe('races, with each D1 call delayed at random', () => {
     for (const [i, version] of versions.entries()) expect((await o.get(`/secrets/${id}?version=${version}`)).json.value).toBe(`v${i}`);
   });
 
-  it('readers in flight while their credential, its parent or the secret goes are refused from its answer on', async () => {
+  it('revocation: reads in flight are refused once their credential, its parent or the secret is gone', async () => {
     for (const end of ['token', 'parent', 'secret'] as const) {
       const o = await newOrg();
       const { id } = await newSecret(o);
@@ -222,7 +222,7 @@ describe('races, with each D1 call delayed at random', () => {
     }
   });
 
-  it('tokens minted while the parent is revoked do not survive it', async () => {
+  it('revocation: tokens that are minted while the parent is revoked do not survive', async () => {
     const o = await newOrg();
     const parent = await newKey(o);
     faults.delay = 10;
@@ -235,7 +235,7 @@ describe('races, with each D1 call delayed at random', () => {
     expect((await o.get('/access-tokens')).json.data).toEqual([]);
   });
 
-  it('a name has one secret, where it is created, renamed to and restored side by side', async () => {
+  it('create, rename and restore give a name to one secret alone', async () => {
     for (let first = 0; first < 3; first++) {
       const o = await newOrg();
       const gone = await newSecret(o, { name: 'N' });
@@ -258,7 +258,7 @@ describe('races, with each D1 call delayed at random', () => {
     }
   });
 
-  it('a mint and the revocation of its parent come one after the other', async () => {
+  it('a mint and the revocation of its parent are serialised', async () => {
     const o = await newOrg();
     const parent = await newKey(o);
     const { held, release } = holdNext();
@@ -276,7 +276,7 @@ describe('races, with each D1 call delayed at random', () => {
     expect(entries.map(({ action }) => action)).toEqual(['api_key.revoke', 'access_token.create']);
   });
 
-  it('an environment and a secret in it are not deleted and created side by side', async () => {
+  it('an environment and a secret in it are never deleted and created together', async () => {
     const o = await newOrg();
     const environment = async () => (await o.post('/environments', { name: `e ${crypto.randomUUID().slice(0, 8)}` })).json;
     const create = ({ slug }: { slug: string }) => o.post('/secrets', { name: 'N', type: 'generic', value: 'v', environment: slug });
@@ -297,7 +297,7 @@ describe('races, with each D1 call delayed at random', () => {
     expect((await created).status).toBe(201);
   });
 
-  it('twenty twins under one idempotency key make one thing', async () => {
+  it('idempotency: twenty requests with one key make one credential', async () => {
     const o = await newOrg();
     faults.delay = 10;
     const all = await Promise.all(

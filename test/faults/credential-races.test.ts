@@ -119,15 +119,15 @@ const pairs = Object.entries(makers).flatMap(([maker, { make, start }]) =>
   ),
 );
 
-describe('revocation: a credential that is made while its maker ends', () => {
-  it('is made by one of the actions that are declared to make credentials', () => {
+describe('revocation: a credential that is created while its maker ends', () => {
+  it('is created by an action that is declared to create credentials', () => {
     const declared = Object.entries(actions).flatMap(([action, need]) => ('makes' in need ? [action] : []));
     expect(Object.keys(making).sort()).toEqual(declared.sort());
     const made = new Set(Object.values(makers).flatMap(({ make }) => make));
     expect(declared.filter((action) => making[action] !== null && !made.has(action))).toEqual([]);
   });
 
-  it.each(pairs)('$name: the making is in flight', async ({ action, start, end }) => {
+  it.each(pairs)('$name: the creation is in flight', async ({ action, start, end }) => {
     const { o } = await newSignedIn();
     const maker = await start({ o });
     const make = await (making[action] as Make)(maker, { o });
@@ -163,7 +163,7 @@ async function expectDead(action: string, made: Answer, ended: Answer) {
 }
 
 describe('revocation: a containment that overtakes a rotation', () => {
-  it('names the successor in its answer, and in the audit entry of the rotation', async () => {
+  it('names the new key in its response, and in the audit entry of the rotation', async () => {
     const { o } = await newSignedIn();
     const key = await newKey(o);
     const { held, release } = holdNext('batch');
@@ -180,7 +180,7 @@ describe('revocation: a containment that overtakes a rotation', () => {
     expect(entry).toMatchObject({ resource: key.id, successor: successor.id });
   });
 
-  it('a panic that makes a new key names it in its audit entry', async () => {
+  it('audit log: a panic that creates a key names it', async () => {
     const { o } = await newSignedIn();
     const { json } = await o.post('/panic', { reason: 'a laptop was stolen', api_keys: true });
     const [entry] = (await o.as(json.api_key.token).get('/audit-log?action=org.panic&limit=1')).json.data;

@@ -67,15 +67,15 @@ async function expectReadable(o: Caller, secrets: { id: string; value: string }[
   }
 }
 
-describe('re-wrapping', () => {
-  it('says that all is done where nothing is to do, and changes nothing', async () => {
+describe('key rotation: re-wrapping', () => {
+  it('reports that nothing is left to do, and changes nothing', async () => {
     await newOrg();
     const before = await wraps();
     expect((await rewrap()).json).toEqual({ done: 2, total: 2, next: null });
     expect(await wraps()).toEqual(before);
   });
 
-  it('puts every key under the new one while reads, writes and foundings go on; then the new key alone opens all, the old one nothing', async () => {
+  it('wraps every key with the new master key during reads, writes and new organisations; then the new one alone unwraps all', async () => {
     const first = await newOrg();
     const kept = [await newSecret(first), await newSecret(first)];
     await many(250);
@@ -113,7 +113,7 @@ describe('re-wrapping', () => {
     expect(refused.json.error.message).toMatch(/MASTER_KEYS.*\bk2\b/);
   });
 
-  it('goes on from where it was cut off, in another isolate too', async () => {
+  it('continues after an interruption, in another isolate too', async () => {
     const o = await newOrg();
     const secret = await newSecret(o);
     await many(150);
@@ -126,7 +126,7 @@ describe('re-wrapping', () => {
     await expectReadable(o, [secret]);
   });
 
-  it('begun anew after a cut does what is left, and leaves what is done as it is', async () => {
+  it('started anew after an interruption does what is left, and keeps what is done', async () => {
     await newOrg();
     await many(150);
     deploy(BOTH);
@@ -136,7 +136,7 @@ describe('re-wrapping', () => {
     expect(await wraps()).toEqual(expect.arrayContaining(done));
   });
 
-  it('raced ends with each key wrapped once, and open', async () => {
+  it('concurrency: wraps each key once', async () => {
     const o = await newOrg();
     const secret = await newSecret(o);
     await many(120);
@@ -148,7 +148,7 @@ describe('re-wrapping', () => {
     await expectReadable(o, [secret]);
   });
 
-  it('replaces a wrap only where it still is the one that was opened', async () => {
+  it('replaces a wrapped key only if it is still the one that was read', async () => {
     const o = await newOrg();
     const secret = await newSecret(o);
     deploy(BOTH);
@@ -167,7 +167,7 @@ describe('re-wrapping', () => {
     await expectReadable(o, [secret]);
   });
 
-  it('finds what an isolate with the old list founds meanwhile, in the next walk', async () => {
+  it('the next walk finds what an isolate with the old list creates meanwhile', async () => {
     await newOrg();
     deploy(BOTH);
     expect((await walk()).at(-1)).toEqual({ done: 2, total: 2, next: null });
@@ -181,7 +181,7 @@ describe('re-wrapping', () => {
     await expectReadable(late, [secret]);
   });
 
-  it('brings back no key that was destroyed while it was under way', async () => {
+  it('does not bring back a key that was destroyed meanwhile', async () => {
     const o = await newOrg();
     deploy(BOTH);
     await o.get('/environments');
@@ -199,7 +199,7 @@ describe('re-wrapping', () => {
     ['before', 'read', 0],
     ['before', 'batch', 0],
     ['after', 'batch', 2],
-  ])('that fails %s D1 takes a %s is 503, leaves every key open, and can be repeated', async (how, what, changed) => {
+  ])('that fails %s D1 takes a %s is 503, leaves every key usable, and can be repeated', async (how, what, changed) => {
     const o = await newOrg();
     const secret = await newSecret(o);
     deploy(BOTH);
@@ -218,8 +218,8 @@ describe('re-wrapping', () => {
   });
 });
 
-describe('a key whose master key is missing', () => {
-  it('is named by that master key and left as it is; the others are re-wrapped', async () => {
+describe('key rotation: a key whose master key is missing', () => {
+  it('is reported with the id of that master key and left as it is; the others are re-wrapped', async () => {
     const [o, lost] = [await newOrg(), await newOrg()];
     const secret = await newSecret(o);
     await db.prepare("update org_keys set master_id = 'k0' where org_id = ?").bind(lost.id).run();
@@ -234,7 +234,7 @@ describe('a key whose master key is missing', () => {
     await expectReadable(o, [secret]);
   });
 
-  it('is found although it names the current one: another key that bears its id opens nothing', async () => {
+  it('is found although it names the current id: another master key of that id unwraps nothing', async () => {
     await newOrg();
     deploy(BOTH);
     await walk();
@@ -247,8 +247,8 @@ describe('a key whose master key is missing', () => {
   });
 });
 
-describe('a cursor', () => {
-  it('that was altered, or is of another list, is refused', async () => {
+describe('key rotation: cursor', () => {
+  it('that was altered, or is from another list, is refused', async () => {
     await newOrg();
     await newOrg();
     const foreign = (await send('GET', '/api/v1/orgs?limit=1', { token: BOOTSTRAP })).json.next_cursor;
@@ -256,7 +256,7 @@ describe('a cursor', () => {
   });
 });
 
-describe('the log', () => {
+describe('key rotation: log', () => {
   it('has one line a call, with counts and without a key', async () => {
     await newOrg();
     deploy(BOTH);

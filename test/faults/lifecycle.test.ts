@@ -8,8 +8,8 @@ import { BOOTSTRAP, db, newOrg, newSecret, send, useWorld } from '../support/wor
 
 useWorld();
 
-describe('a rate budget', () => {
-  it('is counted exactly, and survives the eviction of its gate', async () => {
+describe('rate limit', () => {
+  it('is counted exactly, and survives eviction of the gate', async () => {
     const o = await newOrg();
     const remaining = async () => Number((await o.get('/environments')).headers.get('x-ratelimit-remaining'));
     const before = await remaining();
@@ -18,7 +18,7 @@ describe('a rate budget', () => {
     expect(await remaining()).toBe(before - 21);
   });
 
-  it('of a parent is taken from by its session tokens, and the tighter one is shown', async () => {
+  it('session tokens share that of their parent; the lower one is shown', async () => {
     const o = await newOrg();
     const token = await newSession(o);
     const first = await token.o.get('/environments');
@@ -30,7 +30,7 @@ describe('a rate budget', () => {
   });
 });
 
-describe('the audit log', () => {
+describe('audit log', () => {
   it('moves closed segments to D1, and is read, filtered, streamed and verified over both', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
@@ -88,7 +88,7 @@ describe('the audit log', () => {
     expect(json).toMatchObject({ ok: true, checked_from: 1 });
   });
 
-  it('counts what was over the limit in one entry a credential and minute', async () => {
+  it('counts requests over the rate limit in one entry a credential and minute', async () => {
     faults.clock = Date.now();
     const o = await newOrg();
     const key = await newKey(o);
@@ -102,8 +102,8 @@ describe('the audit log', () => {
   });
 });
 
-describe('what has ended', () => {
-  it('ends by time, though nothing has cleared it away', async () => {
+describe('expiry and purge', () => {
+  it('revocation: a credential is refused when its time is over, before its row is purged', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { ttlSeconds: 60 });
     const token = await newSession(o, { ttlSeconds: 60 });
@@ -114,7 +114,7 @@ describe('what has ended', () => {
     expect((await o.get('/environments/production/values')).json.values).toEqual({});
   });
 
-  it('takes what it made with it: what a session token made dies with it', async () => {
+  it('revocation: what a session token created ends with it', async () => {
     const o = await newOrg();
     const token = await newSession(o);
     const made = await newKey(token.o);
@@ -123,7 +123,7 @@ describe('what has ended', () => {
     expect((await made.o.get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
   });
 
-  it('a deleted secret is purged from D1, though D1 is away when its time comes', async () => {
+  it('purge: a deleted secret leaves D1, though D1 was unavailable when it was due', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     await o.del(`/secrets/${id}`);
@@ -134,7 +134,7 @@ describe('what has ended', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('a deleted secret can be restored until seven days are over, whenever it is cleared away', async () => {
+  it('restore: a deleted secret can be restored for exactly seven days, whenever it is purged', async () => {
     const o = await newOrg();
     const { id, value } = await newSecret(o);
     await o.del(`/secrets/${id}`);
@@ -146,7 +146,7 @@ describe('what has ended', () => {
     expect((await o.get(`/secrets/${id}`)).json.value).toBe(value);
   });
 
-  it('is cleared away in time: a deleted secret after seven days, a session token when it is over, an ended key after ninety days', async () => {
+  it('purge: a deleted secret after seven days, a session token when it is over, an ended key after ninety days', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     await o.del(`/secrets/${id}`);
@@ -163,8 +163,8 @@ describe('what has ended', () => {
   });
 });
 
-describe('a kept answer', () => {
-  it('is replayed whole to the token that made the call, and with null for its one-time value to another of the same root', async () => {
+describe('idempotency: a stored response', () => {
+  it('is replayed in full to the token that made the call, and with null for its one-time value to another of the same key', async () => {
     const o = await newOrg();
     const body = { name: 'k', scopes: ['org:read'] };
     const first = await o.post('/api-keys', body, { 'Idempotency-Key': '"quoted"' });
@@ -183,7 +183,7 @@ describe('a kept answer', () => {
     );
   });
 
-  it('of POST /orgs founds one org, and gives the bootstrap token its key again', async () => {
+  it('of POST /orgs creates one org, and returns its key to the bootstrap token', async () => {
     const body = { name: 'Once', owner: { email: 'a@example.com', name: 'A' } };
     const found = (payload = body) =>
       send('POST', '/api/v1/orgs', { token: BOOTSTRAP, body: payload, headers: { 'Idempotency-Key': 'found' } });
@@ -193,7 +193,7 @@ describe('a kept answer', () => {
     expect((await found({ ...body, name: 'Other' })).json.error.code).toBe('IDEMPOTENCY_KEY_REUSED');
   });
 
-  it('loses its generated value when the secret is destroyed', async () => {
+  it('loses its generated value when the secret is purged', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { type: 'password' });
     const rotate = () => o.post(`/secrets/${id}/rotate`, {}, { 'Idempotency-Key': 'r' });
@@ -204,8 +204,8 @@ describe('a kept answer', () => {
   });
 });
 
-describe('a gate that has lost its storage', () => {
-  it('begins again from D1: secrets, credentials and revocations stand', async () => {
+describe('recovery: a gate that lost its storage', () => {
+  it('starts from D1: secrets, credentials and revocations stay', async () => {
     const o = await newOrg();
     const { id, value } = await newSecret(o);
     const dead = await newKey(o);
@@ -216,7 +216,7 @@ describe('a gate that has lost its storage', () => {
     expect((await o.patch(`/secrets/${id}`, { value: 'two' })).json.version).toBe(2);
   });
 
-  it('takes up nothing of its earlier life that lands later', async () => {
+  it('ignores batches of its earlier life that arrive later', async () => {
     const o = await newOrg();
     const { id, value } = await newSecret(o);
     let batches = 0;
@@ -230,7 +230,7 @@ describe('a gate that has lost its storage', () => {
     expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ version: 1, value });
   });
 
-  it('and that D1 has lost too is not begun empty: it is served again as soon as D1 has it', async () => {
+  it('does not start empty when D1 lost the organisation too: it answers as soon as D1 has it', async () => {
     const o = await newOrg();
     const { id, value } = await newSecret(o);
     const epoch = await db.prepare('select epoch from fences where org_id = ?').bind(o.id).first('epoch');
@@ -242,8 +242,8 @@ describe('a gate that has lost its storage', () => {
   });
 });
 
-describe('a change', () => {
-  it('that is in doubt for more than a day, for D1 takes batches but answers no query, is settled by its marker', async () => {
+describe('recovery: a change in doubt', () => {
+  it('for more than a day, because D1 takes batches but answers no query, is settled by its marker', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     let batches = 0;
@@ -256,8 +256,8 @@ describe('a change', () => {
   });
 });
 
-describe('an org that is deleted', () => {
-  it('refuses its credentials, loses its key at once and the rest in time', async () => {
+describe('organisation: deletion', () => {
+  it('refuses its credentials and destroys its key at once, and purges the rest in time', async () => {
     const o = await newOrg();
     await newSecret(o);
     const { name } = (await o.get('')).json;
@@ -278,7 +278,7 @@ describe('an org that is deleted', () => {
     expect(list.some(({ id }) => id === o.id)).toBe(false);
   });
 
-  it('is not needed to get back in: the bootstrap token gives a new first key, and the audit log says why', async () => {
+  it('recovery: the bootstrap token creates a new first key, and the audit log says why', async () => {
     const o = await newOrg();
     await o.del(`/api-keys/${o.keyId}`);
     const { json, status } = await send('POST', `/api/v1/orgs/${o.id}/recovery`, {

@@ -73,8 +73,8 @@ async function drill() {
   return { o, ids, key, narrowed, session, later, backup };
 }
 
-describe('a database put back from a backup', () => {
-  it('is not believed before it is adopted: nothing changes, and no older value is given out', async () => {
+describe('restore: a database from a backup', () => {
+  it('is refused before it is adopted: no change happens, and no older value is returned', async () => {
     const { o, ids, key, backup } = await drill();
     await coldCiphertexts(o);
     await putBack(backup);
@@ -84,7 +84,7 @@ describe('a database put back from a backup', () => {
     expect((await o.get('/audit-log?action=integrity.alarm')).json.data.length).toBeGreaterThan(0);
   });
 
-  it('is what counts for secrets once it is adopted, and for nothing else', async () => {
+  it('counts for secrets once it is adopted, and for nothing else', async () => {
     const { o, ids, key, narrowed, session, later, backup } = await drill();
     await putBack(backup);
     const adopted = await adopt(o);
@@ -111,7 +111,7 @@ describe('a database put back from a backup', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('gives no number of a version twice, and says which are lost', async () => {
+  it('uses no version number twice, and reports the lost ones', async () => {
     const { o, ids, backup } = await drill();
     await putBack(backup);
     await adopt(o);
@@ -125,7 +125,7 @@ describe('a database put back from a backup', () => {
     expect((await o.patch(`/secrets/${ids.changed}`, { value: 'changed: fifth' })).json.version).toBe(6);
   });
 
-  it('holds after eviction, from cold ciphertexts, and in a gate that has lost its storage', async () => {
+  it('stays adopted after eviction, with an empty ciphertext cache, and after the gate lost its storage', async () => {
     const { o, ids, backup } = await drill();
     await putBack(backup);
     await adopt(o);
@@ -137,7 +137,7 @@ describe('a database put back from a backup', () => {
     expect(await read(o, ids.destroyed)).toBe(404);
   });
 
-  it('is adopted again without another effect, also if it was cut off anywhere', async () => {
+  it('a second adoption has no effect, also after an interruption anywhere', async () => {
     const { o, ids, backup } = await drill();
     await putBack(backup);
     for (const fate of ['before', 'after', 'reset before', 'reset after', 'late', 'reset late'] as const) {
@@ -158,7 +158,7 @@ describe('a database put back from a backup', () => {
     expect((await o.patch(`/secrets/${ids.changed}`, { value: 'x' })).status).toBe(200);
   });
 
-  it('takes no row that the organisation never wrote', async () => {
+  it('accepts no row that the organisation never wrote', async () => {
     const { o, ids, backup } = await drill();
     const forged = structuredClone(backup);
     for (const row of forged.secrets ?? []) if (row.id === ids.same) row.name = 'forged';
@@ -171,7 +171,7 @@ describe('a database put back from a backup', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('is told in the audit log, with its reason, and what the log has lost with it is told by its check', async () => {
+  it('audit log: the adoption is recorded with its reason, and verify reports what the log lost', async () => {
     const o = await newOrg();
     const backup = await backUp();
     for (let i = 0; i < 11; i++) await Promise.all(Array.from({ length: 100 }, () => o.get('/environments')));
@@ -199,7 +199,7 @@ describe('a database put back from a backup', () => {
     expect(lost).toEqual([{ from: 1, to: moved, reason: 'restore' }]);
   });
 
-  it('lets no change in between', async () => {
+  it('concurrency: no change happens during the adoption', async () => {
     const { o, ids, backup } = await drill();
     await putBack(backup);
     faults.delay = 5;

@@ -114,8 +114,8 @@ const narrowings: Record<string, (o: Caller) => Promise<{ token: string; narrow(
   },
 };
 
-describe.each(Object.entries(races))('%s, while fifty readers are in flight', (name, prepare) => {
-  it.each([0, 25])('is refused from the reply on, with replies of D1 up to %d ms late', async (delay) => {
+describe.each(Object.entries(races))('revocation: %s, with fifty reads in flight', (name, prepare) => {
+  it.each([0, 25])('is refused from the response on, with replies of D1 up to %d ms late', async (delay) => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     const { token, end, reads = [150, 50] } = await prepare(o);
@@ -151,8 +151,8 @@ describe.each(Object.entries(races))('%s, while fifty readers are in flight', (n
   });
 });
 
-describe.each(Object.entries(narrowings))('%s, while fifty readers are in flight', (_, prepare) => {
-  it('reads nothing outside what it then holds from the reply on', async () => {
+describe.each(Object.entries(narrowings))('revocation: %s, with fifty reads in flight', (_, prepare) => {
+  it('reads nothing outside its new limits from the response on', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'b' });
     const { token, narrow } = await prepare(o);

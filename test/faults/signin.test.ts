@@ -143,7 +143,7 @@ async function run(o: Caller, step: Step, fault?: Fault): Promise<void> {
   await step.check();
 }
 
-it.each(Object.keys(steps))('to %s, whatever fails on the way, is done whole or not at all', async (what) => {
+it.each(Object.keys(steps))('sign-in fault: to %s is done completely or not at all, whatever call fails', async (what) => {
   const prepare = steps[what] as (o: Caller) => Promise<Step>;
   let { o } = await newSignedIn();
   await run(o, await prepare(o));

@@ -5,8 +5,8 @@ import { newOrg, newSecret, useWorld } from '../support/world';
 
 useWorld();
 
-describe('the storage of a gate', () => {
-  it('goes forward step by step, each once, from wherever it stands', async () => {
+describe('storage version: upgrade of a gate', () => {
+  it('runs each step once, from any version', async () => {
     const o = await newOrg();
     const taken = await inGate(o, ({ core }) => {
       const taken: number[] = [];
@@ -20,7 +20,7 @@ describe('the storage of a gate', () => {
     expect(taken).toEqual({ taken: [1, 2, 3], at: '4' });
   });
 
-  it('stays where it was if a step fails', async () => {
+  it('changes nothing if a step fails', async () => {
     const o = await newOrg();
     const ways = [
       (sql: SqlStorage) => void sql.exec('create table half (done integer)'),
@@ -48,7 +48,7 @@ describe('the storage of a gate', () => {
     ]).toContainEqual(after);
   });
 
-  it('is refused and untouched where a newer release has written it, and served again by that one', async () => {
+  it('refuses storage of a newer release and leaves it untouched for that release', async () => {
     const o = await newOrg();
     const { id, value } = await newSecret(o);
     const before = await inGate(o, ({ core }, { storage }) => {

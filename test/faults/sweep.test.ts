@@ -216,7 +216,7 @@ async function make(o: Caller, { send: attempt, done }: Change, fault?: Fault): 
 /** As the service would be asked anew by who has lost the answer: what is repeated without a key may be one change more. */
 const REPEATABLE = new Set(['limit a key', 'narrow an agent', 'rename the organisation', 'change a member']);
 
-it.each(Object.keys(changes))('to %s, whatever fails on the way, happens exactly once', async (what) => {
+it.each(Object.keys(changes))('fault: to %s happens exactly once, whatever call fails', async (what) => {
   const prepare = changes[what] as (o: Caller) => Promise<Change>;
   const trial = await newOrg();
   const first = await prepare(trial);

@@ -298,7 +298,7 @@ const attempts: Record<string, { attempt: (world: World) => unknown; alarm?: tru
   },
 };
 
-describe('who writes D1 without the keys gains nothing', () => {
+describe('tampering: who writes D1 without the keys gains nothing', () => {
   it.each(Object.entries(attempts))('by %s', async (what, { attempt, alarm }) => {
     const w = await world();
     await moveOn(w);
@@ -325,8 +325,8 @@ describe('who writes D1 without the keys gains nothing', () => {
   });
 });
 
-describe('a secret that was destroyed and put back', () => {
-  it('can neither be read, listed nor restored', async () => {
+describe('tampering: a purged secret that was put back', () => {
+  it('cannot be read, listed or restored', async () => {
     const w = await world();
     await moveOn(w);
     await putBack('secrets', (row) => row.id === w.gone.id)(w);
@@ -337,8 +337,8 @@ describe('a secret that was destroyed and put back', () => {
   });
 });
 
-describe('a value that D1 was made to hold wrongly', () => {
-  it('is given out again as soon as D1 is mended, and its alarm names secret and request', async () => {
+describe('tampering: an altered value in D1', () => {
+  it('is returned again as soon as D1 is corrected; the integrity violation names secret and request', async () => {
     const w = await world();
     const [right] = await all('select value_sealed from secret_versions where secret_id = ? and version = 2', w.a.id);
     await run('update secret_versions set value_sealed = ? where secret_id = ? and version = 2', 'AAAA', w.a.id);
@@ -360,7 +360,7 @@ describe('a value that D1 was made to hold wrongly', () => {
     expect((await w.o.get('/audit-log/verify')).json.ok).toBe(true);
   });
 
-  it('may become the current version by a rollback, which then does not open; the versions before it stand', async () => {
+  it('can become the current version by a rollback, and is then not decrypted; earlier versions stay readable', async () => {
     const w = await world();
     await run("update secret_versions set value_sealed = 'AAAA' where secret_id = ? and version = 1", w.a.id);
     await drop(w.o);
@@ -369,7 +369,7 @@ describe('a value that D1 was made to hold wrongly', () => {
     expect((await w.o.get(`/secrets/${w.a.id}?version=2`)).json.value).toBe('second value of a');
   });
 
-  it('raises one alarm a request, however many values are altered', async () => {
+  it('raises one integrity violation a request, however many values are altered', async () => {
     const w = await world();
     await run("update secret_versions set mac = 'x' where org_id = ?", w.o.id);
     await drop(w.o);
@@ -378,7 +378,7 @@ describe('a value that D1 was made to hold wrongly', () => {
     expect((await alarms(w.o)).length).toBe(2);
   });
 
-  it('is no alarm where the secret is being destroyed', async () => {
+  it('raises none while the secret is being purged', async () => {
     const w = await world();
     faults.delay = 20;
     for (let i = 0; i < 10; i++) {
@@ -396,8 +396,8 @@ describe('a value that D1 was made to hold wrongly', () => {
   });
 });
 
-describe('a value whose row or version was altered in the storage of its gate', () => {
-  it.each(['row', 'version'] as const)('is not opened by the Worker: its %s', async (which) => {
+describe('tampering: a secret or version that was altered in the storage of its gate', () => {
+  it.each(['row', 'version'] as const)('is not decrypted by the Worker: its %s', async (which) => {
     const w = await world();
     await inGate(w.o, ({ core }) => {
       const row = core.rows.get('secret', w.a.id) as SecretRow;
@@ -413,7 +413,7 @@ describe('a value whose row or version was altered in the storage of its gate', 
   });
 });
 
-describe('a change that meets an altered D1', () => {
+describe('tampering: a change that meets an altered D1', () => {
   const patch = (w: World) => w.o.patch(`/secrets/${w.a.id}`, { value: 'never' });
   const cases: Record<string, { attempt: (w: World) => unknown; change: (w: World) => Promise<Answer>; names: (w: World) => string }> = {
     'a secret put back to an older row': {
@@ -477,7 +477,7 @@ describe('a change that meets an altered D1', () => {
       names: (w) => w.doomed.id,
     },
   };
-  it.each(Object.entries(cases))('is refused with an alarm: %s', async (_what, { attempt, change, names }) => {
+  it.each(Object.entries(cases))('is refused with an integrity violation: %s', async (_what, { attempt, change, names }) => {
     const w = await world();
     await attempt(w);
     const before = await asked(w);
@@ -492,7 +492,7 @@ describe('a change that meets an altered D1', () => {
   });
 });
 
-describe('a commit in doubt', () => {
+describe('tampering: a commit in doubt', () => {
   /** A revocation whose outcome the gate does not learn: its batch takes effect, or not, and D1 is away from then on. */
   const inDoubt = async (w: World, effect: 'before' | 'after') => {
     faults.fail = (kind, n) => (n === 1 && kind === 'batch' ? effect : 'before');
@@ -503,7 +503,7 @@ describe('a commit in doubt', () => {
     return answer.headers.get('request-id') as string;
   };
 
-  it('whose marker was deleted is taken for never, as it was answered, and the next change raises the alarm', async () => {
+  it('with a deleted marker counts as not done, as it was answered, and the next change raises the integrity violation', async () => {
     const w = await world();
     const id = await inDoubt(w, 'after');
     expect((await run('delete from commits where id = ?', id)).meta.changes).toBe(1);
@@ -513,7 +513,7 @@ describe('a commit in doubt', () => {
     expect((await alarms(w.o)).map(({ reason, resource }) => [reason, resource])).toEqual([['database_diverged', w.low.id]]);
   });
 
-  it('whose marker was forged is taken for done, as its caller asked, and gains nobody anything', async () => {
+  it('with a forged marker counts as done, as its caller asked, and gains nothing', async () => {
     const w = await world();
     const id = await inDoubt(w, 'before');
     await run('insert into commits (id, org_id, holds, created_at) values (?, ?, 1, 0)', id, w.o.id);
@@ -521,8 +521,8 @@ describe('a commit in doubt', () => {
   });
 });
 
-describe('a credential in D1 that the gate does not know', () => {
-  it('is refused: planted for a token without a genuine tag, for one of another org, put back after its time, or altered', async () => {
+describe('tampering: a credential in D1 that the gate does not know', () => {
+  it('is refused: planted without a genuine tag, for another org, put back after its end, or altered', async () => {
     const w = await world();
     const [own] = await all('select * from credentials where id = ?', w.o.keyId);
     const forged = newToken('api_key', w.o.id, new Uint8Array(32));
@@ -552,8 +552,8 @@ describe('a credential in D1 that the gate does not know', () => {
   });
 });
 
-describe('wrapped keys', () => {
-  it('swapped between organisations, replaced or deleted open nothing, and the log says so', async () => {
+describe('tampering: wrapped keys', () => {
+  it('that are swapped between organisations, replaced or deleted unwrap nothing, and the log says so', async () => {
     const w = await world();
     const before = await asked(w);
     const keys = await all('select * from org_keys where org_id in (?, ?)', w.o.id, w.other.id);
@@ -586,11 +586,11 @@ describe('wrapped keys', () => {
   });
 });
 
-describe('a gate that has lost its storage, and loads from D1', () => {
+describe('tampering: a gate that lost its storage and recovers from D1', () => {
   const values = ([status, text]: unknown[]) => (status === 200 ? (JSON.parse(text as string).values as Record<string, string>) : {});
   const older = /older|before|destroyed|deleted secret|every older/;
   it.each(Object.entries(attempts).filter(([what]) => !older.test(what)))(
-    'believes no row whose MAC is wrong: %s',
+    'refuses a row with a wrong MAC: %s',
     async (what, { attempt }) => {
       const w = await world();
       await moveOn(w);
@@ -621,7 +621,7 @@ describe('a gate that has lost its storage, and loads from D1', () => {
     },
   );
 
-  it('refuses a child whose parent D1 does not hold', async () => {
+  it('refuses a child whose parent is not in D1', async () => {
     const w = await world();
     const parent = await newKey(w.o);
     const child = await newSession(parent.o);
@@ -632,7 +632,7 @@ describe('a gate that has lost its storage, and loads from D1', () => {
     expect((await w.session.o.get('/secrets')).status).toBe(200);
   });
 
-  it('believes an older row with its own MAC: its audit log begins with an alarm that says that it loaded', async () => {
+  it('accepts an older row with its own MAC; its audit log begins with the report that it recovered', async () => {
     const w = await world();
     await moveOn(w);
     await putBack('credentials', (row) => row.id === w.dead.id)(w);
@@ -645,8 +645,8 @@ describe('a gate that has lost its storage, and loads from D1', () => {
   });
 });
 
-describe('audit segments', () => {
-  it('that were rewritten, even with right hashes, or taken out of the middle, are named by a check', async () => {
+describe('tampering: audit segments', () => {
+  it('that were rewritten with right hashes, or removed from the middle, are reported by verify', async () => {
     const w = await world();
     await inGate(w.o, async (gate) => {
       const { core } = gate;
@@ -693,8 +693,8 @@ describe('audit segments', () => {
   });
 });
 
-describe('whatever column of whatever row is changed to whatever', () => {
-  it('each answer is as before, or a refusal with an alarm', async () => {
+describe('tampering: any column of any row with any value', () => {
+  it('gives the same response as before, or a refusal with an integrity violation', async () => {
     const w = await world();
     await moveOn(w);
     const before = await asked(w);

@@ -11,7 +11,7 @@ useWorld();
 const { HISTORIES, SEED } = env as unknown as { HISTORIES?: string; SEED?: string };
 const histories = Number(HISTORIES || 150);
 
-it(`holds in ${histories} random histories`, { timeout: 7_200_000 }, async () => {
+it(`model: ${histories} random histories agree with it`, { timeout: 7_200_000 }, async () => {
   const seed = SEED ? { seed: Number(SEED) } : {};
   await fc.assert(fc.asyncProperty(plans, runHistory), { numRuns: histories, includeErrorInReport: true, ...seed });
   expect(histories).toBeGreaterThan(0);
@@ -87,6 +87,6 @@ const found: Record<string, Plan> = {
   'a session token that is over is revoked, before it was cleared away': revokedLate('nothing'),
 };
 
-it.each(Object.keys(found))('holds where %s', async (what) => {
+it.each(Object.keys(found))('model: agrees where %s', async (what) => {
   await expect(runHistory(found[what] as Plan)).resolves.toBe(undefined);
 });

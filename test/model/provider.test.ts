@@ -117,6 +117,6 @@ async function run(steps: Step[]) {
   expect(await problemOf(o)).toBe(null);
 }
 
-it('every history of a name reads as the model says, to the second', { timeout: 120_000 }, async () => {
+it('model: every history of a provider name agrees with it, to the second', { timeout: 120_000 }, async () => {
   await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 14 }), run), { numRuns: 60 });
 });

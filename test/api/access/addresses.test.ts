@@ -20,8 +20,8 @@ const kinds: Record<string, (o: Caller, ranges: string[]) => Promise<string>> = 
   'a break-glass token': async (o, allowed_addresses) => (await newBreakGlass((await newKey(o, { allowed_addresses })).o)).token,
 };
 
-describe.each(Object.entries(kinds))('%s', (_kind, make) => {
-  it('is used from its ranges alone, of IPv4 and of IPv6', async () => {
+describe.each(Object.entries(kinds))('allowed addresses: %s', (_kind, make) => {
+  it('is accepted from its IPv4 and IPv6 ranges alone', async () => {
     const o = await newOrg();
     const token = await make(o, [HERE, '198.51.100.7', '2001:db8:1::/48', '2001:db8:2::5']);
     for (const address of ['203.0.113.255', '198.51.100.7', '2001:db8:1:ffff::1', '2001:DB8:2:0:0:0:0:5', '::ffff:198.51.100.7'])
@@ -39,15 +39,15 @@ describe.each(Object.entries(kinds))('%s', (_kind, make) => {
       expect([address, ...codeOf(await from(token, address))]).toEqual([address, ...REFUSED]);
   });
 
-  it('of IPv4 alone is used from no IPv6 address, and the other way round', async () => {
+  it('with IPv4 ranges alone is refused from IPv6, and the reverse', async () => {
     const o = await newOrg();
     const four = await make(o, [HERE, '0.0.0.0/0']);
     expect([(await from(four, '192.0.2.1')).status, ...codeOf(await from(four, '2001:db8::1'))]).toEqual([200, ...REFUSED]);
   });
 });
 
-describe('a credential that is limited by address', () => {
-  it('makes none that may be used from elsewhere, of any kind', async () => {
+describe('allowed addresses: a limited credential', () => {
+  it('cannot create a credential of any kind that is usable from elsewhere', async () => {
     const o = await newOrg();
     const limits = { allowed_addresses: [HERE, '2001:db8:1::/48'] };
     const key = await newKey(o, limits);
@@ -67,7 +67,7 @@ describe('a credential that is limited by address', () => {
     }
   });
 
-  it('does not widen itself, nor what it made; another that is not limited does', async () => {
+  it('cannot widen its own ranges, nor those of its descendants; an unlimited one can', async () => {
     const o = await newOrg();
     const key = await newKey(o, { allowed_addresses: [HERE] });
     const agent = await newAgent(key.o);
@@ -79,7 +79,7 @@ describe('a credential that is limited by address', () => {
     expect((await from(key.token, '192.0.2.1')).status).toBe(200);
   });
 
-  it('binds what ends with it from the next request on, however that was limited before', async () => {
+  it('limits its descendants from the next request on, whatever their own ranges', async () => {
     const o = await newOrg();
     const agent = await newAgent(o, { scopes: ['*'] });
     const key = await newKey(agent.o);

@@ -271,7 +271,7 @@ const known: [Start, (typeof move extends fc.Arbitrary<infer T> ? T : never)[]][
   [{ kind: 'agent', holding: { scopes: ['*'] }, stolen: false }, [{ ...plain, holding: { scopes: ['*'] }, do: 'change agent' }]],
 ];
 
-it('nobody gets, by whatever sequence of calls, what the credential that they began with did not give', { timeout: 300_000 }, async () => {
+it('privilege escalation: no sequence of calls gives more authority than the first credential had', { timeout: 300_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(start, fc.array(move, { minLength: 1, maxLength: 14 }), async (from, moves) => {
       const owner = await newOrg();

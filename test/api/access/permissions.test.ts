@@ -146,7 +146,7 @@ for (const route of routes.filter(({ public: isPublic }) => !isPublic)) {
   const able = makeable.filter((kind) => need.kinds.includes(kind));
   const place = ['/secrets/{id}', '{name}', '{environment}', '/environments/{id}'].find((part) => route.path.includes(part));
 
-  describe(name, () => {
+  describe(`permission: ${name}`, () => {
     // Whatever is refused changes nothing, so that one world does for all of them.
     let world: Promise<World> | undefined;
     const furnished = () => {
@@ -185,7 +185,7 @@ for (const route of routes.filter(({ public: isPublic }) => !isPublic)) {
     /** What a caller of a kind is told where its scopes, environments or names do not suffice. */
     const lacking = (kind: Able): Code => (kind === 'agent' && need.reveals ? 'SECRET_ACCESS_DENIED' : 'INSUFFICIENT_SCOPE');
 
-    it('refuses who shows no token, junk, a forged, truncated, lengthened or re-prefixed one, and the wrong bootstrap token', async () => {
+    it('authentication: refuses a request without a token, and a junk, forged, truncated, lengthened or re-prefixed token, and the wrong bootstrap token', async () => {
       const world = await furnished();
       const { token } = world.o;
       const swapped = token.slice(0, 20) + (token[20] === 'a' ? 'b' : 'a') + token.slice(21);
@@ -204,14 +204,14 @@ for (const route of routes.filter(({ public: isPublic }) => !isPublic)) {
 
     const taken = routes.filter(({ path }) => path === route.path).map(({ method }) => method.toUpperCase());
     const notTaken = ['PUT', 'DELETE'].find((method) => !taken.includes(method)) as string;
-    it('refuses a method that it does not take, naming those that it does', async () => {
+    it('method: refuses others with 405, and names those that it accepts', async () => {
       const world = await furnished();
       const answer = await call(world, await mayDo(world), { method: notTaken, body: {} });
       expectRefusal(answer, 'METHOD_NOT_ALLOWED');
       expect(answer.headers.get('allow')).toContain(route.method.toUpperCase());
     });
 
-    it('refuses a revoked token, one whose parent is revoked, and one that has expired', async () => {
+    it('revocation: refuses a revoked token, one whose parent is revoked, and an expired one', async () => {
       const world = await furnished();
       const dead = await newSession(world.o);
       await world.o.del(`/access-tokens/${dead.id}`);
@@ -226,7 +226,7 @@ for (const route of routes.filter(({ public: isPublic }) => !isPublic)) {
     });
 
     if (route.path.includes('{org_id}')) {
-      it("hides another org behind 404, whether it exists or not, and audits the attempt in the token's own org", async () => {
+      it('tenant isolation: answers 404 for another org, whether it exists or not, and audits the attempt in the org of the token', async () => {
         const world = await furnished();
         const answer = await call(world, world.other.token);
         expectRefusal(answer, 'NOT_FOUND');
@@ -238,7 +238,7 @@ for (const route of routes.filter(({ public: isPublic }) => !isPublic)) {
     }
 
     if (need.scopes.length) {
-      it('refuses each kind of caller without the scope, and names it', async () => {
+      it('scope: refuses each kind of caller without it, and names it', async () => {
         const world = await furnished();
         for (const kind of able) {
           const weak = await make[kind].least?.(world.o, need.scopes[0]);
@@ -252,14 +252,14 @@ for (const route of routes.filter(({ public: isPublic }) => !isPublic)) {
 
     const others = makeable.filter((kind) => kind !== 'system' && !need.kinds.includes(kind));
     if (others.length) {
-      it(`refuses ${others.join(', ')}, whatever they hold`, async () => {
+      it(`kind: refuses ${others.join(', ')}, whatever they hold`, async () => {
         const world = await furnished();
         for (const kind of others) expectRefusal(await call(world, await make[kind].most(world.o)), 'CREDENTIAL_KIND_NOT_ALLOWED');
       });
     }
 
     if (need.owner) {
-      it('refuses a key that holds everything, but within limits', async () => {
+      it('owner: refuses a key with all scopes and any other limit', async () => {
         const world = await furnished();
         for (const limits of [
           { environments: ['development', 'staging', 'production'] },
@@ -272,7 +272,7 @@ for (const route of routes.filter(({ public: isPublic }) => !isPublic)) {
     }
 
     if (place && !byBootstrap) {
-      it('refuses each kind of caller that is limited to another environment, or to other names', async () => {
+      it('environments and names: refuses each kind of caller that is limited to another environment or to other names', async () => {
         const world = await furnished();
         for (const kind of able) {
           if (!make[kind].least || kind === 'member') continue;
@@ -284,13 +284,13 @@ for (const route of routes.filter(({ public: isPublic }) => !isPublic)) {
     }
 
     if (!byBootstrap) {
-      it('refuses a key that is used from an address that it is not allowed', async () => {
+      it('allowed addresses: refuses a key that is used from an address outside of them', async () => {
         const world = await furnished();
         expectRefusal(await call(world, (await newKey(world.o, { allowed_addresses: ['198.51.100.0/24'] })).token), 'ADDRESS_NOT_ALLOWED');
       });
     }
 
-    it.skipIf(able.length === 0)('refuses a parameter that it does not know, and a repeated one', async () => {
+    it.skipIf(able.length === 0)('validation: refuses an unknown and a repeated parameter', async () => {
       const world = await furnished();
       const answer = await call(world, await mayDo(world), { query: '?surprise=1' });
       expectRefusal(answer, 'VALIDATION_FAILED');
@@ -298,7 +298,7 @@ for (const route of routes.filter(({ public: isPublic }) => !isPublic)) {
     });
 
     if (route.method !== 'get' && able.length) {
-      it('refuses a body of another type, broken, too large, or with a field that it does not know', async () => {
+      it('validation: refuses a body of another type, a malformed or too large one, and an unknown field', async () => {
         const world = await furnished();
         const token = await mayDo(world);
         expectRefusal(await call(world, token, { body: '{}', headers: { 'Content-Type': 'text/plain' } }), 'UNSUPPORTED_MEDIA_TYPE');
@@ -309,7 +309,7 @@ for (const route of routes.filter(({ public: isPublic }) => !isPublic)) {
       });
     }
 
-    it('has changed nothing by all that', async () => {
+    it('refused requests: none of them changed anything', async () => {
       const world = await furnished();
       const weak = await newKey(world.o, { scopes: ['integrations:notify'] });
       const held = async () =>
@@ -322,13 +322,13 @@ for (const route of routes.filter(({ public: isPublic }) => !isPublic)) {
   });
 }
 
-describe.each(routes.filter(({ public: isPublic }) => isPublic))('$method $path, which needs no credential,', (route) => {
+describe.each(routes.filter(({ public: isPublic }) => isPublic))('permission: $method $path, without authentication,', (route) => {
   const body = bodies[`${route.method.toUpperCase()} ${route.path}`];
   const call = (sent: unknown, headers: Record<string, string> = {}, query = '') =>
     send('POST', `/api/v1${route.path}${query}`, { body: sent, headers: { 'CF-Connecting-IP': address, ...headers } });
   const codeOf = ({ status, json }: Answer) => [status, json.error.code];
 
-  it('refuses a body of another type, broken, too large, or with a field that it does not know, and asks no gate', async () => {
+  it('validation: refuses a body of another type, a malformed or too large one, and an unknown field, without a call of the gate', async () => {
     const before = faults.gate;
     expect(codeOf(await call('{}', { 'Content-Type': 'text/plain' }))).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
     expect(codeOf(await call('{'))).toEqual([400, 'MALFORMED_JSON']);
@@ -339,14 +339,14 @@ describe.each(routes.filter(({ public: isPublic }) => isPublic))('$method $path,
     expect(faults.gate).toBe(before);
   });
 
-  it('refuses a method that it does not take', async () => {
+  it('method: refuses others with 405', async () => {
     const answer = await send('PUT', `/api/v1${route.path}`, { body: {} });
     expect([...codeOf(answer), answer.headers.get('allow')]).toEqual([405, 'METHOD_NOT_ALLOWED', 'POST']);
   });
 });
 
-describe('a session token', () => {
-  it('rotates no API key, not even its parent', async () => {
+describe('permission: a session token', () => {
+  it('cannot rotate an API key, not even its parent', async () => {
     const o = await newOrg();
     const token = await newSession(o);
     for (const overlap_seconds of [0, 600])
@@ -355,8 +355,8 @@ describe('a session token', () => {
   });
 });
 
-describe('what the path names is judged before the body', () => {
-  it('where a caller may not touch it, whatever is sent', async () => {
+describe('permission: what the path names is checked before the body', () => {
+  it('refuses a caller without access, whatever the body is', async () => {
     const { o, browser } = await newSignedIn();
     const admin = await signIn(o, 'admin');
     const passkey = (await o.get(`/members/${o.owner}/passkeys`)).json.data[0].id;
@@ -376,8 +376,8 @@ describe('what the path names is judged before the body', () => {
   });
 });
 
-describe('over its budget', () => {
-  it('every route is 429 with Retry-After, in one audit entry a minute', async () => {
+describe('rate limit: every route', () => {
+  it('answers 429 with Retry-After, with one audit entry a minute', async () => {
     faults.clock = Date.now();
     const world = await furnish();
     const key = await newKey(world.o, { scopes: ['*'] });
@@ -396,7 +396,7 @@ describe('over its budget', () => {
     }
   });
 
-  it('an address that guesses at the bootstrap token is held up after twenty attempts, the right token never', async () => {
+  it('delays an address that guesses at the bootstrap token after twenty attempts, and never the right token', async () => {
     const guess = () => send('GET', '/api/v1/orgs', { token: 'wrong', headers: { 'CF-Connecting-IP': '192.0.2.77' } });
     for (let i = 0; i < 20; i++) expect((await guess()).status).toBe(401);
     expect((await guess()).status).toBe(429);

@@ -12,8 +12,8 @@ useWorld();
 const DENIED = [403, 'SECRET_ACCESS_DENIED'];
 const EXCEEDS = [403, 'SCOPE_EXCEEDS_PARENT'];
 
-describe('an agent credential', () => {
-  it('is created with all that bounds it, shown once with its token, listed, read, changed and deleted', async () => {
+describe('agent: create, list, read, update and delete', () => {
+  it('shows every limit, and the token once', async () => {
     const o = await newOrg();
     const body = {
       name: 'triage',
@@ -65,7 +65,7 @@ describe('an agent credential', () => {
     expect(codeOf(await o.patch(`/agent-credentials/${shown.id}`, { name: 'x' }))).toEqual([404, 'NOT_FOUND']);
   });
 
-  it('holds, where nothing is said, what its creator does', async () => {
+  it('takes the limits of its creator where none are given', async () => {
     const o = await newOrg();
     const key = await newKey(o, {
       scopes: ['tokens:write', 'secrets:read'],
@@ -80,7 +80,7 @@ describe('an agent credential', () => {
     expect(json.expires_at).toBe((await o.get(`/api-keys/${key.id}`)).json.expires_at);
   });
 
-  it('is no other kind: its id on the paths of others is unknown, and theirs on its own', async () => {
+  it('is 404 under the paths of other kinds, as they are under its own', async () => {
     const o = await newOrg();
     const [agent, key] = [await newAgent(o), await newKey(o)];
     for (const path of [`/agent-credentials/${key.id}`, `/api-keys/${agent.id}`]) {
@@ -104,7 +104,7 @@ describe('an agent credential', () => {
     [{ rate_limit: 6001 }, 'rate_limit'],
     [{ allowed_addresses: ['10.0.0'] }, 'allowed_addresses.0'],
     [{ expires_at: new Date().toISOString() }, 'expires_at'],
-  ])('is not created nor changed with %j', async (fields, path) => {
+  ])('validation: refuses %j on create and update', async (fields, path) => {
     const o = await newOrg();
     const { id } = await newAgent(o);
     for (const answer of [
@@ -116,7 +116,7 @@ describe('an agent credential', () => {
     }
   });
 
-  it('names an environment that exists, else 404', async () => {
+  it('answers 404 for an environment that does not exist', async () => {
     const o = await newOrg();
     const { id } = await newAgent(o);
     expect(codeOf(await o.post('/agent-credentials', { name: 'a', scopes: ['secrets:read'], environments: ['nowhere'] }))).toEqual([
@@ -126,7 +126,7 @@ describe('an agent credential', () => {
     expect(codeOf(await o.patch(`/agent-credentials/${id}`, { environments: ['nowhere'] }))).toEqual([404, 'NOT_FOUND']);
   });
 
-  it('is the same under svc_agent_, for what is kept for a repeat too', async () => {
+  it('accepts the token with the prefix svc_agent_ too, also for stored responses', async () => {
     const o = await newOrg();
     const agent = await newAgent(o, { scopes: ['tokens:write', 'secrets:read'] });
     const spelled = agent.token.replace('svcag_', 'svc_agent_');
@@ -143,7 +143,7 @@ describe('an agent credential', () => {
   });
 });
 
-describe('an agent that asks for a value', () => {
+describe('permission: an agent that reads a value', () => {
   /** Every way in which a value is read. */
   const reads = (id: string, name: string, environment: string): Record<string, (o: Caller) => Promise<Answer>> => ({
     'by id': (o) => o.get(`/secrets/${id}`),
@@ -151,7 +151,7 @@ describe('an agent that asks for a value', () => {
     'by name': (o) => o.get(`/secrets/by-name/${name}?environment=${environment}`),
   });
 
-  it('without secrets:read is denied, however it asks, and is told who can grant it what', async () => {
+  it('is denied without secrets:read by every read, and learns who can grant it what', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'A' });
     const agent = await newAgent(o, { scopes: ['secrets:list', 'secrets:write', 'secrets:rotate'] });
@@ -176,7 +176,7 @@ describe('an agent that asks for a value', () => {
     for (const [way, ask] of Object.entries(ways)) expect([way, (await ask(agent.o)).status]).toEqual([way, 200]);
   });
 
-  it('outside its environments or names is denied, however it asks', async () => {
+  it('is denied outside its environments and names by every read', async () => {
     const o = await newOrg();
     const [own, named, elsewhere] = [
       await newSecret(o, { name: 'app/a', environment: 'staging' }),
@@ -201,7 +201,7 @@ describe('an agent that asks for a value', () => {
     expect(codeOf(await agent.o.get('/environments/production/values'))).toEqual(DENIED);
   });
 
-  it('by a name outside its reach is not told whether there is one, nor whether there is the environment', async () => {
+  it('does not learn whether a name or an environment out of its reach exists', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'KEPT' });
     const agent = await newAgent(o, { environments: ['production'], secrets: ['app/*'] });
@@ -213,8 +213,8 @@ describe('an agent that asks for a value', () => {
   });
 });
 
-describe('what an agent is shown', () => {
-  it('in bulk and in lists is what it may read, and its ETag follows from that alone', async () => {
+describe('permission: what an agent sees', () => {
+  it('bulk reads, lists and their ETags hold only what it may read', async () => {
     const o = await newOrg();
     const [a, b] = [await newSecret(o, { name: 'a/1' }), await newSecret(o, { name: 'b/1' })];
     await newSecret(o, { name: 'a/staging', environment: 'staging' });
@@ -252,7 +252,7 @@ describe('what an agent is shown', () => {
     expect(data[0].patterns_digest).toBe(data.at(-1).patterns_digest);
   });
 
-  it('is less from the next request on once it is narrowed, though it shows an ETag from before', async () => {
+  it('is less from the next request on after an update narrows it, also with an earlier ETag', async () => {
     const o = await newOrg();
     const [a, b] = [await newSecret(o, { name: 'a' }), await newSecret(o, { name: 'b' })];
     const agent = await newAgent(o);
@@ -271,8 +271,8 @@ describe('what an agent is shown', () => {
   });
 });
 
-describe('an agent is changed', () => {
-  it('by whoever holds tokens:write where that narrows it, and by nobody beyond what they hold themselves', async () => {
+describe('agent: update', () => {
+  it('tokens:write may narrow an agent; nobody may give more than they hold', async () => {
     const o = await newOrg();
     const agent = await newAgent(o, {
       scopes: ['secrets:*'],
@@ -314,7 +314,7 @@ describe('an agent is changed', () => {
     expect((await whoami(agent.o)).json).toMatchObject({ scopes: ['*'], environments: null, secrets: null, expires_at: null });
   });
 
-  it('not by itself to hold more, live longer, or ask more often', async () => {
+  it('privilege escalation: an agent cannot give itself scopes, lifetime or rate limit', async () => {
     const o = await newOrg();
     const agent = await newAgent(o, { scopes: ['tokens:write', 'secrets:read'], secrets: ['app/*'], ttlSeconds: 3600, rate_limit: 50 });
     const child = await newAgent(agent.o, { scopes: ['tokens:write', 'secrets:read'] });
@@ -331,7 +331,7 @@ describe('an agent is changed', () => {
     expect((await o.patch(`/agent-credentials/${agent.id}`, { rate_limit: 6000 })).status).toBe(200);
   });
 
-  it('and what it made is narrowed with it', async () => {
+  it('narrows its descendants too', async () => {
     const o = await newOrg();
     const [a, b] = [await newSecret(o, { name: 'app/a' }), await newSecret(o, { name: 'b' })];
     const agent = await newAgent(o, { scopes: ['*'] });
@@ -355,8 +355,8 @@ describe('an agent is changed', () => {
   });
 });
 
-describe('what an agent makes', () => {
-  it('holds no more than it does, and ends with it, through every link', async () => {
+describe('agent: descendants', () => {
+  it('hold no more than the agent, and end with it, at every depth', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'app/a' });
     const agent = await newAgent(o, { scopes: ['tokens:write', 'secrets:read'], secrets: ['app/*'], ttlSeconds: 3600 });
@@ -382,7 +382,7 @@ describe('what an agent makes', () => {
     expect(((await o.get('/api-keys')).json.data as { id: string }[]).map((row) => row.id)).toEqual([o.keyId]);
   });
 
-  it('ends by time with it', async () => {
+  it('expire with the agent', async () => {
     const o = await newOrg();
     const agent = await newAgent(o, { scopes: ['tokens:write', 'secrets:read'], ttlSeconds: 3600 });
     const child = await newAgent(agent.o);
@@ -391,14 +391,14 @@ describe('what an agent makes', () => {
     for (const ended of [agent, child]) expect(codeOf(await whoami(ended.o))).toEqual([401, 'TOKEN_EXPIRED']);
   });
 
-  it('descends from the one at the top by so many links and no more', async () => {
+  it('are limited in depth', async () => {
     const o = await newOrg();
     let last = await newAgent(o, { scopes: ['tokens:write'] });
     for (let links = 1; links < 16; links++) last = await newAgent(last.o, { scopes: ['tokens:write'] });
     expect(codeOf(await last.o.post('/agent-credentials', { name: 'x', scopes: ['tokens:write'] }))).toEqual([409, 'LIMIT_REACHED']);
   });
 
-  it('counts among the 10,000 as long as it lives, and goes ninety days after the agent that ended it', async () => {
+  it('count as live until the agent ends, and are purged ninety days later', async () => {
     const o = await newOrg();
     const agent = await newAgent(o, { scopes: ['tokens:write', 'secrets:read'] });
     const made = await newAgent(agent.o);
@@ -432,13 +432,13 @@ describe('what an agent makes', () => {
   });
 });
 
-describe("an agent's budget", () => {
+describe('rate limit: an agent', () => {
   const burst = async (o: Caller, many: number) => {
     const answers = await Promise.all(Array.from({ length: many }, () => whoami(o)));
     return answers.filter(({ status }) => status === 200).length;
   };
 
-  it('is 120 requests a minute unless told otherwise, exactly, and can be set at any time', async () => {
+  it('has exactly 120 requests a minute by default, and can get another limit at any time', async () => {
     faults.clock = Date.now();
     const o = await newOrg();
     const [usual, slow] = [await newAgent(o), await newAgent(o, { rate_limit: 3 })];
@@ -454,7 +454,7 @@ describe("an agent's budget", () => {
     expect(await burst(usual.o, 5)).toBe(0);
   });
 
-  it('is taken from by all that descends from it, over the eviction of the gate, and nothing of theirs adds to it', async () => {
+  it('shares its rate limit with its descendants, also after eviction of the gate', async () => {
     faults.clock = Date.now();
     const o = await newOrg();
     const agent = await newAgent(o, { scopes: ['tokens:write', 'secrets:read'], rate_limit: 20 });
@@ -478,13 +478,13 @@ describe("an agent's budget", () => {
   });
 });
 
-describe('the last use of a credential', () => {
+describe('last use: a credential', () => {
   const useOf = async (o: Caller, id: string) => {
     const { last_used_at, use_count, last_used_place } = (await o.get(`/agent-credentials/${id}`)).json;
     return { at: Date.parse(last_used_at), count: use_count, place: last_used_place };
   };
 
-  it('is its time and number, refused requests among them, and costs no write of D1', async () => {
+  it('shows time and number of its requests, refused ones included, without a write to D1', async () => {
     const o = await newOrg();
     const agent = await newAgent(o, { rate_limit: 5 });
     const before = Date.now();
@@ -509,7 +509,7 @@ describe('the last use of a credential', () => {
     expect((await useOf(o, agent.id)).count).toBe(8);
   });
 
-  it('is the same after the gate has been evicted, and after entries of the audit log have moved to D1', async () => {
+  it('shows the same after eviction of the gate, and after audit entries moved to D1', async () => {
     faults.clock = Date.now();
     const o = await newOrg();
     const agent = await newAgent(o, { scopes: ['tokens:write', 'secrets:read'], rate_limit: 6000 });
@@ -541,7 +541,7 @@ describe('the last use of a credential', () => {
     expect((await uses()).child.count).toBe(1051);
   });
 
-  it('is written down for those alone who are still there', async () => {
+  it('is stored only while the credential exists', async () => {
     const o = await newOrg();
     const session = await newSession(o, { ttlSeconds: 60 });
     await session.o.get('/secrets');

@@ -28,8 +28,8 @@ const told = (o: Caller) =>
       .map(({ type, data }) => ({ type, ...data })),
   );
 
-describe('a break-glass token', () => {
-  it('is issued with a reason, for an hour where nothing is said, listed, and shown once', async () => {
+describe('break-glass: create', () => {
+  it('takes a reason, lasts an hour by default, and shows the token once', async () => {
     const o = await newOrg();
     const { status, json } = await issue(o);
     expect(status).toBe(201);
@@ -78,13 +78,13 @@ describe('a break-glass token', () => {
     [{ ttlSeconds: 60.5 }, 'ttlSeconds'],
     [{ scopes: ['*'] }, 'scopes'],
     [{ name: 'x' }, 'name'],
-  ])('is not issued with %j', async (fields, path) => {
+  ])('validation: refuses %j', async (fields, path) => {
     const o = await newOrg();
     const answer = await issue(o, fields);
     expect([...codeOf(answer), answer.json.error.details[0].path]).toEqual([400, 'VALIDATION_FAILED', path]);
   });
 
-  it.each([60, 14_400])('is issued for %d seconds, and ends with them', async (ttlSeconds) => {
+  it.each([60, 14_400])('expires after the %d seconds that were asked for', async (ttlSeconds) => {
     const o = await newOrg();
     const token = await newBreakGlass(o, { ttlSeconds });
     later(ttlSeconds * 1000 - 1);
@@ -94,7 +94,7 @@ describe('a break-glass token', () => {
     expect((await o.get('/break-glass-tokens')).json.data).toEqual([]);
   });
 
-  it('ends at once when it is deleted, by whoever holds tokens:write', async () => {
+  it('revocation: tokens:write ends one at once', async () => {
     const o = await newOrg();
     const token = await newBreakGlass(o);
     const clerk = await newKey(o, { scopes: ['tokens:write'] });
@@ -107,8 +107,8 @@ describe('a break-glass token', () => {
   });
 });
 
-describe('who may issue one', () => {
-  it('is an API key that holds everything, and no other kind of caller, whatever it holds', async () => {
+describe('break-glass: who may create one', () => {
+  it('an API key that holds everything, and no other kind of caller', async () => {
     const o = await newOrg();
     const all = { scopes: ['*'] };
     expect((await issue((await newKey(o, all)).o)).status).toBe(201);
@@ -122,7 +122,7 @@ describe('who may issue one', () => {
     expect((await o.get('/break-glass-tokens')).json.data).toHaveLength(2);
   });
 
-  it('is no key that is bounded in what the token would not be, or that ends before the token would', async () => {
+  it('no key that is more limited than the token, or that expires earlier', async () => {
     const o = await newOrg();
     const at = (seconds: number) => new Date((faults.clock ?? 0) + seconds * 1000).toISOString();
     for (const limits of [{ environments: ['production'] }, { secrets: ['*'] }, { expires_at: at(3599) }])
@@ -131,7 +131,7 @@ describe('who may issue one', () => {
     expect((await issue((await newKey(o, { expires_at: at(61) })).o, { ttlSeconds: 60 })).status).toBe(201);
   });
 
-  it('hands on the addresses that it may come from itself', async () => {
+  it('the token inherits the allowed addresses of the key', async () => {
     const o = await newOrg();
     const key = await newKey(o, { allowed_addresses: ['203.0.113.0/24'] });
     const token = await newBreakGlass(key.o);
@@ -140,7 +140,7 @@ describe('who may issue one', () => {
     expect(codeOf(await token.o.get('/secrets', { 'CF-Connecting-IP': '198.51.100.1' }))).toEqual([403, 'ADDRESS_NOT_ALLOWED']);
   });
 
-  it('finds at most five alive, also where many issue at once; one that ends makes room', async () => {
+  it('limit: at most five are live, also with concurrent creations; one that ends makes room', async () => {
     const o = await newOrg();
     const other = await newKey(o);
     const answers = await Promise.all(Array.from({ length: 12 }, (_, n) => issue(n % 2 ? o : other.o)));
@@ -156,7 +156,7 @@ describe('who may issue one', () => {
     expect(codeOf(await issue(o))).toEqual([409, 'LIMIT_REACHED']);
   });
 
-  it('gets one token for one Idempotency-Key', async () => {
+  it('idempotency: one Idempotency-Key gives one token', async () => {
     const o = await newOrg();
     const [first, again] = [await issue(o, {}, { 'Idempotency-Key': 'k' }), await issue(o, {}, { 'Idempotency-Key': 'k' })];
     expect([again.status, again.text, again.headers.get('idempotency-replayed')]).toEqual([201, first.text, 'true']);
@@ -165,8 +165,8 @@ describe('who may issue one', () => {
   });
 });
 
-describe('what one may do', () => {
-  it('is to list, read, write, rotate and delete secrets everywhere, and read the audit log', async () => {
+describe('break-glass: permissions', () => {
+  it('allow to list, read, write, rotate and delete secrets everywhere, and to read the audit log', async () => {
     const o = await newOrg();
     const { o: emergency } = await newBreakGlass(o);
     const { id, value } = await newSecret(o, { name: 'a/b', environment: 'staging', type: 'password' });
@@ -187,7 +187,7 @@ describe('what one may do', () => {
     await done(emergency.get('/audit-log/verify'));
   });
 
-  it('is not to destroy a secret, whether there is one or not, live or deleted', async () => {
+  it('do not allow to purge a secret, live, deleted or missing', async () => {
     const o = await newOrg();
     const { o: emergency } = await newBreakGlass(o);
     const { id } = await newSecret(o);
@@ -202,7 +202,7 @@ describe('what one may do', () => {
 
   const allowed = ['caller.read', 'audit.read', 'audit.verify'];
   const isAllowed = (action: string) => allowed.includes(action) || action.startsWith('secret.');
-  it('is nothing else: every other route refuses it, whatever there is behind', async () => {
+  it('allow nothing else: every other route refuses the token, whether its object exists or not', async () => {
     const o = await newOrg();
     const tokens = [await newBreakGlass(o), await newBreakGlass(o)];
     const rest = routes.filter(({ action, public: isPublic }) => !isPublic && !isAllowed(action));
@@ -232,7 +232,7 @@ describe('what one may do', () => {
     );
   });
 
-  it('is sixty requests a minute', async () => {
+  it('rate limit: sixty requests a minute', async () => {
     const o = await newOrg();
     const { o: emergency } = await newBreakGlass(o);
     const answers = await Promise.all(Array.from({ length: 70 }, () => emergency.get('/secrets')));
@@ -240,8 +240,8 @@ describe('what one may do', () => {
   });
 });
 
-describe('every use of one', () => {
-  it('is marked in the audit log, refusals and the issue too, and nothing else is', async () => {
+describe('break-glass: reports of use', () => {
+  it('audit log: marks every use, refusals and the creation included, and nothing else', async () => {
     const o = await newOrg();
     const weak = await newKey(o, { scopes: ['tokens:write'] });
     await issue(weak.o);
@@ -277,7 +277,7 @@ describe('every use of one', () => {
     expect((await o.get('/audit-log/verify')).json.ok).toBe(true);
   });
 
-  it('is told: the issue once, the first use at once, later ones summed up each minute', async () => {
+  it('events: one for the creation, one for the first use, then one a minute', async () => {
     const o = await newOrg();
     const token = await newBreakGlass(o);
     const issued = { type: 'BREAK_GLASS_ISSUED', credential_id: token.id, kind: 'break_glass', name: null };
@@ -304,7 +304,7 @@ describe('every use of one', () => {
     expect(await told(o)).toEqual([issued, used(1), used(4), used(1), used(1)]);
   });
 
-  it('is told of each token apart, what comes over the limit included', async () => {
+  it('events: report each token separately, requests over the rate limit included', async () => {
     const o = await newOrg();
     const [one, two] = [await newBreakGlass(o), await newBreakGlass(o)];
     await one.o.get('/secrets');
@@ -322,7 +322,7 @@ describe('every use of one', () => {
     expect(await counts(two.id)).toEqual([1, 59, 10]);
   });
 
-  it('is told though the gate is evicted in between, and the minute then is closed by its alarm', async () => {
+  it('events: survive eviction of the gate; its alarm closes the minute', async () => {
     const o = await newOrg();
     const token = await newBreakGlass(o);
     await token.o.get('/secrets');
@@ -338,7 +338,7 @@ describe('every use of one', () => {
     expect((await told(o)).map((event) => ('count' in event ? event.count : event.type))).toEqual(['BREAK_GLASS_ISSUED', 1, 2]);
   });
 
-  it('is told where it makes a change that D1 never took, and of one whose end was in doubt once', async () => {
+  it('events: report a change that D1 never received, and one that was in doubt', async () => {
     const o = await newOrg();
     const token = await newBreakGlass(o);
     faults.fail = (kind) => (kind === 'batch' ? 'before' : null);

@@ -40,8 +40,8 @@ const pass = (seconds: number) => {
   faults.clock = (faults.clock ?? Date.now()) + seconds * 1000;
 };
 
-describe('issue', () => {
-  it('makes a secret of a name that is new, and a version of one that exists; it is read like any other', async () => {
+describe('provider issue', () => {
+  it('creates a secret for a new name, and a version for an existing one', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     const first = await p.issue();
@@ -63,7 +63,7 @@ describe('issue', () => {
     expect((await o.get(`/secrets/${first.json.secretId}?version=1`)).json.value).toBe('v1');
   });
 
-  it('takes an environment by id or slug, and each has a name of its own', async () => {
+  it('accepts an environment by id or slug; names are separate in each', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     const staging = (await o.get('/environments')).json.data.find(({ slug }: { slug: string }) => slug === 'staging');
@@ -74,7 +74,7 @@ describe('issue', () => {
     expect((await read(o, 'db/password', 'staging')).json.value).toBe('b');
   });
 
-  it('takes over a secret that a person made, whatever its type, and one that has expired', async () => {
+  it('takes over a secret that a person created, whatever its type, also an expired one', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     const made = await newSecret(o, { name: 'db/password', type: 'password', tags: { team: 'core' }, ttlSeconds: 60 });
@@ -85,7 +85,7 @@ describe('issue', () => {
     expect((await read(o)).json).toMatchObject({ value: 'v1', type: 'password', tags: { team: 'core' }, status: 'active' });
   });
 
-  it('makes a new secret where the one of that name is deleted, and follows a name to whoever has it', async () => {
+  it('creates a secret where that of the name is deleted, and follows a renamed one', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     const first = (await p.issue()).json;
@@ -104,7 +104,7 @@ describe('issue', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('of one new name by many at once makes one secret with consecutive versions, whose values are all there', async () => {
+  it('concurrency: many issues of a new name make one secret with consecutive versions and every value', async () => {
     const o = await newOrg();
     const providers = await Promise.all(Array.from({ length: 4 }, () => newProvider(o)));
     faults.delay = 5;
@@ -120,7 +120,7 @@ describe('issue', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('or revocation of a name waits for whoever is about to change the secret that the name comes to stand for', async () => {
+  it('concurrency: issue and revoke wait for a change that gives the name to another secret', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     for (const act of [p.revoke, p.rotate, () => p.issue({ value: 'late' })]) {
@@ -144,7 +144,7 @@ describe('issue', () => {
     }
   });
 
-  it('beside rotations, revocations, renames and deletions of the same name leaves no version out and raises no alarm', async () => {
+  it('concurrency: beside rotations, revocations, renames and deletions no version is missing and no integrity violation is reported', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     faults.delay = 4;
@@ -174,8 +174,8 @@ describe('issue', () => {
   });
 });
 
-describe('a lifetime', () => {
-  it('ends to the second, whoever notices, by every way of reading, and for rotation and issue alone begins anew', async () => {
+describe('provider lifetime', () => {
+  it('expires to the second for every way of reading and for rotate; only issue starts anew', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     faults.clock = Math.ceil(Date.now() / 1000) * 1000;
@@ -194,7 +194,7 @@ describe('a lifetime', () => {
     expect((await o.get(`/secrets/${json.secretId}?version=1`)).json.value).toBe('v1');
   });
 
-  it('given by POST or PATCH is remembered for rotation too, and without one a rotation leaves no end', async () => {
+  it('of a POST or PATCH applies to rotate too; a rotate without one sets no end', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     faults.clock = Date.now();
@@ -211,7 +211,7 @@ describe('a lifetime', () => {
     expect(await ends()).toBe(61_000);
   });
 
-  it('stands in the audit entry of whatever sets it, and only there', async () => {
+  it('audit log: the entry that sets a lifetime shows it, and no other does', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     const { secretId, expiresAt } = (await p.issue()).json;
@@ -248,8 +248,8 @@ describe('a lifetime', () => {
   });
 });
 
-describe('rotate', () => {
-  it('is 404 for a name that has no secret, and 409 for one that is revoked', async () => {
+describe('provider rotate', () => {
+  it('answers 404 for a name without a secret, and 409 for a revoked one', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     expect(codeOf(await p.rotate())).toEqual([404, 'NOT_FOUND']);
@@ -263,8 +263,8 @@ describe('rotate', () => {
   });
 });
 
-describe('what is revoked', () => {
-  it('is said once and for all, and repeated changes nothing', async () => {
+describe('provider revoke', () => {
+  it('answers as before when it is repeated, and changes nothing', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     expect(codeOf(await p.revoke())).toEqual([404, 'NOT_FOUND']);
@@ -287,7 +287,7 @@ describe('what is revoked', () => {
     expect(await db.prepare('select revision from secrets where id = ?').bind(secretId).first()).toEqual(before);
   });
 
-  it('is read by no way, changed by none but issue, listed, and can be deleted and restored', async () => {
+  it('revokes every way of reading and every change but issue; the secret can be listed, deleted and restored', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     const { secretId } = (await p.issue()).json;
@@ -328,7 +328,7 @@ describe('what is revoked', () => {
     expect((await o.del(`/secrets/${secretId}?permanent=true`)).status).toBe(204);
   });
 
-  it('becomes active by an issue, with the next version, and what was revoked stays so however often', async () => {
+  it('issue activates the secret with the next version; revoked versions stay revoked', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     const { secretId } = (await p.issue({ value: 'one' })).json;
@@ -357,7 +357,7 @@ describe('what is revoked', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('takes with it the one-time values that are kept for a repeat, and the ciphertexts at hand', async () => {
+  it('destroys one-time values in stored responses, and cached ciphertexts', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     const { id } = await newSecret(o, { name: 'db/password', type: 'password' });
@@ -372,7 +372,7 @@ describe('what is revoked', () => {
     expect(kept).toEqual([{ version: 3 }]);
   });
 
-  it('stays so after a backup from before is adopted, and after one from before the secret was issued anew', async () => {
+  it('survives adoption of a backup from before it, and of one from before a later issue', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     const names = ['revoked', 'anew', 'untouched'];
@@ -412,8 +412,8 @@ describe('what is revoked', () => {
   });
 });
 
-describe('under an Idempotency-Key', () => {
-  it('a repeat gets the first answer and does nothing; another token has keys of its own; another body is refused', async () => {
+describe('provider idempotency', () => {
+  it('a replay returns the first response; keys of other tokens are separate; another body is refused', async () => {
     const o = await newOrg();
     const [p, q] = [await newProvider(o), await newProvider(o)];
     const headers = { 'Idempotency-Key': 'k' };
@@ -432,7 +432,7 @@ describe('under an Idempotency-Key', () => {
     expect((await read(o)).json.version).toBe(4);
   });
 
-  it('twins at once of a new name make one version', async () => {
+  it('concurrent requests with one key make one version of a new name', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     faults.delay = 10;
@@ -443,8 +443,8 @@ describe('under an Idempotency-Key', () => {
   });
 });
 
-describe('who may', () => {
-  it('is a provider token alone: every other credential is refused on all three, and it on every other route', async () => {
+describe('provider permission', () => {
+  it('provider tokens alone may use the three routes, and no other route', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     const { secretId } = (await p.issue()).json;
@@ -470,7 +470,7 @@ describe('who may', () => {
     expect((await send('GET', '/api/v1/whoami', { token: p.token })).json).toMatchObject({ kind: 'provider', id: p.id });
   });
 
-  it('holds the scope of the operation', async () => {
+  it('each route requires its scope', async () => {
     const o = await newOrg();
     const all = await newProvider(o);
     await all.issue();
@@ -488,7 +488,7 @@ describe('who may', () => {
     }
   });
 
-  it('reaches the environment and the name; what lies outside and what does not exist look alike', async () => {
+  it('is limited to environments and names; what is out of reach looks like what does not exist', async () => {
     const o = await newOrg();
     const all = await newProvider(o);
     for (const environment of ['production', 'staging'])
@@ -517,7 +517,7 @@ describe('who may', () => {
     expect((await read(o, 'web/key')).json).toMatchObject({ version: 1, status: 'active' });
   });
 
-  it('is refused from the moment in which the token ends, and its kept answers with it', async () => {
+  it('revocation: a token that ended is refused at once, and its stored responses too', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     await p.issue({}, { 'Idempotency-Key': 'k' });
@@ -526,7 +526,7 @@ describe('who may', () => {
       expect(codeOf(await call())).toEqual([401, 'TOKEN_REVOKED']);
   });
 
-  it('writes in the organisation of the token alone', async () => {
+  it('tenant isolation: writes in the org of the token alone', async () => {
     const [o, other] = [await newOrg(), await newOrg()];
     const [p, q] = [await newProvider(o), await newProvider(other)];
     await p.issue({ value: 'mine' });
@@ -536,7 +536,7 @@ describe('who may', () => {
   });
 });
 
-describe('a body', () => {
+describe('provider validation', () => {
   const wrong: ['issue' | 'rotate' | 'revoke', Body, string][] = [
     ['issue', { secretName: undefined }, 'secretName'],
     ['issue', { secretName: '' }, 'secretName'],
@@ -566,7 +566,7 @@ describe('a body', () => {
     ['revoke', { secretName: '/a' }, 'secretName'],
   ];
 
-  it('that is amiss is refused, naming the field, and nothing happens', async () => {
+  it('a malformed body is refused with the name of the field, and changes nothing', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     for (const [verb, body, path] of wrong) {
@@ -577,7 +577,7 @@ describe('a body', () => {
     expect((await o.get('/secrets')).json.data).toEqual([]);
   });
 
-  it('holds its value to the bounds: a minute, a year, 64 KiB, a name like __proto__', async () => {
+  it('lifetime, size and name have limits: a minute, a year, 64 KiB, no __proto__', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     for (const ttlSeconds of [60, 31_536_000]) expect([200, 201]).toContain((await p.issue({ ttlSeconds })).status);
@@ -588,7 +588,7 @@ describe('a body', () => {
     expect(Object.keys(entries)).toEqual(['__proto__', 'db/password']);
   });
 
-  it('in an environment that does not exist is 404', async () => {
+  it('an environment that does not exist is 404', async () => {
     const p = await newProvider(await newOrg());
     expect(codeOf(await p.issue({ environment: 'nowhere' }))).toEqual([404, 'NOT_FOUND']);
   });

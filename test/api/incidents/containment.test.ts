@@ -25,8 +25,8 @@ interface Deed {
   time: string;
 }
 const setOf = (read: Deed[]) => read.map(({ secret_id, version }) => `${secret_id}.${version}`).sort();
-describe('containing', () => {
-  it('ends the credential, what ends with it and what it made, and nothing else', async () => {
+describe('contain', () => {
+  it('ends the credential, its descendants and what it created, and nothing else', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const session = await newSession(key.o);
@@ -51,7 +51,7 @@ describe('containing', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('contains a session token alone, and the key that minted it stays', async () => {
+  it('ends a session token alone, and not the key that minted it', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const [one, other] = [await newSession(key.o), await newSession(key.o)];
@@ -61,7 +61,7 @@ describe('containing', () => {
     expect(await alive(one.o)).toBe('TOKEN_REVOKED');
   });
 
-  it('tells the same again when session tokens have expired since, and left the gate', async () => {
+  it('repeats its answer after session tokens expired and left the gate', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const session = await newSession(key.o);
@@ -87,7 +87,7 @@ describe('containing', () => {
     expect((await contain(o, key.id)).json).toEqual(first.json);
   });
 
-  it('contains a browser session with what was made in it, and what another session made stays', async () => {
+  it('ends a browser session and what it created, and not what another session created', async () => {
     const o = await newOrg();
     const one = await newSignedInMember(o);
     const { id } = await newSecret(o);
@@ -111,7 +111,7 @@ describe('containing', () => {
     expect(await inGate(o, ({ core }) => core.rows.get('credential', outside.token.id)?.revoked_at)).toBe(null);
   });
 
-  it('of what the caller descends from spares the caller, unless the caller ends with it', async () => {
+  it('of an ancestor spares the caller, unless the caller ends with it', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const made = await newKey(key.o);
@@ -125,7 +125,7 @@ describe('containing', () => {
     for (const one of [made.o, mine.o]) expect(await alive(one)).toBe(200);
   });
 
-  it('revokes more than one commit takes, in as many as it needs', async () => {
+  it('revokes more credentials than one commit takes', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const made = [];
@@ -137,7 +137,7 @@ describe('containing', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('needs tokens:write and nothing else, and names secrets to those alone who may list them', async () => {
+  it('permission: requires tokens:write alone, and names secrets only to callers who may list them', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const { id, name } = await newSecret(o);
@@ -150,7 +150,7 @@ describe('containing', () => {
     expect(codeOf(await contain(o, key.id, { since: 'yesterday' }))).toBe('VALIDATION_FAILED');
   });
 
-  it('races with what the credential makes: nothing of it lives on', async () => {
+  it('concurrency: nothing that the credential is creating survives', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const made = await newKey(key.o);
@@ -165,8 +165,8 @@ describe('containing', () => {
   });
 });
 
-describe('the account', () => {
-  it('lists reads by id, by name, of old versions and in bulk, not those that gave nothing, from the time asked on', async () => {
+describe('exposure report', () => {
+  it('lists successful reads by id, by name, of old versions and in bulk, from the given time on', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const session = await newSession(key.o);
@@ -189,7 +189,7 @@ describe('the account', () => {
     expect((await contain(o, key.id)).json.read.map(({ name }: Deed) => name)).toEqual([null, 'D', 'D']);
   });
 
-  it('lists what was written, with what was done, and not what was replayed', async () => {
+  it('lists writes with their action, and no replays', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const { id } = await newSecret(key.o, { type: 'password' });
@@ -204,7 +204,7 @@ describe('the account', () => {
     ]);
   });
 
-  it('leaves out what had expired by the time of a bulk read, and lists what expired after it', async () => {
+  it('leaves out what had expired when a bulk read happened, and lists what expired later', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const [brief, longer] = [await newSecret(o, { ttlSeconds: 60 }), await newSecret(o, { ttlSeconds: 60 })];
@@ -216,7 +216,7 @@ describe('the account', () => {
     expect(setOf((await contain(o, key.id)).json.read)).toEqual([`${longer.id}.1`]);
   });
 
-  it('reads a log of any length, page by page', async () => {
+  it('reads an audit log of any length, page by page', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     await inGate(o, ({ core }) => {
@@ -239,7 +239,7 @@ describe('the account', () => {
     expect((await contain(o, key.id)).json.read).toHaveLength(2500);
   });
 
-  it('says what a bulk read gave before a database was adopted', async () => {
+  it('lists what a bulk read returned before a database was adopted', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const kept = await newSecret(o, { name: 'KEPT' });
@@ -281,7 +281,7 @@ describe('the account', () => {
     target: fc.nat(7),
     together: fc.boolean(),
   });
-  it('holds exactly what the answers held, whatever was changed in between and wherever the log lies', { timeout: 240_000 }, async () => {
+  it('lists exactly what the responses contained, whatever changed since and wherever the log is', { timeout: 240_000 }, async () => {
     let bulk = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(op, { minLength: 10, maxLength: 60 }), fc.boolean(), async (ops, moved) => {
@@ -393,7 +393,7 @@ describe('the account', () => {
   });
 });
 
-describe('new values for what it knew', () => {
+describe('contain: rotation of exposed values', () => {
   /** A contained credential that has read a generated password and a URL, and written a generated webhook secret. */
   async function known(o: Caller) {
     const key = await newKey(o);
@@ -410,7 +410,7 @@ describe('new values for what it knew', () => {
     return ids.map((id) => all.find((one) => one.id === id)?.version);
   };
 
-  it('contain: generated values are rotated, by ordinary rotations, and all others are due', async () => {
+  it('rotates generated values by ordinary rotations, and marks all others as due', async () => {
     const o = await newOrg();
     const { key, read, due, other, written } = await known(o);
     const answer = await contain(o, key.id, { rotate: 'generated' });
@@ -442,7 +442,7 @@ describe('new values for what it knew', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('contain: a value that this service did not generate survives byte for byte, and is due', async () => {
+  it('leaves a value that this service did not generate unchanged byte for byte, and marks it as due', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const provider = await newProvider(o);
@@ -488,7 +488,7 @@ describe('new values for what it knew', () => {
     expect(after.versions).toEqual({ ...before.versions, made: 3 });
   });
 
-  it('contain: a value that is set by hand while generated ones are rotated stays', async () => {
+  it('keeps a value that is set by hand during the rotations', async () => {
     const o = await newOrg();
     const leaked = await newKey(o);
     const secrets = await Promise.all(Array.from({ length: 12 }, () => newSecret(o, GENERATED)));
@@ -502,7 +502,7 @@ describe('new values for what it knew', () => {
     for (const { id } of secrets) expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ value: `by hand ${id}`, generated: false });
   });
 
-  it('leave alone what somebody has given a new value since the containment', async () => {
+  it('skips values that were replaced since the containment', async () => {
     const o = await newOrg();
     const { key, read, due, written } = await known(o);
     await contain(o, key.id);
@@ -515,7 +515,7 @@ describe('new values for what it knew', () => {
     expect((await o.get(`/secrets/${read.id}`)).json.value).toBe('by hand');
   });
 
-  it('need secrets:rotate wherever the credential could go, or nothing is done at all', async () => {
+  it('permission: requires secrets:rotate wherever the credential could read, or does nothing at all', async () => {
     const o = await newOrg();
     const { key, read } = await known(o);
     const without = await newKey(o, { scopes: ['tokens:write', 'secrets:read'] });
@@ -529,7 +529,7 @@ describe('new values for what it knew', () => {
     expect(await versionsOf(o, [read.id])).toEqual([1]);
   });
 
-  it('go on where they were, however often the call is cut off', async () => {
+  it('continues where it stopped, however often the call is interrupted', async () => {
     const o = await newOrg();
     const { key, read, due, written } = await known(o);
     const again = () => contain(o, key.id, { rotate: 'generated' }, { 'Idempotency-Key': 'contain' });
@@ -555,8 +555,8 @@ describe('new values for what it knew', () => {
   });
 });
 
-describe('what cannot be read of the log', () => {
-  it('is named as a gap', async () => {
+describe('exposure report: unreadable parts of the audit log', () => {
+  it('are reported as gaps', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const { id } = await newSecret(o);
@@ -568,8 +568,8 @@ describe('what cannot be read of the log', () => {
   });
 });
 
-describe('the graph of a credential', () => {
-  it('shows what it hangs on, what hangs on it, what it was given and what it reaches', async () => {
+describe('graph: a credential', () => {
+  it('shows its ancestors, descendants, permissions and reach', async () => {
     const o = await newOrg();
     for (const name of ['app/a', 'app/b', 'db']) await newSecret(o, { name });
     const gone = await newSecret(o, { name: 'app/gone' });
@@ -618,7 +618,7 @@ describe('the graph of a credential', () => {
     expect(codeOf(await o.get('/credentials/key_none/graph'))).toBe('NOT_FOUND');
   });
 
-  it("shows a browser session by its member's role", async () => {
+  it('shows a browser session with the role of its member', async () => {
     const o = await newOrg();
     await newSecret(o);
     const { member, session } = await newSignedInMember(o, 'developer');

@@ -31,7 +31,7 @@ async function oneOfEach(o: Caller) {
 }
 
 describe('panic', () => {
-  it('ends session tokens, agents, provider and break-glass tokens and browser sessions, and leaves API keys and the caller', async () => {
+  it('ends session tokens, agents, provider and break-glass tokens and browser sessions, and keeps API keys and the caller', async () => {
     const o = await newOrg();
     const other = await newKey(o);
     const member = await newSignedInMember(o);
@@ -50,14 +50,14 @@ describe('panic', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('spares what is made from the turn after on', async () => {
+  it('keeps what is created after it', async () => {
     const o = await newOrg();
     await panic(o);
     for (const one of Object.values(await oneOfEach(o))) expect(await alive(one)).toBe(200);
     expect(await alive((await newKey(o)).o)).toBe(200);
   });
 
-  it('with api_keys ends every API key, the calling one too, and gives a new one that may do everything', async () => {
+  it('with api_keys ends every API key, the calling one too, and returns a new one with all scopes', async () => {
     const o = await newOrg();
     const other = await newKey(o);
     const session = await newSession(other.o);
@@ -76,7 +76,7 @@ describe('panic', () => {
     expect(await problemOf(next)).toBe(null);
   });
 
-  it("by a member ends the API keys and leaves the member's browser session", async () => {
+  it('by a member ends the API keys and keeps the browser session of the member', async () => {
     const o = await newOrg();
     const { session } = await newSignedInMember(o);
     const made = newToken('api_key', o.id, new Uint8Array(32));
@@ -94,7 +94,7 @@ describe('panic', () => {
     expect((await byMember(o, second.session, 'caller.read')).outcome.ok).toBe(true);
   });
 
-  it('ends a key that an earlier panic spared, and session tokens of a spared key', async () => {
+  it('ends a key that an earlier panic kept, and the session tokens of a kept key', async () => {
     const o = await newOrg();
     const second = await newKey(o);
     const session = await newSession(second.o);
@@ -104,7 +104,7 @@ describe('panic', () => {
     expect([await alive(second.o), await alive(o)]).toEqual(['TOKEN_REVOKED', 'TOKEN_REVOKED']);
   });
 
-  it('keeps what a bootstrap recovery makes afterwards, and counts nobody among the live who has ended', async () => {
+  it('keeps what a bootstrap recovery creates later, and counts no ended credential as live', async () => {
     const o = await newOrg();
     for (let i = 0; i < 3; i++) await newAgent(o);
     await panic(o, { api_keys: true });
@@ -114,7 +114,7 @@ describe('panic', () => {
     expect(await inGate(o, ({ core }) => countLive(core, o.id, Date.now()))).toBe(2);
   });
 
-  it('is for owners, and keys that hold everything without limits', async () => {
+  it('permission: owners, and keys with all scopes and no limits', async () => {
     const o = await newOrg();
     const limited = await newKey(o, { environments: ['staging'] });
     const narrow = await newKey(o, { scopes: ['tokens:write'] });
@@ -127,7 +127,7 @@ describe('panic', () => {
     expect((await orgOf(o)).generation).toBe(null);
   });
 
-  it('is told to whoever listens, once', async () => {
+  it('events: reports one event', async () => {
     const o = await newOrg();
     await panic(o, { api_keys: true }, { 'Idempotency-Key': 'p' });
     const events = await inGate(o, ({ core }) => core.outbox.oldest(10));
@@ -135,8 +135,8 @@ describe('panic', () => {
   });
 });
 
-describe('a repeated panic', () => {
-  it('under its key is answered as before, and ends nothing more', async () => {
+describe('idempotency: a repeated panic', () => {
+  it('returns the first response, and ends nothing more', async () => {
     const o = await newOrg();
     const first = await panic(o, {}, { 'Idempotency-Key': 'once' });
     const agent = await newAgent(o);
@@ -146,14 +146,14 @@ describe('a repeated panic', () => {
     expect((await orgOf(o)).generation).toBe(1);
   });
 
-  it('by a key that has ended with it is refused: the answer was given once', async () => {
+  it('is refused for a key that ended with it: the response was given once', async () => {
     const o = await newOrg();
     await panic(o, { api_keys: true }, { 'Idempotency-Key': 'once' });
     expect(codeOf(await panic(o, { api_keys: true }, { 'Idempotency-Key': 'once' }))).toBe('TOKEN_REVOKED');
     expect((await orgOf(o)).generation).toBe(1);
   });
 
-  it('whose reply from the gate is lost is answered all the same, with the new key', async () => {
+  it('returns the new key when the reply of the gate was lost', async () => {
     const o = await newOrg();
     faults.gate = 0;
     faults.rpc = (n) => (n === 1 ? { fate: 'after', retryable: true } : null);
@@ -163,7 +163,7 @@ describe('a repeated panic', () => {
     expect((await orgOf(o)).generation).toBe(1);
   });
 
-  it('of two at once the second comes from a caller who has ended', async () => {
+  it('is refused when a concurrent panic ended its caller', async () => {
     const o = await newOrg();
     const other = await newKey(o);
     const answers = await Promise.all([panic(o, { api_keys: true }), panic(other.o, { api_keys: true })]);
@@ -174,8 +174,8 @@ describe('a repeated panic', () => {
   });
 });
 
-describe('what a panic has ended stays so', () => {
-  it('when the gate is evicted, or has lost its storage', async () => {
+describe('panic: ended credentials stay ended', () => {
+  it('after eviction of the gate, and after it lost its storage', async () => {
     const o = await newOrg();
     const { session, agent } = await oneOfEach(o);
     const after = await panic(o, { api_keys: true });
@@ -187,7 +187,7 @@ describe('what a panic has ended stays so', () => {
     for (const one of [o, session, agent]) expect(await alive(one)).toBe('TOKEN_REVOKED');
   });
 
-  it('when a database from before it is adopted', async () => {
+  it('after adoption of a database from before', async () => {
     const o = await newOrg();
     const { agent } = await oneOfEach(o);
     const row = await db.prepare('select * from orgs where id = ?').bind(o.id).first<Record<string, unknown>>();
@@ -204,7 +204,7 @@ describe('what a panic has ended stays so', () => {
     expect(stored).toEqual({ generation: 1, spared: o.keyId });
   });
 
-  it('when a session token has left the gate', async () => {
+  it('after a session token left the gate', async () => {
     const o = await newOrg();
     const session = await newSession(o);
     await panic(o);
@@ -213,7 +213,7 @@ describe('what a panic has ended stays so', () => {
     expect(await alive(session.o)).toBe('TOKEN_REVOKED');
   });
 
-  it('for 90 days, and is then cleared away', async () => {
+  it('for 90 days, and are then purged', async () => {
     const o = await newOrg();
     const agents: { id: string; o: Caller }[] = [];
     for (let i = 0; i < 3; i++) agents.push(await newAgent(o));
@@ -242,8 +242,8 @@ describe('what a panic has ended stays so', () => {
   });
 });
 
-describe('while a panic is under way', () => {
-  it('nothing that starts after its answer succeeds, of fifty requests in flight', async () => {
+describe('panic: while one is in progress', () => {
+  it('no request that starts after its response succeeds, of fifty in flight', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     const each = await oneOfEach(o);
@@ -273,7 +273,7 @@ describe('while a panic is under way', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('a credential whose making is under way ends with the rest', async () => {
+  it('a credential that is being created ends too', async () => {
     const o = await newOrg();
     const maker = await newKey(o);
     const session = await newSession(maker.o);
@@ -287,7 +287,7 @@ describe('while a panic is under way', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('and in doubt, nobody is admitted, old or new, before it is settled', async () => {
+  it('in doubt: no caller is admitted, old or new, before it is settled', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     const { session } = await oneOfEach(o);
@@ -304,7 +304,7 @@ describe('while a panic is under way', () => {
   });
 });
 
-it('that ends the API keys is whole or not at all, whatever fails on the way', async () => {
+it('panic: one that ends the API keys is atomic, whatever call fails', async () => {
   const fates: Fate[] = ['before', 'after', 'late', 'reset before', 'reset after', 'reset late'];
   const cuts: Partial<typeof faults>[] = [
     ...[1, 2, 3].flatMap((n) => fates.map((fate) => ({ fail: (_: unknown, at: number) => (at === n ? fate : null) }))),
@@ -332,7 +332,7 @@ it('that ends the API keys is whole or not at all, whatever fails on the way', a
   }
 });
 
-it('ends ten thousand as quickly as one: two rows are written', async () => {
+it('panic: ends ten thousand credentials with two rows written', async () => {
   const o = await newOrg();
   faults.asked.clear();
   await panic(o, { api_keys: true });

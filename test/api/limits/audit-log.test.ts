@@ -72,8 +72,8 @@ async function sequences(o: Caller, query = '') {
   }
 }
 
-describe('audit log: what a path names', () => {
-  it('reaches no entry unless it is well formed, however long it is', async () => {
+describe('audit log: names in a path', () => {
+  it('are recorded only if they are well-formed, whatever their length', async () => {
     const o = await newOrg();
     const low = await newKey(o, { scopes: ['secrets:list'] });
     const long = 'A'.repeat(15_000);
@@ -88,14 +88,14 @@ describe('audit log: what a path names', () => {
     expect(entries.map(({ resource }: { resource: string | null }) => resource)).toEqual([null, null, null, null]);
   });
 
-  it('a well-formed id that nothing has stands in its entry', async () => {
+  it('a well-formed id of nothing is recorded', async () => {
     const o = await newOrg();
     const { id } = await newSecret(await newOrg());
     expect((await o.get(`/secrets/${id}`)).status).toBe(404);
     expect((await o.get('/audit-log?limit=1&action=secret.read')).json.data[0]).toMatchObject({ resource: id, status: 404 });
   });
 
-  it('a request for a name says the name, also where it was refused or found nothing', async () => {
+  it('a read by name records the name, also if it was refused or not found', async () => {
     const o = await newOrg();
     const agent = await newAgent(o, { secrets: ['app/*'] });
     await newSecret(o, { name: 'other' });
@@ -106,8 +106,8 @@ describe('audit log: what a path names', () => {
   });
 });
 
-describe('audit log: moving to the database', () => {
-  it('cuts segments by the size of the whole row: entries of an earlier release with resources of 15,000 characters move', async () => {
+describe('audit log: segments', () => {
+  it('are cut by the size of the whole row; entries of an earlier release with resources of 15,000 characters move too', async () => {
     const o = await newOrg();
     await append(o, 1200, (n) => ({ resource: `${n}-${'x'.repeat(15_000)}` }));
     await moveAll(o);
@@ -119,7 +119,7 @@ describe('audit log: moving to the database', () => {
     expect(await verify(o)).toMatchObject({ ok: true, missing: [] });
   });
 
-  it('splits what the database refuses, keeps one entry that it never takes, and moves all others', async () => {
+  it('are split when the database refuses them; one entry that it never accepts stays, and all others move', async () => {
     const o = await newOrg();
     await append(o, 2500);
     await inCore(
@@ -140,7 +140,7 @@ describe('audit log: moving to the database', () => {
     expect(await sequences(o, '&action=secret.read')).toContain(777);
   });
 
-  it('goes on after a move that was cut off between the database and the gate: nothing is lost, nothing stands twice', async () => {
+  it('a move that was interrupted between database and gate continues: no entry is lost or repeated', async () => {
     const o = await newOrg();
     await append(o, 300);
     const before = await inCore(o, ({ auditLog }) => auditLog.oldest());
@@ -157,7 +157,7 @@ describe('audit log: moving to the database', () => {
     expect(new Set(listed).size).toBe(listed.length);
   });
 
-  it('a check goes on over entries of the largest size, a bounded part at a time', async () => {
+  it('verify checks entries of the largest size in bounded parts', async () => {
     const o = await newOrg();
     const text = 'ü'.repeat(1000);
     await append(o, 2500, (n) => ({
@@ -199,7 +199,7 @@ describe('audit log: while it is full', () => {
       auditLog.size = () => size + auditLog.head().sequence - real;
     });
 
-  it('refuses requests with 503, and what ends credentials works: revoke, contain, remove a member, panic, recover, adopt', async () => {
+  it('requests are refused with 503, and what ends credentials works: revoke, contain, remove a member, panic, recover, adopt', async () => {
     const o = await newOrg();
     const [revoked, contained] = [await newKey(o), await newKey(o)];
     const child = await newKey(contained.o);
@@ -220,7 +220,7 @@ describe('audit log: while it is full', () => {
     expect((await o.post('/panic', { reason: 'the log is full' })).status).toBe(200);
   });
 
-  it('takes no entry of a caller who may not do that: the room that is left cannot be used up by refusals', async () => {
+  it('refusals record nothing: callers without permission cannot use up what room is left', async () => {
     const o = await newOrg();
     const low = await newKey(o, { scopes: ['secrets:list'] });
     const session = (await low.o.post('/access-tokens', { ttlSeconds: 600 })).json;
@@ -237,7 +237,7 @@ describe('audit log: while it is full', () => {
   });
 });
 
-describe('audit log: a backup and a lost gate', () => {
+describe('audit log: archive, and a gate that lost its storage', () => {
   it('archive moves every entry to the database, and rate limits still count the last minute', async () => {
     const o = await newOrg();
     const key = await newKey(o);
@@ -257,7 +257,7 @@ describe('audit log: a backup and a lost gate', () => {
     expect(await inCore(o, ({ auditLog }) => auditLog.size())).toBe(1);
   });
 
-  it('after the gate has lost its storage the log is there up to the backup, and what may be lost is named', async () => {
+  it('after the gate lost its storage the log holds all up to the backup, and reports what may be lost', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'KEPT' });
     const { head } = (await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP })).json;
@@ -279,7 +279,7 @@ describe('audit log: a backup and a lost gate', () => {
     expect((await verify(o)).missing).toHaveLength(2);
   });
 
-  it('archive is for the bootstrap token alone', async () => {
+  it('permission: the bootstrap token alone may archive', async () => {
     const o = await newOrg();
     expect((await o.post('/audit-log/archive')).json.error.code).toBe('CREDENTIAL_KIND_NOT_ALLOWED');
   });
@@ -294,7 +294,7 @@ describe('audit log: permission of a limited credential', () => {
       action: string;
     }[];
 
-  it('shows the entries of the environments that it reaches, and its own, in the gate and in segments', async () => {
+  it('sees the entries of its environments and its own, in the gate and in segments', async () => {
     const o = await newOrg();
     const limited = await newKey(o, { scopes: ['audit:read', 'secrets:read'], environments: ['staging'] });
     await newSecret(o, { name: 'IN_STAGING', environment: 'staging' });
@@ -314,7 +314,7 @@ describe('audit log: permission of a limited credential', () => {
     await check();
   });
 
-  it('shows the entries of the names that it reaches alone', async () => {
+  it('sees the entries of its names alone', async () => {
     const o = await newOrg();
     const limited = await newKey(o, { scopes: ['audit:read'], secrets: ['app/*'] });
     await newSecret(o, { name: 'app/db' });

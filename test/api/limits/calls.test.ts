@@ -16,15 +16,15 @@ async function costOf(request: () => Promise<Answer>) {
   return { status: answer.status, gate: faults.gate, d1: faults.d1 };
 }
 
-describe('a request takes', () => {
-  it('one gate call and no D1 to read a warm secret, by id or by name', async () => {
+describe('cost: calls of the gate and of D1', () => {
+  it('a warm secret by id or by name: one gate call, no D1', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'A' });
     expect(await costOf(() => o.get(`/secrets/${id}`))).toEqual({ status: 200, gate: 1, d1: 0 });
     expect(await costOf(() => o.get('/secrets/by-name/A'))).toEqual({ status: 200, gate: 1, d1: 0 });
   });
 
-  it('one gate call and one query to read a version that is not at hand, and none the next time', async () => {
+  it('a version that is not in the ciphertext cache: one gate call and one query, and none the next time', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     await inCore(o, ({ ciphertexts }) => ciphertexts.drop(id));
@@ -32,7 +32,7 @@ describe('a request takes', () => {
     expect(await costOf(() => o.get(`/secrets/${id}`))).toEqual({ status: 200, gate: 1, d1: 0 });
   });
 
-  it('no more after the gate has been evicted', async () => {
+  it('after eviction of the gate: no more than before', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     await evictAllDurableObjects();
@@ -40,7 +40,7 @@ describe('a request takes', () => {
     expect(cost).toEqual({ status: 200, gate: 1, d1: 0 });
   });
 
-  it('one query more in an isolate that has just started, and holds no key yet', async () => {
+  it('in a new isolate without keys: one query more', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     faults.isolate++;
@@ -48,14 +48,14 @@ describe('a request takes', () => {
     expect(await costOf(() => o.get(`/secrets/${id}`))).toEqual({ status: 200, gate: 1, d1: 0 });
   });
 
-  it('one gate call to list secrets, and one query more to list versions', async () => {
+  it('a list of secrets: one gate call; a list of versions: one query more', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     expect(await costOf(() => o.get('/secrets'))).toEqual({ status: 200, gate: 1, d1: 0 });
     expect(await costOf(() => o.get(`/secrets/${id}/versions`))).toEqual({ status: 200, gate: 1, d1: 1 });
   });
 
-  it('one gate call and no D1 for warm bulk values, with or without a 304', async () => {
+  it('warm bulk values: one gate call and no D1, with or without a 304', async () => {
     const o = await newOrg();
     for (let i = 0; i < 5; i++) await newSecret(o);
     const first = await o.get('/environments/production/values');
@@ -68,7 +68,7 @@ describe('a request takes', () => {
     });
   });
 
-  it('one gate call and one batch to create, PATCH, rotate, mint and revoke; two calls where a value is generated', async () => {
+  it('create, PATCH, rotate, mint and revoke: one gate call and one batch; two calls to generate a value', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { type: 'password' });
     expect(await costOf(() => o.post('/secrets', { name: 'N', type: 'generic', value: 'v' }))).toEqual({ status: 201, gate: 1, d1: 1 });
@@ -80,7 +80,7 @@ describe('a request takes', () => {
     expect(await costOf(() => o.del(`/access-tokens/${token.id}`))).toEqual({ status: 204, gate: 1, d1: 1 });
   });
 
-  it('one gate call and one batch to issue, rotate and revoke as a provider; a call more where this isolate does not know whose the name is', async () => {
+  it('issue, rotate and revoke as a provider: one gate call and one batch, and one call more if this isolate does not know the name', async () => {
     const o = await newOrg();
     const { token } = (await o.post('/provider-tokens', { name: 'p', scopes: ['issue', 'rotate', 'revoke'] })).json;
     const costs = (verb: string, fields: object) =>
@@ -100,7 +100,7 @@ describe('a request takes', () => {
     expect(await costs('rotate', { secretName: 'nobody', newValue: 'x' })).toEqual({ status: 404, gate: 1, d1: 0 });
   });
 
-  it('one gate call and no D1 to read a warm secret, by whatever kind of credential', async () => {
+  it('a warm secret by each kind of credential: one gate call, no D1', async () => {
     const { o, browser } = await newSignedIn();
     const { id } = await newSecret(o);
     const agent = await newAgent(o);
@@ -114,13 +114,13 @@ describe('a request takes', () => {
     }
   });
 
-  it('one gate call and one batch to end everything, however many there are', async () => {
+  it('panic: one gate call and one batch, whatever the number of credentials', async () => {
     const o = await newOrg();
     await Promise.all(Array.from({ length: 30 }, () => newSession(o)));
     expect(await costOf(() => o.post('/panic', { reason: 'a rehearsal' }))).toEqual({ status: 200, gate: 1, d1: 1 });
   });
 
-  it('nothing at all for a junk token', async () => {
+  it('a junk token: no call at all', async () => {
     const o = await newOrg();
     const junk = `${o.token.slice(0, -1)}${o.token.endsWith('a') ? 'b' : 'a'}`;
     expect(await costOf(() => send('GET', `/api/v1/orgs/${o.id}/secrets`, { token: junk }))).toEqual({ status: 401, gate: 0, d1: 0 });

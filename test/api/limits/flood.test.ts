@@ -387,7 +387,7 @@ const weak: Record<string, (o: Caller) => Promise<{ flooding: Made; top: Made }>
 
 describe('limits: a flood of the largest requests on every route', () => {
   it.each(Object.keys(weak))(
-    'by %s: growth and work are bounded, reads of others cost the same, and it can be ended',
+    'by %s: growth and work are bounded, other reads cost the same, and the credential can be ended',
     { timeout: 3_600_000 },
     async (who) => {
       const isKey = who === 'an API key that lists';
@@ -420,7 +420,7 @@ describe('limits: a flood of the largest requests on every route', () => {
     },
   );
 
-  it('by a credential over its rate limit: one counted entry a minute is all that is kept', async () => {
+  it('by a credential over its rate limit: one audit entry a minute is all that is kept', async () => {
     const minute = 60_000;
     faults.clock = Math.ceil(Date.now() / minute) * minute;
     const world = await furnish(10);
@@ -454,8 +454,8 @@ describe('limits: a flood of the largest requests on every route', () => {
   });
 });
 
-describe('cursor: of a caller who is limited to some names', () => {
-  it('reveals no name and no id of what the caller may not see', async () => {
+describe('cursor: a caller who is limited to some names', () => {
+  it('learns no name and no id of other secrets', async () => {
     const o = await newOrg();
     const kept = await newSecret(o, { name: 'KEPT' });
     await plant(o, kept.id, PLANTED);
@@ -496,7 +496,7 @@ function leaked(text: string, secrets: { id: string; name: string }[]): string[]
     .map(({ id }) => id);
 }
 
-describe('rate limit: a token that the gate does not know any more', () => {
+describe('rate limit: a token that the gate has forgotten', () => {
   /** A session token that was revoked, and that the gate has forgotten. */
   async function newForgottenSession() {
     const o = await newOrg();
@@ -511,7 +511,7 @@ describe('rate limit: a token that the gate does not know any more', () => {
     return { o, session, now };
   }
 
-  it('costs one query of D1 a minute at most, and none past 60 requests', async () => {
+  it('costs at most one query of D1 a minute, and none after 60 requests', async () => {
     const { o, session, now } = await newForgottenSession();
     const head = () => inCore(o, ({ auditLog }) => auditLog.head().sequence);
     for (const minute of [1, 2, 3]) {
@@ -531,8 +531,8 @@ describe('rate limit: a token that the gate does not know any more', () => {
     }
   });
 
-  it('is not looked up past the limit, whatever was answered before', async () => {
-    const { o, session, now } = await newForgottenSession();
+  it('is not looked up over the limit, whatever was answered before', async () => {
+    const { o, session } = await newForgottenSession();
     for (let n = 0; n < 60; n++) await session.o.get('/secrets');
     await inCore(o, ({ strangers }) => strangers.clear());
     const { answer, work: caused } = await workOf(o, () => session.o.get('/secrets'));
@@ -540,7 +540,7 @@ describe('rate limit: a token that the gate does not know any more', () => {
   });
 });
 
-describe('name patterns: requests that look at many names', () => {
+describe('limits: name patterns on many names', () => {
   /** Compares many long names with the largest patterns, two of which match something. */
   async function wideWorld() {
     const o = await newOrg();
@@ -566,7 +566,7 @@ describe('name patterns: requests that look at many names', () => {
     expect(shown).toEqual(all.filter(({ id, name }) => id === kept.id || name.endsWith('-7')).map(({ id }) => id));
   });
 
-  it('a bulk read is refused, and one with few patterns is not', async () => {
+  it('a bulk read with many patterns is refused, and one with few is not', async () => {
     const { o, session, kept, key } = await wideWorld();
     const { answer, work } = await workOf(o, () => session.o.get('/environments/production/values'));
     expect([answer.status, answer.json.error.code, work.steps < MOST_WORK.steps]).toEqual([422, 'RESULT_TOO_LARGE', true]);
@@ -578,14 +578,14 @@ describe('name patterns: requests that look at many names', () => {
     });
   });
 
-  it('a graph counts as far as it may, and says so', async () => {
+  it('a graph counts up to the limit, and says so', async () => {
     const { o, session } = await wideWorld();
     const { answer, work } = await workOf(o, () => o.get(`/credentials/${session.id}/graph`));
     const production = answer.json.reach.environments.find(({ environment }: { environment: string }) => environment === 'production');
     expect([answer.status, production.incomplete, production.secrets <= 2, work.steps < MOST_WORK.steps]).toEqual([200, true, true, true]);
   });
 
-  it('a list of the audit log looks at fewer entries at a time, and shows each once', async () => {
+  it('a list of the audit log reads fewer entries at a time, and shows each once', async () => {
     const o = await newOrg();
     const kept = await newSecret(o, { name: 'KEPT' });
     await inCore(o, ({ storage, auditLog }) =>
@@ -618,7 +618,7 @@ describe('name patterns: requests that look at many names', () => {
     expect(shown).toEqual([500, 400, 300, 200, 100, 0].map((n) => `req_${n}`));
   });
 
-  it('a name and the patterns that are looked at for it are counted, those behind a holding that reaches all names are not', () => {
+  it('counts a name with the patterns that are matched, and not patterns of a caller who reaches every name', () => {
     const holding = (secrets: string[] | null, environments: string[] | null = null) => ({
       ...{ scopes: ['secrets:list'], environments, secrets, expires_at: null },
     });
@@ -632,8 +632,8 @@ describe('name patterns: requests that look at many names', () => {
   });
 });
 
-describe('name patterns: what a chain of agents has in common', () => {
-  it('is worked out once for many requests, and never for one that has ended or is over its limit', async () => {
+describe('limits: the intersection of a chain of agents', () => {
+  it('is computed once for many requests, and never for an ended credential or one over its rate limit', async () => {
     const o = await newOrg();
     faults.clock = Date.now();
     const chain = await chainOf(o);
@@ -657,7 +657,7 @@ describe('name patterns: what a chain of agents has in common', () => {
   });
 });
 
-describe('contain and graph: of a credential that made very many', () => {
+describe('limits: contain and graph of a credential with very many descendants', () => {
   const KEYS = 5000;
   const SESSIONS = 3000;
 
@@ -671,7 +671,7 @@ describe('contain and graph: of a credential that made very many', () => {
     return { o, root };
   }
 
-  it('takes work in proportion to how many there are, and answers a bounded list', { timeout: 240_000 }, async () => {
+  it('take work in proportion to their number, and return bounded lists', { timeout: 240_000 }, async () => {
     for (const part of [0.2, 1]) {
       const [keys, sessions] = [KEYS * part, SESSIONS * part];
       const { o, root } = await crowd(keys, sessions);
@@ -701,7 +701,7 @@ describe('contain and graph: of a credential that made very many', () => {
   });
 });
 
-describe('contain: the account of a credential that read in bulk in very many ways', () => {
+describe('limits: the exposure report of a credential with very many bulk reads', () => {
   const standing = (many: number) =>
     new Map(
       Array.from({ length: many }, (_, n) => {
@@ -713,7 +713,7 @@ describe('contain: the account of a credential that read in bulk in very many wa
     ...{ environment: 'env', shown: 'production', revision: 1, time: n, sequence: n, last: n, prefix: '', patterns },
   });
 
-  it('takes bounded steps, and past them counts a secret as read', () => {
+  it('takes bounded steps, and counts a secret as read after that', () => {
     const bulks = Array.from({ length: 200 }, (_, n) => bulk([...PATTERNS.slice(1), `none-${n}`], n));
     compared.count = 0;
     const found = exposed(bulks, standing(200), [], [], new Map());
@@ -724,7 +724,7 @@ describe('contain: the account of a credential that read in bulk in very many wa
     expect(exposed(bulks.slice(0, 5), standing(200), [], [], new Map())).toEqual([]);
   });
 
-  it('tells 1,000 ways apart, and ends', async () => {
+  it('distinguishes 1,000 kinds of bulk reads, and ends', async () => {
     const o = await newOrg();
     const [kept, other] = [await newSecret(o, { name: 'KEPT' }), await newSecret(o, { name: 'OTHER' })];
     const key = await newKey(o, { scopes: ['secrets:read'] });
@@ -742,7 +742,7 @@ describe('contain: the account of a credential that read in bulk in very many wa
 });
 
 describe('rate limit: an expired JWT of a browser session', () => {
-  it('is 401 TOKEN_EXPIRED, has an audit entry, and takes from the budget of the session', async () => {
+  it('is 401 TOKEN_EXPIRED with an audit entry, and counts for the session', async () => {
     const { o, browser } = await newSignedIn();
     const key = await createSigningKeys(db, (await keyring().deployment()).signing).current();
     const { sid, jti } = decodeJwt(browser.token) as { sid: string; jti: string };

@@ -100,7 +100,7 @@ async function tour(): Promise<void> {
   await later(o, 8 * DAY);
 }
 
-it('D1 finds every row by an index', { timeout: 120_000 }, async () => {
+it('query plan: D1 finds every row by an index', { timeout: 120_000 }, async () => {
   await tour();
   const asked = [...faults.asked];
   expect(asked.length).toBeGreaterThan(30);

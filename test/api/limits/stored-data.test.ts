@@ -35,7 +35,7 @@ const runAt = (o: Caller, now: number) =>
 const wrong = (n: number) => Object.fromEntries(Array.from({ length: 90 }, (_, at) => [`field-${n}-${at}-${'x'.repeat(150)}`, at]));
 
 describe('idempotency: stored refusals', () => {
-  it('keep no details, and a replay gives the first response all the same', async () => {
+  it('keep no details, and a replay returns the first response all the same', async () => {
     const o = await newOrg();
     const headers = { 'Idempotency-Key': 'wrong' };
     const first = await o.post('/secrets', wrong(0), headers);
@@ -54,7 +54,7 @@ describe('idempotency: stored refusals', () => {
     expect((await storedBytes(o)) - before).toBeLessThan(100_000);
   });
 
-  it('a replayed refusal says that it is one, whatever its status', async () => {
+  it('a replay of a refusal is marked as a replay, whatever its status', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'TAKEN' });
     const { id } = await newSecret(o);
@@ -73,7 +73,7 @@ describe('idempotency: stored refusals', () => {
   });
 });
 
-describe('idempotency: the bytes that a root stores', () => {
+describe('idempotency: stored bytes of an API key and its descendants', () => {
   const fill = (o: Caller, root: string, megabytes: number, keep_until = Date.now() + DAY) =>
     inCore(o, ({ storedResponses }) => {
       const answer = 'x'.repeat(1024 * 1024);
@@ -81,7 +81,7 @@ describe('idempotency: the bytes that a root stores', () => {
       for (let n = 0; n < megabytes; n++) storedResponses.save({ ...fields, key: `key:${root}:filler-${n}` });
     });
 
-  it('past 64 MiB its requests with a key are refused, those without go on, and so do all of others', async () => {
+  it('over 64 MiB their requests with an Idempotency-Key are refused, and no others', async () => {
     const o = await newOrg();
     const [greedy, other] = [await newKey(o), await newKey(o)];
     await fill(o, greedy.id, 64);
@@ -109,8 +109,8 @@ describe('idempotency: the bytes that a root stores', () => {
   });
 });
 
-describe('purge: what is past its time goes at once', () => {
-  it('stored responses, ten times as many as one run deletes, as soon as the first has expired', async () => {
+describe('purge: expired data', () => {
+  it('stored responses: ten times as many as one run deletes, as soon as the first expired', async () => {
     const o = await newOrg();
     await newSecret(o);
     const now = Date.now();
@@ -126,7 +126,7 @@ describe('purge: what is past its time goes at once', () => {
     expect(await inCore(o, ({ storage }) => storage.sql.exec<{ n: number }>('select count(*) n from replays').one().n)).toBe(0);
   });
 
-  it('a request asks for the sweep at the time at which its response expires', async () => {
+  it('stored responses: a request schedules the purge for the time at which its response expires', async () => {
     const o = await newOrg();
     await inCore(o, ({ schedule }) => schedule.done('replays', null));
     const now = Date.now();
@@ -138,7 +138,7 @@ describe('purge: what is past its time goes at once', () => {
     ).toEqual([false, true]);
   });
 
-  it('markers and ended sessions in D1, ten times as many as one run deletes, within the hour', async () => {
+  it('commit markers and ended sessions in D1: ten times as many as one run deletes, within an hour', async () => {
     const o = await newOrg();
     const now = Date.now();
     const session = (n: number, ended: number) => ({
@@ -174,7 +174,7 @@ describe('purge: what is past its time goes at once', () => {
     ).toEqual([false, true]);
   });
 
-  it('expired session tokens in D1 past the newest 20,000, after a quarter of an hour', async () => {
+  it('expired session tokens in D1 over the newest 20,000: after a quarter of an hour', async () => {
     const o = await newOrg();
     const now = Date.now();
     const { sql, params } = upsertOf(credentials, [
@@ -210,7 +210,7 @@ describe('purge: what is past its time goes at once', () => {
     ).toEqual([false, true]);
   });
 
-  it('events past the newest 100,000, and events of a month ago', async () => {
+  it('events over the newest 100,000, and events of a month ago', async () => {
     const o = await newOrg();
     const now = Date.now();
     await inCore(o, ({ storage, outbox }) =>
@@ -244,7 +244,7 @@ describe('purge: what is past its time goes at once', () => {
     expect(await isBuried()).toBe(false);
   });
 
-  it('what is noted of a credential beside its row goes with the row', async () => {
+  it('what is stored about a credential beside its row: with the row', async () => {
     const o = await newOrg();
     const { id } = await newAgent(o, { ttlSeconds: 60 });
     await inCore(o, ({ meta }) => meta.set(`due:${id}:sec_1`, '1'));
@@ -272,7 +272,7 @@ describe('limits: session tokens', () => {
     expect((await last.o.get('/secrets')).status).toBe(200);
   });
 
-  it('a hundred mints at once do not pass the limit', async () => {
+  it('a hundred concurrent mints do not exceed the limit', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     await addSessions(o, key.id, 990);
@@ -281,7 +281,7 @@ describe('limits: session tokens', () => {
     expect(answers.filter(({ json }) => json.error?.code === 'LIMIT_REACHED')).toHaveLength(20);
   });
 
-  it('may be narrowed to environments and names when they are minted', async () => {
+  it('can be limited to environments and names when they are minted', async () => {
     const o = await newOrg();
     const [inside, outside] = [
       await newSecret(o, { name: 'app/a', environment: 'staging' }),
@@ -296,7 +296,7 @@ describe('limits: session tokens', () => {
     expect((await narrow.o.post('/access-tokens', { ttlSeconds: 60, secrets: ['*'] })).json.error.code).toBe('SCOPE_EXCEEDS_PARENT');
   });
 
-  it('one that was revoked leaves the gate after ten minutes and stays refused', async () => {
+  it('revocation: a revoked one leaves the gate after ten minutes and stays refused', async () => {
     const o = await newOrg();
     const session = await newSession(o, { ttlSeconds: 86_400 });
     await o.del(`/access-tokens/${session.id}`);

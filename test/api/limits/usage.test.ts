@@ -26,7 +26,7 @@ const aliveIn = (o: Caller) =>
   inCore(o, (core) => core.rows.after('credential', '', 1000).filter((row) => !isBrief(row.kind) && isAlive(core, o.id, row)).length);
 
 describe('usage', () => {
-  it('usage: an organisation shows what its tables hold, a deleted secret until it is purged', async () => {
+  it('an organisation shows what its tables hold, a deleted secret until it is purged', async () => {
     const o = await newOrg();
     expect(await usageOf(o)).toEqual({ secrets: 0, sealed_bytes: 0, credentials: 1, members: 1 });
     const [one, two] = [await newSecret(o), await newSecret(o, { value: 'x'.repeat(1000) })];
@@ -41,7 +41,7 @@ describe('usage', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('usage: a credential counts while it and all that it ends with are alive; session tokens do not count', async () => {
+  it('a credential counts while it and all its ancestors are live; session tokens do not count', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const session = await newSession(key.o);
@@ -72,7 +72,7 @@ describe('usage', () => {
     await holds(2);
   });
 
-  it('usage: a count that D1 contradicts is found', async () => {
+  it('doctor: reports a count that D1 contradicts', async () => {
     const o = await newOrg();
     const { id } = await newLongSecret(o, { counted: 9999 });
     expect(await problemOf(o)).toContain('sealed bytes');
@@ -82,7 +82,7 @@ describe('usage', () => {
 });
 
 describe('quota', () => {
-  it('quota: destroyed versions leave it, over 1,100 rotations', { timeout: 120_000 }, async () => {
+  it('releases destroyed versions, over 1,100 rotations', { timeout: 120_000 }, async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { type: 'password', value: 'x'.repeat(100) });
     const clock = Date.now();
@@ -103,7 +103,7 @@ describe('quota', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('quota: whatever makes a further version counts what is kept, in one read more, and mends a row that was counted wrong', async () => {
+  it('every new version counts what is kept, with one read more, and corrects a wrong count', async () => {
     const o = await newOrg();
     const { token } = await newProvider(o);
     const provide = (verb: string, secretName: string, fields: object) =>
@@ -132,7 +132,7 @@ describe('quota', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('quota: a change that counts is 503, and changes nothing, while D1 does not answer', async () => {
+  it('a change that counts is 503, and changes nothing, while D1 does not answer', async () => {
     const o = await newOrg();
     const { id } = await newLongSecret(o);
     const before = await rowOf(o, id);
@@ -147,7 +147,7 @@ describe('quota', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('quota: no other change of the secret comes between the count and the change', async () => {
+  it('concurrency: no other change of the secret happens between the count and the change', async () => {
     const o = await newOrg();
     const { id } = await newLongSecret(o);
     faults.delay = 5;
@@ -160,7 +160,7 @@ describe('quota', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('quota: a caller who is revoked while the change counts is refused', async () => {
+  it('revocation: a caller who is revoked while the change counts is refused', async () => {
     const o = await newOrg();
     const { id } = await newLongSecret(o);
     const key = await newKey(o);
@@ -173,7 +173,7 @@ describe('quota', () => {
     expect((await rowOf(o, id)).version).toBe(1000);
   });
 
-  it('quota: a count is not used once a database has been adopted meanwhile', async () => {
+  it('a count is discarded when a database was adopted meanwhile', async () => {
     const o = await newOrg();
     const { id } = await newLongSecret(o);
     const tables = ['secrets', 'secret_versions'];
@@ -200,7 +200,7 @@ describe('quota', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('quota: at 4 GiB nothing is added, and what takes less than it frees still works', async () => {
+  it('at 4 GiB nothing can be added, and a change that frees more than it takes works', async () => {
     const o = await newOrg();
     const long = await newLongSecret(o, { counted: 4 * 1024 ** 3 });
     const other = await newSecret(o, { value: 'small' }).catch((error: Error) => error.message);

@@ -15,8 +15,8 @@ const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();
 const readerOf = (o: Caller, secret: string) => async (member: string) =>
   (await asMember(o, member, 'secret.read', { named: { secret }, input: { version: null, if_none_match: null } })).status;
 
-describe('a grant', () => {
-  it('adds reading, or writing and rotating, and never deleting, where and for the names that it says', async () => {
+describe('grant', () => {
+  it('allows reading, or writing and rotating, and never deleting, for its environments and names', async () => {
     const o = await newOrg();
     const { id } = await newMember(o, 'viewer');
     const there = await newSecret(o, { name: 'app/a', environment: 'staging' });
@@ -53,7 +53,7 @@ describe('a grant', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('ends by itself, in what it gives and in lists', async () => {
+  it('expires, in effect and in lists', async () => {
     const o = await newOrg();
     const { id: secret } = await newSecret(o);
     const { id } = await newMember(o, 'viewer');
@@ -74,7 +74,7 @@ describe('a grant', () => {
     }
   });
 
-  it('is listed by its grantee, in pages', async () => {
+  it('is listed by grantee, in pages', async () => {
     const o = await newOrg();
     const { id } = await newMember(o);
     const team = await newTeam(o);
@@ -92,7 +92,7 @@ describe('a grant', () => {
     expect((await list('grantee=mem_0')).data).toEqual([]);
   });
 
-  it('needs a grantee and an environment that exist, and a permission', async () => {
+  it('validation: requires an existing grantee, an existing environment and a permission', async () => {
     const o = await newOrg();
     const { id } = await newMember(o);
     const stranger = await newMember(await newOrg());
@@ -113,7 +113,7 @@ describe('a grant', () => {
     expect((await o.get('/grants')).json.data).toEqual([]);
   });
 
-  it('may be one of a hundred', async () => {
+  it('limit: a hundred for one grantee', async () => {
     const o = await newOrg();
     const team = await newTeam(o);
     const first = await newGrant(o, 'team', team);
@@ -125,7 +125,7 @@ describe('a grant', () => {
   });
 });
 
-describe('nobody grants more than they hold', () => {
+describe('permission: nobody grants more than they hold', () => {
   it('in scopes, environments, names, addresses or time', async () => {
     const o = await newOrg();
     const { id } = await newMember(o, 'viewer');
@@ -151,7 +151,7 @@ describe('nobody grants more than they hold', () => {
     expect((await o.get('/grants')).json.data).toHaveLength(3);
   });
 
-  it('where they say nothing: it reaches as far as they do, and ends when they do', async () => {
+  it('an omitted limit becomes that of the caller', async () => {
     const o = await newOrg();
     const { id } = await newMember(o, 'viewer');
     const expires_at = inAnHour();
@@ -164,7 +164,7 @@ describe('nobody grants more than they hold', () => {
     });
   });
 
-  it('as a member, beyond role and grants', async () => {
+  it('a member counts with role and grants', async () => {
     const o = await newOrg();
     const [admin, auditor] = [await newMember(o, 'admin'), await newMember(o, 'auditor')];
     const input = (id: string) => ({
@@ -184,7 +184,7 @@ describe('nobody grants more than they hold', () => {
   });
 });
 
-describe('what a session token or an agent grants', () => {
+describe('grant: made by a session token or an agent', () => {
   it('ends with it, and never later', async () => {
     const o = await newOrg();
     const { id: secret } = await newSecret(o);
@@ -207,7 +207,7 @@ describe('what a session token or an agent grants', () => {
     expect(await reads(id)).toBe(403);
   });
 
-  it('ends when what it descends from ends', async () => {
+  it('ends with its ancestors', async () => {
     const o = await newOrg();
     const { id: secret } = await newSecret(o);
     const { id } = await newMember(o, 'viewer');
@@ -219,7 +219,7 @@ describe('what a session token or an agent grants', () => {
     expect(await readerOf(o, secret)(id)).toBe(403);
   });
 
-  it('lives on where an API key granted it', async () => {
+  it('stays when an API key made it', async () => {
     const o = await newOrg();
     const { id: secret } = await newSecret(o);
     const { id } = await newMember(o, 'viewer');

@@ -21,7 +21,7 @@ useWorld();
 const EXCEEDS = [403, 'SCOPE_EXCEEDS_PARENT'];
 const whole = async (o: Caller) => JSON.stringify((await o.get('/members?limit=100')).json.data);
 
-describe('a member', () => {
+describe('member', () => {
   it('is invited with an enrolment URL that is shown once', async () => {
     const o = await newOrg();
     const { json, status } = await o.post('/members', { email: 'Bob@Example.com', name: 'Bob', role: 'developer' });
@@ -45,8 +45,8 @@ describe('a member', () => {
   });
 });
 
-describe('an email', () => {
-  it('stands once, whatever its capitals, however many ask at once', async () => {
+describe('member: email', () => {
+  it('is unique without regard to case, also with concurrent requests', async () => {
     const o = await newOrg();
     const invite = (email: string, by: Caller = o) => by.post('/members', { email, name: 'x', role: 'viewer' });
     expect(codeOf(await invite('ANN@example.com'))).toEqual([409, 'EMAIL_TAKEN']);
@@ -61,7 +61,7 @@ describe('an email', () => {
     expect((await o.patch(`/members/${id}`, { email: 'C@X.io' })).json.email).toBe('C@X.io');
   });
 
-  it('is free again once its member is gone', async () => {
+  it('can be used again after its member is removed', async () => {
     const o = await newOrg();
     const { id } = await newMember(o, 'viewer', { email: 'c@x.io' });
     await o.del(`/members/${id}`);
@@ -69,8 +69,8 @@ describe('an email', () => {
   });
 });
 
-describe('an enrolment', () => {
-  it('is replaced by a new one, which an owner alone makes', async () => {
+describe('enrolment', () => {
+  it('a new one replaces it; owners alone may create that', async () => {
     const o = await newOrg();
     const { id, enrolment_url } = await newMember(o);
     const { status, json } = await o.post(`/members/${id}/enrolments`);
@@ -88,7 +88,7 @@ describe('an enrolment', () => {
     expect(codeOf(await o.post('/members/mem_0/enrolments'))).toEqual([404, 'NOT_FOUND']);
   });
 
-  it('lapses after a day, and waiting and lapsed ones are found by their status', async () => {
+  it('expires after a day; lists filter by waiting and expired ones', async () => {
     const o = await newOrg();
     const owner = await ownerId(o);
     const { id } = await newMember(o);
@@ -106,7 +106,7 @@ describe('an enrolment', () => {
     expect(codeOf(await o.get('/members?status=gone'))).toEqual([400, 'VALIDATION_FAILED']);
   });
 
-  it('serves for no role but the one that its maker gave', async () => {
+  it('applies to the role that its maker gave, and no other', async () => {
     const o = await newOrg();
     const admin = await newMember(o, 'admin');
     const input = { id: newId('mem'), email: 'i@x.io', name: 'I', role: 'viewer', enrolment: 'known to the admin' };
@@ -122,7 +122,7 @@ describe('an enrolment', () => {
     expect((await o.patch(`/members/${mine.id}`, { role: 'admin' })).json.status).toBe('invited');
   });
 
-  it('gives the same URL again to a repeat under its Idempotency-Key, and null to another token of the same key', async () => {
+  it('idempotency: a replay returns the same URL, and null to another token of the same key', async () => {
     const o = await newOrg();
     const body = { email: 'r@x.io', name: 'R', role: 'viewer' };
     const first = await o.post('/members', body, { 'Idempotency-Key': 'k' });
@@ -132,7 +132,7 @@ describe('an enrolment', () => {
     expect((await o.post('/members', body, { 'Idempotency-Key': 'k' })).json.enrolment_url).toBe(null);
   });
 
-  it('comes with a new organisation for its owner, and with a recovery for an owner again', async () => {
+  it('is created with a new organisation for its owner, and by a recovery for an owner', async () => {
     const body = { name: 'x', owner: { email: 'o@x.io', name: 'O' } };
     const { json } = await send('POST', '/api/v1/orgs', { token: BOOTSTRAP, body });
     expect(json.owner).toMatchObject({ email: 'o@x.io', role: 'owner', status: 'invited' });
@@ -154,7 +154,7 @@ describe('an enrolment', () => {
   });
 });
 
-describe('roles', () => {
+describe('permission: roles', () => {
   it('are shown with their scopes to any credential', async () => {
     const o = await newOrg();
     const weak = await newKey(o, { scopes: ['integrations:notify'] });
@@ -163,7 +163,7 @@ describe('roles', () => {
     expect(data[3]).toEqual({ role: 'viewer', scopes: ['secrets:list', 'environments:read', 'org:read'] });
   });
 
-  it('are given by who holds all that they hold', async () => {
+  it('are given by callers who hold all their scopes', async () => {
     const o = await newOrg();
     const { id } = await newMember(o, 'viewer');
     const cases: [Record<string, unknown>, string[]][] = [
@@ -184,7 +184,7 @@ describe('roles', () => {
     }
   });
 
-  it('are given by nobody who is limited in environments, names, addresses or time, or who ends with another', async () => {
+  it('are not given by a caller with limits in environments, names, addresses or time, or with a parent', async () => {
     const o = await newOrg();
     const { id } = await newMember(o, 'viewer');
     const before = await whole(o);
@@ -206,7 +206,7 @@ describe('roles', () => {
   });
 });
 
-describe('rank', () => {
+describe('permission: rank', () => {
   const people = async () => {
     const o = await newOrg();
     const owner = await ownerId(o);
@@ -215,7 +215,7 @@ describe('rank', () => {
   };
   const blank = { email: null, name: null, role: null };
 
-  it('keeps an admin from changing, demoting or removing an owner, and from making one', async () => {
+  it('an admin cannot change, demote or remove an owner, nor make one', async () => {
     const { o, owner, admin, peer } = await people();
     const other = await newMember(o, 'owner');
     const before = await whole(o);
@@ -234,7 +234,7 @@ describe('rank', () => {
     expect((await asMember(o, owner, 'member.update', { named, input: { ...blank, role: 'viewer' } })).status).toBe(200);
   });
 
-  it('lets admins and owners change their equals and all below them', async () => {
+  it('admins and owners may change their equals and all below them', async () => {
     const { o, admin, peer, developer } = await people();
     const update = (member: string, input: object) =>
       asMember(o, admin, 'member.update', { named: { member }, input: { ...blank, ...input } });
@@ -245,7 +245,7 @@ describe('rank', () => {
     expect((await update(peer, { role: 'viewer' })).code).toBe('INSUFFICIENT_SCOPE');
   });
 
-  it('keeps a key with members:write, and a session of the strongest key, from those whose role covers it; not from a viewer', async () => {
+  it('a key with members:write, and a session of the strongest key, may change a viewer alone', async () => {
     const { o, owner, admin } = await people();
     const before = await whole(o);
     for (const { o: by } of [
@@ -266,8 +266,8 @@ describe('rank', () => {
   });
 });
 
-describe('the last owner', () => {
-  it('can be neither removed nor demoted, also not by two requests at once', async () => {
+describe('member: the last owner', () => {
+  it('can be neither removed nor demoted, also not by concurrent requests', async () => {
     for (const change of ['demote', 'remove', 'both'] as const) {
       const o = await newOrg();
       const owners = [await ownerId(o), (await newMember(o, 'owner')).id, (await newMember(o, 'owner')).id];
@@ -303,8 +303,8 @@ describe('the last owner', () => {
   });
 });
 
-describe('removing a member', () => {
-  it('takes their passkeys, memberships and grants along, and leaves what others have', async () => {
+describe('member: removal', () => {
+  it('removes their passkeys, memberships and grants, and nothing of others', async () => {
     const o = await newOrg();
     const [{ id }, other] = [await newMember(o, 'viewer'), await newMember(o, 'viewer')];
     const team = await newTeam(o, id, other.id);
@@ -324,7 +324,7 @@ describe('removing a member', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('ends their browser sessions in the same instant', async () => {
+  it('ends their browser sessions at once', async () => {
     const o = await newOrg();
     const { id } = await newMember(o, 'developer');
     const passkey = await addPasskey(o, id);
@@ -338,7 +338,7 @@ describe('removing a member', () => {
     expect(await ask()).toEqual([401, 'TOKEN_REVOKED']);
   });
 
-  it('names the live credentials that they made, which live on, or end if that is asked', async () => {
+  it('reports the live credentials that they made, which stay, or end if that is asked', async () => {
     for (const revoke of [false, true]) {
       const o = await newOrg();
       const { id } = await newMember(o, 'developer');
@@ -357,7 +357,7 @@ describe('removing a member', () => {
     }
   });
 
-  it('ends credentials only for who may end credentials', async () => {
+  it('permission: ends credentials only for callers who may end credentials', async () => {
     const o = await newOrg();
     const { id } = await newMember(o, 'viewer');
     const { o: weak } = await newKey(o, { scopes: ['members:write'] });
@@ -367,7 +367,7 @@ describe('removing a member', () => {
     expect((await able.del(`/members/${id}?revoke_credentials=true`)).status).toBe(200);
   });
 
-  it('leaves no credential behind that was being made meanwhile', async () => {
+  it('concurrency: leaves no credential that was being created', async () => {
     const o = await newOrg();
     for (let i = 0; i < 8; i++) {
       const { id } = await newMember(o, 'developer');
@@ -389,7 +389,7 @@ describe('removing a member', () => {
     expect((await o.get('/audit-log?action=integrity.alarm')).json.data).toEqual([]);
   });
 
-  it('ends very many of them in one batch, and tells how many remain', async () => {
+  it('ends very many credentials in one batch, and reports how many remain', async () => {
     const o = await newOrg();
     const { id } = await newMember(o, 'developer');
     await addKeys(o, id, 1030);
@@ -405,7 +405,7 @@ describe('removing a member', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('ends none of many if one is not as it was left in the database, and says so', async () => {
+  it('integrity: ends none of many credentials if one was altered in the database, and reports it', async () => {
     const o = await newOrg();
     const { id } = await newMember(o, 'developer');
     const ids = await addKeys(o, id, 20);
@@ -427,7 +427,7 @@ describe('removing a member', () => {
   });
 });
 
-describe('the explanation of what a member may do', () => {
+describe('permission: the explanation for a member', () => {
   const places = ['production', 'staging'].flatMap((environment) => ['app/a', 'app/b', 'db'].map((name) => ({ environment, name })));
   const asked: Record<string, Action> = {
     'secrets:read': 'secret.read',
@@ -449,7 +449,7 @@ describe('the explanation of what a member may do', () => {
     { maxLength: 3 },
   );
 
-  it('says what their calls are answered by, whatever their role and grants', async () => {
+  it('agrees with the response to their calls, whatever their role and grants', async () => {
     const o = await newOrg();
     const owner = await ownerId(o);
     const secrets = new Map<string, string>();
@@ -490,7 +490,7 @@ describe('the explanation of what a member may do', () => {
     expect([allowed > 100, barred > 100]).toEqual([true, true]);
   });
 
-  it('is what the pure functions decide, for any holdings, scope and target', () => {
+  it('agrees with the pure functions, for any permissions, scope and target', () => {
     const held = fc.record({
       scopes: fc.subarray([...allScopes], { minLength: 1, maxLength: 4 }),
       environments: fc.option(fc.subarray(['e1', 'e2'], { minLength: 1 })),
@@ -521,7 +521,7 @@ describe('the explanation of what a member may do', () => {
     );
   });
 
-  it('takes the default environment for a name alone, and knows no other scope, environment or member', async () => {
+  it('uses the default environment for a name alone, and refuses an unknown scope, environment or member', async () => {
     const o = await newOrg();
     const { id } = await newMember(o, 'viewer');
     const grant = await newGrant(o, 'member', id, { environments: ['production'], secrets: ['app/*'] });
@@ -539,8 +539,8 @@ describe('the explanation of what a member may do', () => {
   });
 });
 
-describe('whoever writes the database', () => {
-  it('raises no role, plants no grant and puts nobody into a team, also where the gate has lost its storage', async () => {
+describe('integrity: rows of members in the database', () => {
+  it('an altered role, a planted grant and a planted team member are refused, also after the gate lost its storage', async () => {
     const o = await newOrg();
     const { id: secret } = await newSecret(o);
     const [a, b, trusted] = [await newMember(o, 'viewer'), await newMember(o, 'viewer'), await newMember(o, 'viewer')];
@@ -564,8 +564,8 @@ describe('whoever writes the database', () => {
   });
 });
 
-describe('where members act from', () => {
-  it('is limited by the organisation, for members alone', async () => {
+describe('allowed addresses: of members', () => {
+  it('apply to members alone', async () => {
     const o = await newOrg();
     const owner = await ownerId(o);
     expect((await o.get('')).json.allowed_addresses).toBe(null);
@@ -588,8 +588,8 @@ describe('where members act from', () => {
   });
 });
 
-describe('lists and limits', () => {
-  it('page through all members, and hold 2,000', async () => {
+describe('member: lists and limits', () => {
+  it('pages show all members; 2,000 is the limit', async () => {
     const o = await newOrg();
     const ids = [await ownerId(o)];
     for (let i = 0; i < 4; i++) ids.push((await newMember(o, i % 2 ? 'viewer' : 'auditor')).id);

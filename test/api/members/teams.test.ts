@@ -10,7 +10,7 @@ useWorld();
 
 const EXCEEDS = [403, 'SCOPE_EXCEEDS_PARENT'];
 
-describe('a team', () => {
+describe('team', () => {
   it('is created, shown, renamed, listed and deleted', async () => {
     const o = await newOrg();
     const made = await o.post('/teams', { name: 'Payments' });
@@ -25,7 +25,7 @@ describe('a team', () => {
     expect((await o.get('/teams')).json.data).toEqual([]);
   });
 
-  it('has members, each once', async () => {
+  it('has each member once', async () => {
     const o = await newOrg();
     const [a, b] = [await newMember(o), await newMember(o)];
     const [team, other] = [await newTeam(o), await newTeam(o, b.id)];
@@ -47,7 +47,7 @@ describe('a team', () => {
     expect((await o.get(`/teams/${other}/members`)).json.data).toHaveLength(1);
   });
 
-  it('is unknown by another id, and takes no member who is none', async () => {
+  it('is 404 for another id, and refuses a member who does not exist', async () => {
     const o = await newOrg();
     const { id } = await newMember(o);
     const team = await newTeam(o);
@@ -65,7 +65,7 @@ describe('a team', () => {
     expect(codeOf(await o.post(`/teams/${team}/members`, {}))).toEqual([400, 'VALIDATION_FAILED']);
   });
 
-  it('gives its members what it is granted, until they leave or it is deleted', async () => {
+  it('gives its grants to its members, until they leave or it is deleted', async () => {
     const o = await newOrg();
     const { id: secret } = await newSecret(o);
     const [a, b] = [await newMember(o, 'viewer'), await newMember(o, 'viewer')];
@@ -90,8 +90,8 @@ describe('a team', () => {
   });
 });
 
-describe('a team that holds grants', () => {
-  it('is filled only by who holds what it gives, where it gives it and for as long', async () => {
+describe('permission: members of a team with grants', () => {
+  it('are added only by callers who hold what it gives, wherever and as long as it gives it', async () => {
     const o = await newOrg();
     const { id } = await newMember(o, 'viewer');
     const soon = new Date(Date.now() + 3_600_000).toISOString();
@@ -134,7 +134,7 @@ describe('a team that holds grants', () => {
     }
   });
 
-  it('is filled by nobody who ends with another, whatever they hold', async () => {
+  it('are not added by a caller with a parent, whatever they hold', async () => {
     const o = await newOrg();
     const { id } = await newMember(o, 'viewer');
     const brief = new Date(Date.now() + 60_000).toISOString();
@@ -149,7 +149,7 @@ describe('a team that holds grants', () => {
     expect((await agent.post(`/teams/${granted}/members`, { member_id: id })).status).toBe(201);
   });
 
-  it('is not filled while it is given more', async () => {
+  it('are not added while the team gets a grant', async () => {
     const o = await newOrg();
     const { o: weak } = await newKey(o, { scopes: ['teams:write'] });
     for (let i = 0; i < 6; i++) {

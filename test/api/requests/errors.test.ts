@@ -75,14 +75,14 @@ describe('validation: a message says what is expected of a field', () => {
     expect(detailsOf(await o.post(path, body))).toEqual([{ path: field, message: expected }]);
   });
 
-  it('a body that is no object, and a nested field that is missing', async () => {
+  it('a body that is not an object, and a missing nested field', async () => {
     const o = await newOrg();
     expect(detailsOf(await o.post('/secrets', '[]'))).toEqual([{ path: '', message: 'must be an object' }]);
     const answer = await send('POST', '/api/v1/orgs', { token: BOOTSTRAP, body: { ...org, owner: { name: 'Ann' } } });
     expect(detailsOf(answer)).toEqual([{ path: 'owner.email', message: 'is required' }]);
   });
 
-  it('a parameter of the query', async () => {
+  it('a query parameter', async () => {
     const o = await newOrg();
     for (const [query, path, expected] of [
       ['limit=0', 'limit', 'must be between 1 and 100'],
@@ -95,7 +95,7 @@ describe('validation: a message says what is expected of a field', () => {
     expect(detailsOf(await o.get('?colour=red'))).toEqual([{ path: 'colour', message: 'is not a known parameter' }]);
   });
 
-  it('in no words of a library, and without the value that was sent', async () => {
+  it('without texts of a library and without the value that was sent', async () => {
     const o = await newOrg();
     const sent = 'the-value-of-a-field';
     const wrong = [sent, 1, -1, 1.5, null, true, [], {}, [sent], { [sent]: sent }, 'x'.repeat(5000)];
@@ -118,7 +118,7 @@ describe('validation: a message says what is expected of a field', () => {
   });
 });
 
-describe('authentication: a 401 says what was wrong with what was sent', () => {
+describe('authentication: a 401 says what is wrong with the header', () => {
   const get = (authorization: string | null, path = '/api/v1/whoami') =>
     send('GET', path, authorization === null ? {} : { headers: { Authorization: authorization } });
   const refused = (answer: Answer) => {
@@ -132,7 +132,7 @@ describe('authentication: a 401 says what was wrong with what was sent', () => {
       expect(refused(await get(header)), header).toContain('does not hold a bearer token');
   });
 
-  it('a token that is mistyped, forged or no longer known: in the same words, so that nobody learns whether it once existed', async () => {
+  it('a mistyped, forged or forgotten token: the same message, which does not tell whether it ever existed', async () => {
     const o = await newOrg();
     const mistyped = `${o.token.slice(0, -1)}${o.token.endsWith('0') ? '1' : '0'}`;
     const said = new Set<string>();
@@ -152,7 +152,7 @@ describe('authentication: a 401 says what was wrong with what was sent', () => {
     expect([...said]).toEqual([expect.stringContaining('not a valid token of this deployment')]);
   });
 
-  it('the bootstrap token where it is not accepted, without telling whether a guess at it is right', async () => {
+  it('the bootstrap token where it is not accepted: no hint whether a guess is right', async () => {
     const right = refused(await get(`Bearer ${BOOTSTRAP}`));
     expect(right).toContain('bootstrap token is not accepted for this call');
     expect(refused(await get(`Bearer ${BOOTSTRAP.slice(0, -1)}x`))).toBe(right);
@@ -179,7 +179,7 @@ describe('permission: a 403 has a subject', () => {
     }
   });
 
-  it('the credential that does not hold a scope or reach a place; what a body names is shown only if it has the form of a name', async () => {
+  it('the credential without the scope or the reach; names from a body appear only if they are well-formed', async () => {
     const o = await newOrg();
     const key = await newKey(o, { scopes: ['secrets:write'], environments: ['staging'], secrets: ['app/*'] });
     expect(message(await key.o.get('/audit-log'))).toBe('This credential does not hold the scope audit:read, which this call needs.');
@@ -205,7 +205,7 @@ describe('permission: a 404 on a read by name says which part is unknown', () =>
     return message(got);
   };
 
-  it('the environment, the name, or the environments that have it', async () => {
+  it('the environment, the name, or the environments that have the name', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'db/url', environment: 'staging' });
     await newSecret(o, { name: 'db/url', environment: 'development' });
@@ -218,7 +218,7 @@ describe('permission: a 404 on a read by name says which part is unknown', () =>
     );
   });
 
-  it('for a member too, and not where a secret is deleted', async () => {
+  it('also for a member, and not for a deleted secret', async () => {
     const { o, browser } = await newSignedIn();
     const { id } = await newSecret(o, { name: 'A', environment: 'staging' });
     expect(await missing(read(browser.o, 'A'))).toContain('It exists in: staging.');
@@ -227,7 +227,7 @@ describe('permission: a 404 on a read by name says which part is unknown', () =>
     expect(await missing(read(browser.o, 'A', 'staging'))).toBe('There is no secret A in the environment staging.');
   });
 
-  it('names nothing beyond the environments and names that the caller reaches', async () => {
+  it('tenant isolation: names only environments and secrets that the caller reaches', async () => {
     const o = await newOrg();
     for (const environment of ['staging', 'development']) await newSecret(o, { name: 'app/a', environment });
     const elsewhere = async (fields: object, environment = 'production') => {
@@ -250,7 +250,7 @@ describe('permission: a 404 on a read by name says which part is unknown', () =>
     expect(message(other).replace('production', '…')).toBe(message(none).replace('nowhere', '…'));
   });
 
-  it('is kept in no audit entry but as the name that was asked for', async () => {
+  it('audit log: the entry holds the requested name alone', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'A', environment: 'staging' });
     await missing(read(o, 'A'));

@@ -66,8 +66,8 @@ function faults(value: unknown, schema: Schema, at = ''): string[] {
   return [...parts, ...missing, ...wrong];
 }
 
-describe('the OpenAPI document', () => {
-  it('has every route, with its access, its answers and its refusals', () => {
+describe('OpenAPI: the document', () => {
+  it('has every route, with its access, responses and refusals', () => {
     expect(operations().length).toBe(routes.length);
     for (const route of routes) {
       const operation = document.paths[route.path]?.[route.method];
@@ -93,7 +93,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('gives examples that its own schemas allow, and that the routes themselves would take', () => {
+  it('has examples that match its schemas and that the routes accept', () => {
     for (const { method, path, operation } of operations()) {
       for (const [status, answer] of Object.entries(operation.responses)) {
         for (const [type, media] of Object.entries(answer.content ?? {})) {
@@ -114,7 +114,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('is free of lint', () => {
+  it('passes the linter', () => {
     expect(document.openapi).toBe('3.1.0');
     expect(document.info.license.identifier).toBe('Apache-2.0');
     expect(document.servers[0]?.url).toBe('http://localhost/api/v1');
@@ -150,7 +150,7 @@ describe('the OpenAPI document', () => {
   });
 });
 
-describe('the pages', () => {
+describe('documentation: the pages', () => {
   const sound = async (response: Response) => {
     const text = await response.text();
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -166,7 +166,7 @@ describe('the pages', () => {
     return text;
   };
 
-  it('the reference shows every operation, and leads nowhere that is not there', async () => {
+  it('the reference shows every operation, and has no dead links', async () => {
     const response = await fetch('/docs');
     expect(response.status).toBe(200);
     const text = await sound(response);
@@ -178,7 +178,7 @@ describe('the pages', () => {
     for (const [, code] of text.matchAll(/href="\/docs\/errors\/([^"]+)"/g)) expect(codes).toContain(code);
   });
 
-  it('every code has a page that says what it means and what to do', async () => {
+  it('every error code has a page that says what it means and what to do', async () => {
     const list = await sound(await fetch('/docs/errors'));
     for (const code of codes) {
       expect(list).toContain(`href="/docs/errors/${code}"`);
@@ -191,7 +191,7 @@ describe('the pages', () => {
     }
   });
 
-  it('refuses what is not there, and methods that are not taken, in the shape of every refusal', async () => {
+  it('unknown paths and methods get the usual error body', async () => {
     for (const path of ['/docs/errors/NO_SUCH_CODE', '/docs/errors/toString', '/docs/errors/%3Cscript%3E', '/docs/nothing']) {
       const response = await fetch(path);
       expect(response.status, path).toBe(404);
@@ -213,7 +213,7 @@ describe('the pages', () => {
     }
   });
 
-  it('are rendered once for each base, and name the base that they were asked under', async () => {
+  it('are rendered once for each base URL, and contain the one that was used', async () => {
     const at = async (host: string, path: string) => {
       const context = createExecutionContext();
       const response = await app.fetch(new Request(`https://${host}${path}`), { ...env, PUBLIC_URL: '' } as never, context);
@@ -236,7 +236,7 @@ describe('the pages', () => {
   });
 });
 
-describe('openapi: ids in examples', () => {
+describe('OpenAPI: ids in examples', () => {
   it('have the prefixes that ids of this service have', () => {
     const known = 'org env sec key tok agt prv bgt mem team aud evt ses psk grt req'.split(' ');
     const found = new Set([...JSON.stringify(document).matchAll(/\b([a-z]+)_[0-9A-Za-z]{22}\b/g)].map(([, prefix]) => prefix));

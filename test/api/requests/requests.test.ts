@@ -13,7 +13,7 @@ const secret = (fields: object) => ({ name: `s-${crypto.randomUUID()}`, type: 'g
 const filled = <T>(count: number, make: (n: number) => T) => Array.from({ length: count }, (_, n) => make(n));
 
 describe('validation: parameters', () => {
-  it('are at most 50, and none is repeated', async () => {
+  it('at most 50, and none repeated', async () => {
     const o = await newOrg();
     const query = (count: number) => filled(count, (n) => `q${n}=`).join('&');
     expect((await o.get(`/secrets?${query(50)}`)).json.error.details).toHaveLength(50);
@@ -28,7 +28,7 @@ describe('validation: parameters', () => {
 describe('validation: the shape of a body', () => {
   const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)]);
 
-  it('is bounded in depth, in fields, in items and in values', () => {
+  it('is limited in depth, fields, items and values', () => {
     expect(shapeOf(nested(MOST_DEPTH))).toBe(null);
     expect(shapeOf(nested(MOST_DEPTH + 1))?.message).toContain('16 levels');
     expect(shapeOf(Object.fromEntries(filled(MOST_FIELDS, (n) => [`f${n}`, n])))).toBe(null);
@@ -47,7 +47,7 @@ describe('validation: the shape of a body', () => {
     for (const whole of [undefined, null, 'text', 1, {}, []]) expect(shapeOf(whole)).toBe(null);
   });
 
-  it('holds no field named __proto__, wherever', () => {
+  it('refuses a field named __proto__ anywhere', () => {
     for (const [body, path] of [
       ['{"__proto__":{}}', '__proto__'],
       ['{"tags":{"a":"b","__proto__":"x"}}', 'tags.__proto__'],
@@ -56,7 +56,7 @@ describe('validation: the shape of a body', () => {
       expect(shapeOf(JSON.parse(body))).toEqual({ path, message: 'is not allowed as a field name' });
   });
 
-  it('is judged in steps that what is allowed bounds, not what was sent', () => {
+  it('takes a bounded number of steps, whatever was sent', () => {
     // Each value that is looked at is read once from its object.
     let reads = 0;
     const counted = (value: unknown): unknown =>
@@ -80,7 +80,7 @@ describe('validation: the shape of a body', () => {
     hold(JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`));
   });
 
-  it('is refused over HTTP as the largest body that is read, in one small answer', async () => {
+  it('is refused over HTTP up to the largest body that is read, with one small response', async () => {
     const o = await newOrg();
     const large = (fields: object) => JSON.stringify(secret(fields)).slice(0, 1_048_576);
     for (const [body, path] of [
@@ -98,8 +98,8 @@ describe('validation: the shape of a body', () => {
   });
 });
 
-describe('validation: what a refusal says', () => {
-  it('names an unknown field in at most 200 printable characters, quotes no value, and has at most 100 details', async () => {
+describe('validation: the message of a refusal', () => {
+  it('shows an unknown field in at most 200 printable characters, quotes no value, and has at most 100 details', async () => {
     const o = await newOrg();
     const long = `${'x'.repeat(300)}`;
     const { json } = await o.post('/secrets', secret({ [long]: 1, 'a\u202eb\u0085c\u2028d\ud800e\u0000f': 'the-value' }));
@@ -117,7 +117,7 @@ describe('validation: what a refusal says', () => {
 describe('validation: text', () => {
   const unprintable = ['\u0000', '\n', '\u007f', '\u0085', '\u200b', '\u2028', '\u2029', '\u202e', '\u2066', '\ufeff', '\ue000', '\ud800'];
 
-  it('of people holds no control, format, bidi or line-separator character', async () => {
+  it('for people has no control, format, bidi or line-separator character', async () => {
     const o = await newOrg();
     const stored = await newSecret(o);
     const says = async (answer: Promise<Answer>, path: string) => {
@@ -139,7 +139,7 @@ describe('validation: text', () => {
     expect((await o.post('/teams', { name: fine })).json.name).toBe(fine);
   });
 
-  it('of X-Access-Reason is the same, in UTF-8, and at most 256 characters', async () => {
+  it('of X-Access-Reason has none either, in UTF-8, and at most 256 characters', async () => {
     const o = await newOrg();
     const bytes = (text: string) => String.fromCharCode(...new TextEncoder().encode(text));
     const asked = (reason: string) => o.get('', { 'X-Access-Reason': bytes(reason) });
@@ -150,7 +150,7 @@ describe('validation: text', () => {
 });
 
 describe('validation: tags', () => {
-  it('of one secret hold at most 16 kB together, in UTF-8', async () => {
+  it('of one secret have at most 16 kB together, in UTF-8', async () => {
     const o = await newOrg();
     const stored = await newSecret(o);
     // 49 tags of 6 + 321 bytes and a key of 4 leave 357 bytes of 16,384.
@@ -176,7 +176,7 @@ describe('validation: tags', () => {
 });
 
 describe('validation: name patterns', () => {
-  it('of one credential or grant hold at most 4 kB together', async () => {
+  it('of one credential or grant have at most 4 kB together', async () => {
     const o = await newOrg();
     const sixteen = filled(16, (n) => `${String(n).padStart(2, '0')}${'x'.repeat(254)}`);
     const over = [...sixteen, '*'];
@@ -217,7 +217,7 @@ describe('validation: headers', () => {
     return [entry?.ip, entry?.user_agent];
   };
 
-  it('audit log: the client address is one, or unknown; the user agent is bounded and printable', async () => {
+  it('audit log: the client address is an address or unknown; the user agent is bounded and printable', async () => {
     const o = await newOrg();
     const addresses = ['198.51.100.7', '2001:db8::1', '::ffff:198.51.100.7'];
     for (const address of addresses) expect((await newest(o, { 'CF-Connecting-IP': address }))[0]).toBe(address);
@@ -228,10 +228,10 @@ describe('validation: headers', () => {
   });
 });
 
-describe('HSTS', () => {
+describe('security headers: Strict-Transport-Security', () => {
   const paths = ['/healthz', '/docs', '/docs/errors/NOPE', '/sign-in', '/.well-known/jwks.json', '/api/v1/whoami', '/nothing'];
 
-  it('is sent on every response where PUBLIC_URL is https, and nowhere else', async () => {
+  it('is sent with every response if PUBLIC_URL is https, and never otherwise', async () => {
     const sent = async () => {
       const found = new Set<string | null>();
       for (const path of paths)

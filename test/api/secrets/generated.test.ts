@@ -14,8 +14,8 @@ const isGenerated = async (o: Caller, id: string) => (await o.get(`/secrets/${id
 const provide = (token: string, verb: string, fields: object) =>
   send('POST', `/api/v1/provider/${verb}`, { token, body: { environment: 'production', ...fields } });
 
-describe('generated', () => {
-  it('generated: is true where the service made the current value, in every answer that shows a secret', async () => {
+describe('generate', () => {
+  it('generated is true if the service made the current value, in every response that shows a secret', async () => {
     const o = await newOrg();
     const { token } = await newProvider(o);
     const created = await o.post('/secrets', { name: 'A', type: 'password', value: 'given' });
@@ -56,7 +56,7 @@ describe('generated', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('generated: D1 says it of every version, under the MAC of each', async () => {
+  it('integrity: D1 stores generated for every version, under its MAC', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { type: 'password' });
     await o.post(`/secrets/${id}/rotate`);
@@ -73,7 +73,7 @@ describe('generated', () => {
 });
 
 describe('rotate', () => {
-  it('rotate: without a value, of an api_key, env_var or generic that was not generated here, needs generate', async () => {
+  it('without a value requires generate for an api_key, env_var or generic that was not generated', async () => {
     const o = await newOrg();
     for (const type of ['api_key', 'env_var', 'generic']) {
       const { id } = await newSecret(o, { type, value: 'from somebody else' });
@@ -107,7 +107,7 @@ describe('rotate', () => {
     for (const body of [undefined, { generate: {} }]) expect(pathsOf(await o.post(`/secrets/${id}/rotate`, body))).toEqual(['value']);
   });
 
-  it('rotate: a value given between the two halves of the request is not replaced', async () => {
+  it('concurrency: a value that is set between the two steps of the request stays', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { type: 'ssh_key', value: 'given' });
     let [asked, isGiven] = [false, false];
@@ -126,7 +126,7 @@ describe('rotate', () => {
     expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ value: 'by hand', version: 2, generated: false });
   });
 
-  it('idempotency: a replay of a rotation that was refused for want of generate is refused alike', async () => {
+  it('idempotency: a replay of a rotation that was refused without generate is refused in the same way', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     const rotate = (body: object, key: string) => o.post(`/secrets/${id}/rotate`, body, { 'Idempotency-Key': key });
@@ -140,8 +140,8 @@ describe('rotate', () => {
   });
 });
 
-describe('create', () => {
-  it('create: generates the value of a new secret, and shows it once', async () => {
+describe('generate: create', () => {
+  it('generates the value of a new secret, and shows it once', async () => {
     const o = await newOrg();
     const forms: Record<string, [RegExp, RegExp | null]> = {
       password: [/^[\w\-.~]{32}$/, null],
@@ -192,8 +192,8 @@ describe('create', () => {
   });
 });
 
-describe('stored responses', () => {
-  it('idempotency: a replay gives the generated value to the token that made the call alone', async () => {
+describe('idempotency: generated values', () => {
+  it('a replay returns the value only to the token that made the call', async () => {
     const o = await newOrg();
     const create = (by: Caller) => by.post('/secrets', { name: 'A', type: 'ssh_key', generate: {} }, { 'Idempotency-Key': 'c' });
     const first = await create(o);
@@ -204,7 +204,7 @@ describe('stored responses', () => {
     expect((await o.get('/secrets')).json.data).toHaveLength(1);
   });
 
-  it('idempotency: a soft delete destroys the generated values of stored responses, for good', async () => {
+  it('a soft delete destroys them in stored responses for good', async () => {
     const o = await newOrg();
     const create = () => o.post('/secrets', { name: 'A', ...GENERATED }, { 'Idempotency-Key': 'c' });
     const { id, value: first } = (await create()).json;

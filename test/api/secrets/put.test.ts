@@ -6,7 +6,7 @@ import { codeOf, db, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
 
-describe('put: by name', () => {
+describe('PUT by name', () => {
   it('creates a secret of type generic, and then updates it', async () => {
     const o = await newOrg();
     const call = (body: unknown, headers?: Record<string, string>) => o.call('PUT', '/secrets/by-name/app/db', body, headers);
@@ -45,7 +45,7 @@ describe('put: by name', () => {
     expect([changed.status, changed.headers.get('etag')]).toEqual([200, '"v2"']);
   });
 
-  it('twenty at once make one secret, with consecutive versions and none lost', async () => {
+  it('concurrency: twenty at once make one secret, with consecutive versions and none lost', async () => {
     const o = await newOrg();
     faults.delay = 10;
     const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => o.call('PUT', '/secrets/by-name/HOT', { value: `value ${n}` })));
@@ -55,7 +55,7 @@ describe('put: by name', () => {
     expect(answers.map(({ json }) => json.version).sort((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, n) => n + 1));
   });
 
-  it('finds its way where the isolate remembers another secret under the name', async () => {
+  it('finds the secret when the isolate remembers another one under the name', async () => {
     const o = await newOrg();
     const first = (await o.call('PUT', '/secrets/by-name/S', { value: 'a' })).json;
     await o.del(`/secrets/${first.id}?permanent=true`);
@@ -64,7 +64,7 @@ describe('put: by name', () => {
     expect((await o.get('/secrets/by-name/S')).json.value).toBe('b');
   });
 
-  it('permission: names, environments and scopes bound it as they bound create and update', async () => {
+  it('permission: names, environments and scopes limit it as they limit create and update', async () => {
     const o = await newOrg();
     const agent = await newAgent(o, { scopes: ['secrets:write'], secrets: ['app/*'], environments: ['staging'] });
     const call = (path: string) => agent.o.call('PUT', `/secrets/by-name/${path}`, { value: 'v' });
@@ -77,7 +77,7 @@ describe('put: by name', () => {
     expect((await o.call('PUT', '/secrets/by-name/a//b', { value: 'v' })).status).toBe(404);
   });
 
-  it('what has expired or is revoked is as for PATCH', async () => {
+  it('treats an expired or revoked secret as PATCH does', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'S', ttlSeconds: 60 });
     faults.clock = Date.now() + 61_000;
@@ -88,8 +88,8 @@ describe('put: by name', () => {
   });
 });
 
-describe('values: the empty value', () => {
-  it('is a value on create, PUT and PATCH, and nowhere else', async () => {
+describe('validation: the empty value', () => {
+  it('is accepted by create, PUT and PATCH, and nowhere else', async () => {
     const o = await newOrg();
     const secret = await newSecret(o, { name: 'EMPTY', value: '' });
     expect((await o.get(`/secrets/${secret.id}`)).json.value).toBe('');

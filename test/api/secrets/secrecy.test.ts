@@ -27,8 +27,8 @@ async function everythingIn(sql: (query: string) => Promise<unknown[]> | unknown
   return parts.join('\n');
 }
 
-describe('after a whole run', () => {
-  it('no value, token or key lies in D1, in the gate, on the queue, in the audit log or in what was logged', async () => {
+describe('secrecy: after use of every route', () => {
+  it('D1, the gate, the queue, the audit log and the log hold no value, token or key', async () => {
     const logged: string[] = [];
     for (const level of ['log', 'warn', 'error', 'info'] as const)
       vi.spyOn(console, level).mockImplementation((...args) => void logged.push(args.join(' ')));

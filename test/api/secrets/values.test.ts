@@ -20,8 +20,8 @@ async function fill(o: Caller, count: number) {
     );
 }
 
-describe('all values of an environment', () => {
-  it('come in one gate call a page of 8 MiB, without D1, and are bounded by 16 MiB', async () => {
+describe('bulk read: all values of an environment', () => {
+  it('takes one gate call for 8 MiB, no D1, and at most 16 MiB', async () => {
     const o = await newOrg();
     await fill(o, 256);
     Object.assign(faults, { gate: 0, d1: 0 });
@@ -38,7 +38,7 @@ describe('all values of an environment', () => {
     expect(Object.keys((await o.get(`${VALUES}?prefix=A0`)).json.values)).toHaveLength(100);
   });
 
-  it('are those of one moment, also where they change between two pages', async () => {
+  it('shows one point in time, also if values change between two pages', async () => {
     const o = await newOrg();
     const first = (await o.post('/secrets', { name: 'A', type: 'generic', value: '0' })).json.id;
     await fill(o, 100);

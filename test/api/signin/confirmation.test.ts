@@ -57,7 +57,7 @@ async function restricted(o: Caller & { owner: string }) {
 }
 
 describe('reauthentication', () => {
-  it('is asked for five minutes after sign-in, by every call that changes who may sign in or ends what there is', async () => {
+  it('is required five minutes after sign-in, for every call that changes who may sign in or that ends credentials', async () => {
     const { o, browser } = await newSignedIn();
     const calls = await restricted(o);
     const before = await Promise.all(['/members', `/members/${o.owner}/passkeys`, ''].map((path) => o.get(path)));
@@ -78,7 +78,7 @@ describe('reauthentication', () => {
     expect((await as.get(`/members/${o.owner}/passkeys`)).status).toBe(200);
   });
 
-  it('lasts five minutes from sign-in, enrolment and confirmation, and is for the session that confirmed alone', async () => {
+  it('lasts five minutes from sign-in, enrolment and confirmation, for that session alone', async () => {
     const { o, browser } = await newSignedIn();
     const rename = async (as: Browser) => (await as.o.patch(`/members/${o.owner}/passkeys/${own}`, { name: 'x' })).status;
     const [own] = await passkeysOf(o, o.owner);
@@ -103,7 +103,7 @@ describe('reauthentication', () => {
     expect(await rename(browser)).toBe(403);
   });
 
-  it('lets a confirmed member do each of these', async () => {
+  it('allows a confirmed member each of these calls', async () => {
     for (const what of Object.keys(await restricted((await newSignedIn()).o))) {
       faults.clock = null;
       const { o, browser } = await newSignedIn();
@@ -118,7 +118,7 @@ describe('reauthentication', () => {
     }
   });
 
-  it('is not asked of API keys', async () => {
+  it('is not required from API keys', async () => {
     const { o } = await newSignedIn();
     const { id } = await newMember(o, 'viewer');
     later(60);
@@ -128,7 +128,7 @@ describe('reauthentication', () => {
     expect((await o.del('', { confirm: 'an org' })).status).toBe(204);
   });
 
-  it('is asked after kind and scope', async () => {
+  it('is checked after kind and scope', async () => {
     const { o } = await newSignedIn();
     const viewer = await signIn(o, 'viewer');
     later(6);
@@ -139,7 +139,7 @@ describe('reauthentication', () => {
     ]);
   });
 
-  it('is asked of a session that a release before 0.4.0 began', async () => {
+  it('is required from a session that a release before 0.4.0 began', async () => {
     const { o, browser } = await newSignedIn();
     const { sid } = decodeJwt(browser.token) as { sid: string };
     await change(o.id, (call) => {
@@ -173,7 +173,7 @@ describe('reauthentication: a stolen JWT', () => {
     expect((await calls['rename an own passkey']?.(browser.o))?.status).toBe(200);
   });
 
-  it('does not confirm with a passkey of its own, in its own org or as another member', async () => {
+  it('cannot confirm with a passkey of its own, in its own org or as another member', async () => {
     const { o, browser } = await newSignedIn();
     const mallory = await signIn(o, 'admin');
     const stranger = await newSignedIn();
@@ -190,7 +190,7 @@ describe('reauthentication: a stolen JWT', () => {
 });
 
 describe('reauthentication: a stolen refresh cookie', () => {
-  it('is dead after a confirmation, also within ten seconds, and its use ends the session', async () => {
+  it('is refused after a confirmation, also within ten seconds, and its use ends the session', async () => {
     const { o, browser } = await newSignedIn();
     const stolen = browser.cookie;
     const thief = newBrowser(browser.passkey);
@@ -205,7 +205,7 @@ describe('reauthentication: a stolen refresh cookie', () => {
     expect(codeOf(await browser.whoami())).toEqual([401, 'TOKEN_REVOKED']);
   });
 
-  it('that was used just before a confirmation is not forgiven after it', async () => {
+  it('that was used just before a confirmation is not accepted after it', async () => {
     const { browser } = await newSignedIn();
     const stolen = browser.cookie;
     expect((await browser.refresh()).status).toBe(200);
@@ -214,7 +214,7 @@ describe('reauthentication: a stolen refresh cookie', () => {
     expect(codeOf(await browser.whoami())).toEqual([401, 'TOKEN_REVOKED']);
   });
 
-  it('of a confirmed session refreshes on, and earlier ones do not', async () => {
+  it('that was set by the confirmation refreshes, and earlier ones do not', async () => {
     const { browser } = await newSignedIn();
     await browser.confirm();
     expect((await browser.refresh()).status).toBe(200);
@@ -223,8 +223,8 @@ describe('reauthentication: a stolen refresh cookie', () => {
   });
 });
 
-describe('confirm', () => {
-  it("offers the member's passkeys, of user verification, to the member's browser session alone", async () => {
+describe('reauthentication: confirm', () => {
+  it('offers the passkeys of the member, with user verification, to a browser session of the member alone', async () => {
     const { o, browser } = await newSignedIn();
     const options = await browser.confirmOptions();
     expect(options).toMatchObject({
@@ -241,7 +241,7 @@ describe('confirm', () => {
     expect(codeOf(await send('POST', '/api/v1/auth/confirm/options', { body: {} }))).toEqual([401, 'UNAUTHENTICATED']);
   });
 
-  it('is refused with the one body of a refused login, whatever is wrong, and leaves an audit entry', async () => {
+  it('is refused with the body of a refused login, whatever is wrong, and leaves an audit entry', async () => {
     const { o, browser } = await newSignedIn();
     const twin = await another(browser);
     const { proof } = await keyring().deployment();
@@ -282,7 +282,7 @@ describe('confirm', () => {
     expect((await browser.confirm({ handle: null })).status).toBe(200);
   });
 
-  it('takes each challenge once, also of several that come at once, and with an Idempotency-Key', async () => {
+  it('accepts each challenge once, also with concurrent requests and with an Idempotency-Key', async () => {
     const { browser } = await newSignedIn();
     const { token } = browser;
     const response = await browser.passkey.get(await browser.confirmOptions());
@@ -302,7 +302,7 @@ describe('confirm', () => {
     expect(Object.keys(a.json).sort()).toEqual(Object.keys(b.json).sort());
   });
 
-  it('holds a counter to its word, in D1 and in the gate', async () => {
+  it('checks the counter, in D1 and in the gate', async () => {
     const { o, browser } = await newSignedIn({ counts: true });
     expect((await browser.confirm({ counter: 10 })).status).toBe(200);
     for (const counter of [10, 9, 0]) expect((await browser.confirm({ counter })).status, String(counter)).toBe(401);
@@ -315,7 +315,7 @@ describe('confirm', () => {
     expect((await newBrowser(browser.passkey).login({ counter: 51 })).status).toBe(401);
   });
 
-  it('is refused by a passkey that was altered in D1, or is gone', async () => {
+  it('is refused for a passkey that was altered in D1 or removed', async () => {
     const { o, browser } = await newSignedIn();
     const options = (await browser.o.post(`/members/${o.owner}/passkeys/options`)).json;
     const second = await passkey();
@@ -328,7 +328,7 @@ describe('confirm', () => {
     expect((await browser.confirm()).status).toBe(200);
   });
 
-  it('takes the counter of a planted passkey row of another member for nothing', async () => {
+  it('integrity: ignores the counter in a planted passkey row of another member', async () => {
     const { o, browser } = await newSignedIn();
     const mallory = await signIn(o, 'admin');
     // The row says that it is the owner's; its MAC says otherwise.
@@ -336,7 +336,7 @@ describe('confirm', () => {
     expect((await browser.confirm({ handle: browser.passkey.handle }, mallory.passkey)).status).toBe(401);
   });
 
-  it('of a session that has ended is refused', async () => {
+  it('is refused for an ended session', async () => {
     const { browser } = await newSignedIn();
     const response = await browser.passkey.get(await browser.confirmOptions());
     await browser.logout();
@@ -347,7 +347,7 @@ describe('confirm', () => {
 describe('panic: by a member', () => {
   const panic = (as: Caller, fields: Record<string, unknown> = {}) => as.post('/panic', { reason: 'a laptop was stolen', ...fields });
 
-  it('ends every copy of the cookie and of other JWTs of the session that it spares, right after sign-in too', async () => {
+  it('ends every copy of the cookie and every other JWT of the session that it keeps, also right after sign-in', async () => {
     const { o, browser } = await newSignedIn();
     const old = callerOf(o.id, browser.token);
     const stolen = browser.cookie;
@@ -369,7 +369,7 @@ describe('panic: by a member', () => {
     for (const cookie of [stolen, thief.cookie]) expect((await thief.refresh(cookie)).status).toBe(401);
   });
 
-  it('refuses what another JWT of the session had under way', async () => {
+  it('refuses requests in flight with another JWT of the session', async () => {
     const { o, browser } = await newSignedIn();
     const thief = newBrowser(browser.passkey);
     const owner = callerOf(o.id, browser.token);
@@ -388,7 +388,7 @@ describe('panic: by a member', () => {
     expect((await o.get(`/secrets/${id}`)).json.description).toBe('first');
   });
 
-  it('ends a session whose stolen cookie comes back', async () => {
+  it('ends a session when its stolen cookie is used', async () => {
     const { browser } = await newSignedIn();
     const stolen = browser.cookie;
     expect((await panic(browser.o)).status).toBe(200);
@@ -396,7 +396,7 @@ describe('panic: by a member', () => {
     expect(codeOf(await browser.whoami())).toEqual([401, 'TOKEN_REVOKED']);
   });
 
-  it('lists passkeys, sessions, waiting enrolments and grants of the last seven days, the newest first', async () => {
+  it('lists passkeys, sessions, waiting enrolments and grants of the last seven days, newest first', async () => {
     const { o, browser } = await newSignedIn();
     const twin = await another(browser);
     const ben = await signIn(o, 'developer');
@@ -428,7 +428,7 @@ describe('panic: by a member', () => {
     expect((await panic(o)).json.recent).toEqual({ passkeys: [], sessions: [], enrolments: [], grants: [], trusts: [] });
   });
 
-  it('bounds each list to 1,000 items and 200 kB, whatever there is', async () => {
+  it('limits each list to 1,000 items and 200 kB', async () => {
     const { o, browser } = await newSignedIn();
     const now = Date.now();
     await inCore(o, (core) => {

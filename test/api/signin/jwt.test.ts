@@ -17,8 +17,8 @@ const partsOf = (token: string) => token.split('.') as [string, string, string];
 const spelled = (part: object) => toBase64Url(utf8(JSON.stringify(part)));
 const said = (part: string) => JSON.parse(new TextDecoder().decode(fromBase64Url(part) as Uint8Array));
 
-describe('a JWT', () => {
-  it('is verified by anyone with the published keys, which hold no private part', async () => {
+describe('JWT: signature', () => {
+  it('can be verified with the published keys, which hold no private part', async () => {
     const { browser, o } = await newSignedIn();
     const keys = await published();
     const { payload } = await jwtVerify(browser.token, createLocalJWKSet(keys), {
@@ -33,7 +33,7 @@ describe('a JWT', () => {
     }
   });
 
-  it('is refused where anything of it is another: algorithm, key, key id, claims, signature', async () => {
+  it('is refused with another algorithm, key, key id, claim or signature', async () => {
     const { browser, o } = await newSignedIn();
     const stranger = await newSignedIn();
     const [head, body, signature] = partsOf(browser.token);
@@ -78,19 +78,19 @@ describe('a JWT', () => {
     expect(codeOf(await send('GET', `/api/v1/orgs/${stranger.o.id}/secrets`, { token: browser.token }))).toEqual([404, 'NOT_FOUND']);
   });
 
-  it("says no more than which session: what it may do is its member's, and its gate knows its end", async () => {
+  it('claims name the session alone: its gate knows permissions and end', async () => {
     const { browser } = await newSignedIn();
     expect(Object.keys(decodeJwt(browser.token)).sort()).toEqual(['aud', 'exp', 'iat', 'iss', 'jti', 'org', 'sid', 'sub']);
     expect(codeOf(await send('POST', '/api/v1/orgs', { token: browser.token, body: {} }))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
   });
 });
 
-describe('reading a JWT', () => {
+describe('JWT: verification', () => {
   const root = randomBytes(32);
   const claims = { org: 'org_x', member: 'mem_x', session: 'ses_x', n: 7 };
   const ref = { kind: 'browser', org: 'org_x', hash: 'ses_x', jwt: 7 };
 
-  it('tells an expired one from a wrong one, and only where all else is right', async () => {
+  it('distinguishes an expired one from an invalid one, if all else is right', async () => {
     const keys = createSigningKeys(db, root);
     const now = Date.now();
     const key = await keys.current();
@@ -113,7 +113,7 @@ describe('reading a JWT', () => {
     expect(await readSession(keys, ORIGIN, elsewhere.token, now)).toBe(null);
   });
 
-  it('checks a signature once, and asks D1 no more for junk', async () => {
+  it('checks a signature once, and does not query D1 for junk', async () => {
     const keys = createSigningKeys(watched(), root);
     const { token } = await signSession(await keys.current(), ORIGIN, claims, Date.now() + 600_000);
     await readSession(keys, ORIGIN, token);
@@ -147,10 +147,10 @@ const watched = () =>
     },
   });
 
-describe('signing keys', () => {
+describe('JWT: signing keys', () => {
   const clear = () => db.prepare('delete from signing_keys').run();
 
-  it('are made once, however many isolates begin at once', async () => {
+  it('are created once, with concurrent isolates', async () => {
     await clear();
     const root = randomBytes(32);
     const ids = await Promise.all(Array.from({ length: 5 }, async () => (await createSigningKeys(db, root).current()).id));
@@ -158,7 +158,7 @@ describe('signing keys', () => {
     expect(await db.prepare('select count(*) n from signing_keys').first('n')).toBe(1);
   });
 
-  it('change every thirty days; the one before is published for as long as a JWT of it may live', async () => {
+  it('change every thirty days; the earlier one is published as long as its JWTs are valid', async () => {
     await clear();
     const root = randomBytes(32);
     const start = Date.now();
@@ -181,7 +181,7 @@ describe('signing keys', () => {
     expect(await db.prepare('select count(*) n from signing_keys').first('n')).toBe(2);
   });
 
-  it('that somebody wrote into the database sign nothing, and do not keep others from it', async () => {
+  it('integrity: a planted key signs nothing, and does not block other keys', async () => {
     await clear();
     const root = randomBytes(32);
     const keys = createSigningKeys(db, root);
@@ -205,7 +205,7 @@ describe('signing keys', () => {
     expect((await other.published()).map(({ kid }) => kid)).toEqual([made.id]);
   });
 
-  it('are asked for once in ten seconds at most, where a genuine id leads to none', async () => {
+  it('are looked up at most once in ten seconds for an unknown key id', async () => {
     await clear();
     const root = randomBytes(32);
     const { id } = await createSigningKeys(db, root).current();
@@ -220,7 +220,7 @@ describe('signing keys', () => {
     expect([await looks(now), await looks(now + 1), await looks(now + 9999), await looks(now + 10_000)]).toEqual([1, 0, 0, 1]);
   });
 
-  it('are published from memory for a minute: then D1 is asked again, once', async () => {
+  it('are cached for a minute, and then queried once', async () => {
     await clear();
     const root = randomBytes(32);
     const now = Date.now();
@@ -235,7 +235,7 @@ describe('signing keys', () => {
     expect([await looks(now + 1), await looks(now + 59_999), await looks(now + 60_000), await looks(now + 60_001)]).toEqual([0, 0, 1, 0]);
   });
 
-  it('that cannot be read make a login 503 before anything is begun: its response serves again', async () => {
+  it('unreadable keys make a login 503 before it starts, and its response can be used again', async () => {
     const { browser } = await newSignedIn();
     const response = await browser.passkey.get(await browser.options());
     faults.isolate++;

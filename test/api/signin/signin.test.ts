@@ -17,8 +17,8 @@ const SECOND = 1000;
 const passkey = (options?: Parameters<typeof newPasskey>[1]) => newPasskey(ORIGIN, options);
 const tokenOf = (url: string) => new URL(url).hash.slice(1);
 
-describe('an enrolment', () => {
-  it('asks for a discoverable passkey with user verification, and names who will hold it', async () => {
+describe('enrolment', () => {
+  it('requires a discoverable passkey with user verification, and names its owner', async () => {
     const o = await newOrgToEnrol();
     const browser = newBrowser(await passkey());
     const { json } = await browser.auth('/enrol/options', { token: tokenOf(o.url) });
@@ -34,7 +34,7 @@ describe('an enrolment', () => {
     expect(fromBase64Url(json.challenge)).toHaveLength(38);
   });
 
-  it('signs in at once: a JWT of ten minutes, and a cookie that no script sees', async () => {
+  it('signs in: a JWT of ten minutes, and a cookie that no script can read', async () => {
     const { o, browser } = await newSignedIn();
     const answer = await browser.login();
     expect(answer.json.member).toEqual({ id: o.owner, email: 'ann@example.com', name: 'Ann', role: 'owner', org_id: o.id });
@@ -57,7 +57,7 @@ describe('an enrolment', () => {
     });
   });
 
-  it("raises MEMBER_ENROLLED, and its audit entry is the member's", async () => {
+  it('events: raises MEMBER_ENROLLED; audit log: the member is the actor', async () => {
     const { o, browser } = await newSignedIn();
     const events = await inCore(o, (core) => core.outbox.oldest(100));
     expect(events.filter(({ type }) => type === 'MEMBER_ENROLLED').map(({ data }) => data.member_id)).toEqual([o.owner]);
@@ -66,12 +66,12 @@ describe('an enrolment', () => {
     expect(data[0]).toMatchObject({ actor: { kind: 'member', id: o.owner }, resource: o.owner, outcome: 'success' });
   });
 
-  it.each(['ES256', 'EdDSA', 'RS256'] as const)('takes a passkey of %s, which then signs in', async (algorithm) => {
+  it.each(['ES256', 'EdDSA', 'RS256'] as const)('accepts a passkey of %s, which can then sign in', async (algorithm) => {
     const { browser } = await newSignedIn({ algorithm });
     expect((await browser.login()).status).toBe(200);
   });
 
-  it('serves once, for a day, until another takes its place; every dead one is answered alike', async () => {
+  it('works once, for a day, until it is replaced; every invalid one gets the same response', async () => {
     const o = await newOrgToEnrol();
     const second = await newEnrolment(o.id, o.owner);
     const browser = newBrowser(await passkey());
@@ -95,7 +95,7 @@ describe('an enrolment', () => {
     expect(replaced.json.error.code).toBe('ENROLMENT_GONE');
   });
 
-  it('is over after a day by the clock of the gate, too', async () => {
+  it('expires after a day by the clock of the gate, too', async () => {
     const o = await newOrgToEnrol();
     const browser = newBrowser(await passkey());
     faults.clock = Date.now() + 24 * HOUR;
@@ -104,14 +104,14 @@ describe('an enrolment', () => {
     expect((await browser.enrol(o.url)).status).toBe(200);
   });
 
-  it('is spent by one of two that come at once', async () => {
+  it('concurrency: one of two requests succeeds', async () => {
     const o = await newOrgToEnrol();
     const browsers = await Promise.all([passkey(), passkey(), passkey()]);
     const answers = await Promise.all(browsers.map((each) => newBrowser(each).enrol(o.url)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 410, 410]);
   });
 
-  it('refuses what is no valid answer to its options, and is not spent by it', async () => {
+  it('refuses a response that does not fit its options, and stays usable', async () => {
     const { o, browser } = await newSignedIn();
     const other = await invite(o, 'viewer');
     const mine = await newBrowser(await passkey()).auth('/enrol/options', { token: tokenOf(other.url) });
@@ -141,7 +141,7 @@ describe('an enrolment', () => {
     expect(fresh.member.role).toBe('viewer');
   });
 
-  it('anew adds a passkey and keeps the others, which its options exclude', async () => {
+  it('a second one adds a passkey and keeps the others, which its options exclude', async () => {
     const { o, browser } = await newSignedIn();
     const url = await newEnrolment(o.id, o.owner);
     const options = await browser.auth('/enrol/options', { token: tokenOf(url) });
@@ -153,8 +153,8 @@ describe('an enrolment', () => {
   });
 });
 
-describe('a login', () => {
-  it('names nobody in its options, which are of one form for all', async () => {
+describe('login', () => {
+  it('options name nobody, and have one form for all', async () => {
     const browser = newBrowser(await passkey());
     const [a, b] = [await browser.options(), await browser.options()];
     expect({ ...a, challenge: '' }).toEqual({ ...b, challenge: '' });
@@ -162,7 +162,7 @@ describe('a login', () => {
     expect(a.challenge).not.toBe(b.challenge);
   });
 
-  it('is refused with one body, whatever is wrong, and no gate is asked', async () => {
+  it('is refused with one body, whatever is wrong, without a call of the gate', async () => {
     const { o, browser } = await newSignedIn();
     const stranger = await newSignedIn();
     const handle = fromBase64Url(browser.passkey.handle) as Uint8Array;
@@ -194,7 +194,7 @@ describe('a login', () => {
     expect((await browser.login()).status).toBe(200);
   });
 
-  it('takes as many looks for a passkey that is gone as for one that is there', async () => {
+  it('takes as many queries for a removed passkey as for an existing one', async () => {
     const { browser } = await newSignedIn();
     const options = await browser.options();
     const looks = async (spoil: Spoil) => {
@@ -206,7 +206,7 @@ describe('a login', () => {
     expect(await looks({ id: 'AAAA' })).toBe(await looks({ signature: 'AAAA' }));
   });
 
-  it('refuses a response that has been used, also of two that come at once', async () => {
+  it('refuses a response that was used, also with concurrent requests', async () => {
     const { browser } = await newSignedIn();
     const response = await browser.passkey.get(await browser.options());
     const answers = await Promise.all([1, 2, 3].map(() => newBrowser(browser.passkey).auth('/login', { response })));
@@ -217,7 +217,7 @@ describe('a login', () => {
     expect((await newBrowser(browser.passkey).auth('/login', { response })).status).toBe(401);
   });
 
-  it('holds a counter that counts to its word: one that stays or goes back is refused', async () => {
+  it('checks a counter: one that stays or goes back is refused', async () => {
     const { browser } = await newSignedIn({ counts: true });
     expect((await browser.login()).status).toBe(200);
     expect((await browser.login({ counter: 10 })).status).toBe(200);
@@ -225,7 +225,7 @@ describe('a login', () => {
     expect((await browser.login({ counter: 11 })).status).toBe(200);
   });
 
-  it('holds the counter to its word in the gate as well, where D1 has been put back', async () => {
+  it('checks the counter in the gate too, when D1 was restored', async () => {
     const { o, browser } = await newSignedIn({ counts: true });
     await browser.login({ counter: 10 });
     await inCore(o, (core) => {
@@ -235,7 +235,7 @@ describe('a login', () => {
     expect(codeOf(await browser.login({ counter: 20 }))).toEqual([401, 'UNAUTHENTICATED']);
   });
 
-  it('is refused from outside the addresses that the org allows its members, in the same words', async () => {
+  it('is refused outside the allowed addresses of members, with the same body', async () => {
     const { o, browser } = await newSignedIn();
     const before = await newBrowser(browser.passkey).login({ signature: 'AAAA' });
     await change(o.id, (call) => {
@@ -248,7 +248,7 @@ describe('a login', () => {
     expect(codeOf(await browser.whoami())).toEqual([403, 'ADDRESS_NOT_ALLOWED']);
   });
 
-  it('is for none but the shape of the contract', async () => {
+  it('validation: accepts the shape of the contract alone', async () => {
     const { browser } = await newSignedIn();
     const response = await browser.passkey.get(await browser.options());
     for (const body of [{}, { response: 1 }, { response: { ...response, type: 'password' } }, { response, org_id: 'x' }])
@@ -256,7 +256,7 @@ describe('a login', () => {
     expect(codeOf(await browser.auth('/login/options', { email: 'ann@example.com' }))).toEqual([400, 'VALIDATION_FAILED']);
   });
 
-  it('that is refused twenty times in a minute is held up; one that succeeds never is', async () => {
+  it('rate limit: twenty refused in a minute block further ones, never one that succeeds', async () => {
     const { browser } = await newSignedIn();
     for (let i = 0; i < 20; i++) expect((await browser.login({ signature: 'AAAA' })).status).toBe(401);
     const asked = faults.gate;
@@ -269,7 +269,7 @@ describe('a login', () => {
     expect((await browser.refresh()).status).toBe(200);
   });
 
-  it('of one more than twenty ends the oldest session', async () => {
+  it('limit: more than twenty sessions end the oldest', async () => {
     const { browser } = await newSignedIn();
     const first = browser.token;
     for (let i = 0; i < 19; i++) await browser.login();
@@ -280,8 +280,8 @@ describe('a login', () => {
   });
 });
 
-describe('a refresh', () => {
-  it('gives the next JWT of the same session and the next cookie, and what went before is not needed', async () => {
+describe('refresh', () => {
+  it('returns the next JWT of the session and the next cookie', async () => {
     const { browser } = await newSignedIn();
     const [token, cookie] = [browser.token, browser.cookie];
     const answer = await browser.refresh();
@@ -293,7 +293,7 @@ describe('a refresh', () => {
     for (let i = 0; i < 5; i++) expect((await browser.refresh()).status).toBe(200);
   });
 
-  it('whose cookie was used before ends the session everywhere, and its cookies', async () => {
+  it('a cookie that was used before ends the session everywhere', async () => {
     const { browser } = await newSignedIn();
     const stolen = browser.cookie;
     await browser.refresh();
@@ -310,7 +310,7 @@ describe('a refresh', () => {
     expect(data.map(({ status }: { status: number }) => status)).toEqual([401, 401]);
   });
 
-  it('whose reply was lost is given again within ten seconds, a cookie of its own, and each is good until used', async () => {
+  it('a lost reply can be repeated within ten seconds, with a new cookie that is valid until used', async () => {
     faults.clock = Date.now();
     const { browser } = await newSignedIn();
     const lost = browser.cookie;
@@ -327,7 +327,7 @@ describe('a refresh', () => {
     expect((await browser.refresh(browser.cookie)).status).toBe(401);
   });
 
-  it('many times at once gives each a cookie of its own, up to a bound', async () => {
+  it('concurrency: each request gets its own cookie, up to a limit', async () => {
     faults.clock = Date.now();
     const { browser } = await newSignedIn();
     const { cookie } = browser;
@@ -340,7 +340,7 @@ describe('a refresh', () => {
     expect((await browser.refresh(own)).status).toBe(200);
   });
 
-  it('needs the cookie as it was given, from a page of this deployment', async () => {
+  it('requires the cookie unchanged, from a page of this deployment', async () => {
     const { browser } = await newSignedIn();
     const { cookie } = browser;
     const other = await another(browser);
@@ -368,7 +368,7 @@ describe('a refresh', () => {
     expect((await browser.refresh(cookie)).status).toBe(200);
   });
 
-  it('is not answered with anything that lets another site read it', async () => {
+  it('cors: another site cannot read the response', async () => {
     const { browser } = await newSignedIn();
     const answer = await browser.refresh();
     expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
@@ -378,8 +378,8 @@ describe('a refresh', () => {
   });
 });
 
-describe('a session', () => {
-  it('ends after twelve hours without a refresh, and seven days in all', async () => {
+describe('session', () => {
+  it('ends after twelve hours without a refresh, and after seven days', async () => {
     const { browser } = await newSignedIn();
     const start = Date.now();
     faults.clock = start + 12 * HOUR - 5 * SECOND;
@@ -399,7 +399,7 @@ describe('a session', () => {
     expect(codeOf(await idle.refresh())).toEqual([401, 'TOKEN_EXPIRED']);
   });
 
-  it('ends by signing out, at once, by the cookie alone; doing so again is the same', async () => {
+  it('sign-out ends it at once, by the cookie alone; a repeat gives the same response', async () => {
     const { browser } = await newSignedIn();
     const other = await another(browser);
     const { cookie, token } = browser;
@@ -414,7 +414,7 @@ describe('a session', () => {
     expect((await other.whoami()).status).toBe(200);
   });
 
-  it("is listed to its member, who can end it, or all of them; another's is not there", async () => {
+  it('is listed to its member, who can end one or all; those of others are 404', async () => {
     const { o, browser } = await newSignedIn();
     const other = await another(browser);
     const list = async () => (await send('GET', '/api/v1/auth/sessions', { token: browser.token })).json;
@@ -450,7 +450,7 @@ describe('a session', () => {
     expect(codeOf(await send('GET', '/api/v1/auth/sessions', { token: o.token }))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
   });
 
-  it('may do from its next request what its member may then do, and nothing once the member is gone', async () => {
+  it('permission: has the permissions of its member from the next request on, and none after removal', async () => {
     const { o } = await newSignedIn();
     const { id, url } = await invite(o, 'viewer');
     const ben = newBrowser(await passkey());
@@ -476,7 +476,7 @@ describe('a session', () => {
     expect((await newBrowser(ben.passkey).login()).status).toBe(401);
   });
 
-  it('costs one call of the gate a request and none of D1, once an isolate is warm', async () => {
+  it('cost: one gate call and no D1 a request in a warm isolate', async () => {
     const { browser } = await newSignedIn();
     await browser.whoami();
     const before = { gate: faults.gate, d1: faults.d1 };
@@ -485,7 +485,7 @@ describe('a session', () => {
     expect({ gate: faults.gate - before.gate, d1: faults.d1 - before.d1 }).toEqual({ gate: 2, d1: 0 });
   });
 
-  it('shares the Idempotency-Keys of its member with the other sessions, and no one-time value', async () => {
+  it('idempotency: sessions of a member share keys, and no one-time value', async () => {
     const { browser } = await newSignedIn();
     const other = await another(browser);
     const body = { name: 'k', scopes: ['org:read'] };
@@ -498,8 +498,8 @@ describe('a session', () => {
   });
 });
 
-describe('passkeys', () => {
-  it('of a member are listed, renamed and removed by the member without a scope, but for the last one', async () => {
+describe('passkey', () => {
+  it('a member lists, renames and removes their own without a scope, but not the last one', async () => {
     const { o } = await newSignedIn();
     const { id, url } = await invite(o, 'viewer');
     const ben = newBrowser(await passkey());
@@ -536,7 +536,7 @@ describe('passkeys', () => {
     expect(codeOf(await ben.o.post(path, { response }))).toEqual([409, 'CONFLICT']);
   });
 
-  it('are added by their member alone, in answer to options that were given to that member', async () => {
+  it('permission: members alone add their own, for options that were given to them', async () => {
     const { o, browser } = await newSignedIn();
     const { id, url } = await invite(o, 'admin');
     const ben = newBrowser(await passkey());
@@ -558,7 +558,7 @@ describe('passkeys', () => {
     expect((await browser.o.post(mine, { response: await fresh.create(options), name: 'Desk' })).json.name).toBe('Desk');
   });
 
-  it("of another are touched by who may change that member: an owner's by owners alone", async () => {
+  it('permission: those of another are changed by callers who may change that member; those of owners by owners', async () => {
     const { o, browser } = await newSignedIn();
     const people = await Promise.all(
       (['admin', 'viewer', 'auditor'] as const).map(async (role) => {
@@ -582,7 +582,7 @@ describe('passkeys', () => {
   });
 });
 
-describe('the pages', () => {
+describe('sign-in pages', () => {
   it.each(['/enrol', '/sign-in'])('%s runs the scripts of this deployment alone, and cannot be framed', async (path) => {
     const { status, text, headers } = await send('GET', path);
     expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);

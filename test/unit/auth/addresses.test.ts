@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { clientOf, isRange, isWithin, rangesContain } from '../../../src/auth/addresses';
 
-describe('a range', () => {
+describe('allowed addresses: a range', () => {
   it.each(['203.0.113.7', '203.0.113.0/24', '0.0.0.0/0', '10.0.0.1/32', '::1', '2001:db8::/32', '::/0', '2001:DB8::1/128', '10.1.2.3/8'])(
-    'may be %s',
+    'accepts %s',
     (text) => expect(isRange(text)).toBe(true),
   );
 
@@ -35,10 +35,10 @@ describe('a range', () => {
     '[::1]',
     '10.0.0.1:80',
     '*',
-  ])('may not be %j', (text) => expect(isRange(text)).toBe(false));
+  ])('refuses %j', (text) => expect(isRange(text)).toBe(false));
 });
 
-describe('an address lies', () => {
+describe('allowed addresses: an address in a range', () => {
   it.each([
     ['203.0.113.7', '203.0.113.7', true],
     ['203.0.113.8', '203.0.113.7', false],
@@ -75,13 +75,13 @@ describe('an address lies', () => {
     expect(isWithin(address, [range])).toBe(expected);
   });
 
-  it('in one of many ranges, and in none of none', () => {
+  it('is in one of many ranges, and in none of none', () => {
     expect(isWithin('10.0.0.1', ['::1', '192.0.2.0/24', '10.0.0.0/8'])).toBe(true);
     expect(isWithin('10.0.0.1', [])).toBe(false);
   });
 });
 
-describe('ranges hold', () => {
+describe('allowed addresses: ranges that contain ranges', () => {
   it.each<[string[], string[], boolean]>([
     [['10.0.0.0/8'], ['10.1.0.0/16'], true],
     [['10.0.0.0/8'], ['10.1.2.3'], true],
@@ -107,20 +107,20 @@ describe('ranges hold', () => {
   });
 });
 
-describe('a client is counted', () => {
-  it('by its IPv4 address, however it is dressed', () => {
+describe('rate limit: the address that a client is counted by', () => {
+  it('is its IPv4 address, also in IPv6 notation', () => {
     expect(clientOf('203.0.113.7')).toBe('203.0.113.7');
     expect(clientOf('::ffff:203.0.113.7')).toBe('203.0.113.7');
   });
 
-  it('by the /64 of its IPv6 address', () => {
+  it('is the /64 of its IPv6 address', () => {
     const one = clientOf('2001:db8:1:2::1');
     expect(one).toBe('2001:db8:1:2::/64');
     expect(clientOf('2001:DB8:1:2:ffff:ffff:ffff:ffff')).toBe(one);
     expect(clientOf('2001:db8:1:3::1')).not.toBe(one);
   });
 
-  it('with all others that have none', () => {
+  it('is one for all clients without an address', () => {
     for (const text of ['', 'junk', '203.0.113', '1.2.3.4, 5.6.7.8']) expect(clientOf(text)).toBe('unknown');
   });
 });

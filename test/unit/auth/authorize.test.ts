@@ -49,7 +49,7 @@ const wanted = (fields: Partial<Wanted> = {}): Wanted => ({
   ...fields,
 });
 
-describe('a credential has ended', () => {
+describe('revocation: a credential has ended', () => {
   const live = { expires_at: null, revoked_at: null };
 
   it.each([
@@ -70,19 +70,19 @@ describe('a credential has ended', () => {
   });
 });
 
-describe('a caller may act', () => {
+describe('permission: a caller may act', () => {
   const all = Object.keys(actions) as Action[];
   const kinds = [...(Object.keys(prefixes) as Caller['kind'][]), 'member', 'system'] as const;
   const codeOf = (caller: Caller, action: Action, ip = IP, exempt = false) => mayAct(caller, action, ip, exempt)?.code ?? null;
 
-  it.each(all)('%s: only as a kind that may, though it holds everything', (action) => {
+  it.each(all)('%s: only as a kind that may, though it has every scope', (action) => {
     for (const kind of kinds) {
       const expected = needOf(action).kinds.includes(kind) ? null : 'CREDENTIAL_KIND_NOT_ALLOWED';
       expect([kind, codeOf(callerWith({ kind, isOwner: true, confirmed: true }), action)]).toEqual([kind, expected]);
     }
   });
 
-  it.each(all)('%s: only with a scope that it names', (action) => {
+  it.each(all)('%s: only with a scope that the action lists', (action) => {
     const { scopes, kinds, reveals } = needOf(action);
     for (const kind of kinds) {
       const codeWith = (...held: string[]) => codeOf(callerWith({ kind, isOwner: true, confirmed: true }, { scopes: held }), action);
@@ -96,7 +96,7 @@ describe('a caller may act', () => {
     }
   });
 
-  it('where the action is for owners: only as one, whatever it holds', () => {
+  it('owner: an action for owners requires one, whatever the caller holds', () => {
     const owned = all.filter((action) => needOf(action).owner);
     expect(owned.length).toBeGreaterThan(0);
     for (const action of owned)
@@ -107,7 +107,7 @@ describe('a caller may act', () => {
       }
   });
 
-  it('reauthentication: an action that asks for it refuses a member without a confirmation, after kind and scope, and nobody else', () => {
+  it('reauthentication: an action that requires it refuses a member without one, after kind and scope, and nobody else', () => {
     const fresh = all.filter((action) => needOf(action).fresh);
     expect(fresh).toEqual(['org.delete', 'org.panic', 'member.enrol', 'passkey.create', 'passkey.update', 'passkey.delete']);
     for (const action of all)
@@ -119,20 +119,20 @@ describe('a caller may act', () => {
     expect(codeOf(callerWith({ kind: 'member' }, { scopes: ['secrets:read'] }), 'org.delete')).toBe('INSUFFICIENT_SCOPE');
   });
 
-  it('with a scope that any of its holdings gives', () => {
+  it('with a scope of any of its permission sets', () => {
     const member = callerWith({ kind: 'member' }, { scopes: ['org:read'] }, { scopes: ['secrets:read'], environments: ['env_1'] });
     expect(codeOf(member, 'secret.read')).toBeNull();
     expect(codeOf(member, 'secret.update')).toBe('INSUFFICIENT_SCOPE');
   });
 
-  it('without a scope where the act concerns the caller alone, but not from elsewhere nor as another kind', () => {
+  it('without a scope where the action concerns the caller alone, but not from elsewhere nor as another kind', () => {
     const bare = callerWith({}, { scopes: [] });
     expect(codeOf(bare, 'api_key.revoke', IP, true)).toBeNull();
     expect(codeOf({ ...bare, kind: 'provider' }, 'api_key.revoke', IP, true)).toBe('CREDENTIAL_KIND_NOT_ALLOWED');
     expect(codeOf({ ...bare, addresses: [['10.0.0.0/8']] }, 'api_key.revoke', IP, true)).toBe('ADDRESS_NOT_ALLOWED');
   });
 
-  it('only from where every link of its lineage may', () => {
+  it('allowed addresses: only from where every ancestor may', () => {
     const codeFrom = (...addresses: string[][]) => codeOf(callerWith({ addresses }), 'secret.read');
     expect(codeFrom()).toBeNull();
     expect(codeFrom(['203.0.113.0/24'])).toBeNull();
@@ -143,14 +143,14 @@ describe('a caller may act', () => {
     expect(codeOf(callerWith({ addresses: [['0.0.0.0/0']] }), 'secret.read', 'unknown')).toBe('ADDRESS_NOT_ALLOWED');
   });
 
-  it('only from where the organisation lets its members act, which does not bind what they make', () => {
+  it('allowed addresses: of members apply to members, and not to what they create', () => {
     const member = callerWith({ kind: 'member', member_addresses: ['10.0.0.0/8'] });
     expect(codeOf(member, 'secret.read')).toBe('ADDRESS_NOT_ALLOWED');
     expect(codeOf(member, 'secret.read', '10.1.2.3')).toBeNull();
     expect(withinPermissions(member, wanted({ allowed_addresses: null }))).toBeNull();
   });
 
-  it('and is told which scope or kind is lacking; an agent, who can give it what it lacks', () => {
+  it('the refusal names the missing scope or kind, and tells an agent who can grant it', () => {
     const bare = { scopes: [] };
     expect(mayAct(callerWith({}, bare), 'secret.list', IP)?.message).toContain('secrets:list or secrets:read');
     expect(mayAct(callerWith({ kind: 'session' }), 'access_token.create', IP)?.message).toContain('an API key');
@@ -160,11 +160,11 @@ describe('a caller may act', () => {
   });
 });
 
-describe('a caller reaches', () => {
+describe('permission: a caller reaches', () => {
   const at = (environment: string, name?: string) => ({ environment, shown: 'staging', name });
   const code = (caller: Caller, ...where: [string, string?]) => mayReach(caller, 'secret.read', at(...where))?.code ?? null;
 
-  it('the environments that it names, or all', () => {
+  it('the environments of its limits, or all', () => {
     expect(code(callerWith(), 'env_1')).toBeNull();
     expect(code(callerWith({}, { environments: ['env_1'] }), 'env_1')).toBeNull();
     expect(code(callerWith({}, { environments: [] }), 'env_1')).toBe('INSUFFICIENT_SCOPE');
@@ -175,18 +175,18 @@ describe('a caller reaches', () => {
     });
   });
 
-  it('the names that one of its patterns matches, or all', () => {
+  it('the names that match its patterns, or all', () => {
     expect(code(callerWith(), 'env_1', 'x')).toBeNull();
     expect(code(callerWith({}, { secrets: ['a*', 'prod/*'] }), 'env_1', 'prod/x')).toBeNull();
     expect(code(callerWith({}, { secrets: [] }), 'env_1', 'x')).toBe('INSUFFICIENT_SCOPE');
     expect(mayReach(callerWith({}, { secrets: ['a*'] }), 'secret.read', at('env_1', 'ba'))?.message).toContain('the name ba');
   });
 
-  it('an environment as a whole though it is bounded to some names in it', () => {
+  it('an environment as a whole though it is limited to some names in it', () => {
     expect(code(callerWith({}, { secrets: ['a*'] }), 'env_1')).toBeNull();
   });
 
-  it('nothing by putting together what two holdings give', () => {
+  it('nothing by combination of two permission sets', () => {
     const member = callerWith(
       { kind: 'member' },
       { scopes: ['secrets:list'] },
@@ -208,7 +208,7 @@ describe('a caller reaches', () => {
     expect(reachesEnvironment(member, ['secrets:write'], 'env_3')).toBe(true);
   });
 
-  it('as an agent: is denied the secret, and told who can give it what it lacks', () => {
+  it('agent: the refusal is for the secret, and says who can grant access', () => {
     const agent = callerWith({ kind: 'agent' }, { environments: ['env_1'], secrets: ['a*'] });
     for (const where of [at('env_2', 'a'), at('env_1', 'b'), at('env_2')]) {
       const refusal = mayReach(agent, 'secret.read', where);
@@ -220,14 +220,14 @@ describe('a caller reaches', () => {
     expect(mayReach(agent, 'secret.versions', at('env_1', 'b'))?.code).toBe('INSUFFICIENT_SCOPE');
   });
 
-  it('the org as a whole only if one holding that gives the scope is bounded in nothing', () => {
+  it('the org as a whole only with one permission set that has the scope and no limits', () => {
     expect(reachesAll(callerWith(), ['secrets:read'])).toBe(true);
     expect(reachesAll(callerWith({}, { environments: [] }), ['secrets:read'])).toBe(false);
     expect(reachesAll(callerWith({}, { secrets: ['*'] }), ['secrets:read'])).toBe(false);
     expect(reachesAll(callerWith({}, { scopes: ['org:read'] }, { secrets: ['*'] }), ['secrets:read'])).toBe(false);
   });
 
-  it('in an environment the names that its holdings there give together, or all', () => {
+  it('in an environment the names of all its permission sets, or all', () => {
     const member = callerWith({}, { scopes: ['org:read'] }, { environments: ['env_1'], secrets: ['a', 'b'] }, { secrets: ['b', 'c'] });
     expect(namesHeld(member, ['secrets:read'], 'env_1')).toEqual(['a', 'b', 'c']);
     expect(namesHeld(member, ['secrets:read'], 'env_2')).toEqual(['b', 'c']);
@@ -235,7 +235,7 @@ describe('a caller reaches', () => {
   });
 });
 
-describe('a caller may hand on', () => {
+describe('permission: a caller may give', () => {
   const parent = callerWith(
     { addresses: [['10.0.0.0/8', '192.0.2.0/24']], expires_at: NOW },
     { scopes: ['secrets:*', 'tokens:write'], environments: ['env_1', 'env_2'], secrets: ['prod/*', 'shared'] },
@@ -278,7 +278,7 @@ describe('a caller may hand on', () => {
     expect(withinPermissions(callerWith(), wanted(fields))).toBeNull();
   });
 
-  it('only addresses that every link of its lineage may come from', () => {
+  it('only addresses that every ancestor may use', () => {
     const narrow = callerWith({ addresses: [['10.0.0.0/8'], ['10.1.0.0/16', '10.2.0.0/16']] });
     const codeFor = (range: string) => withinPermissions(narrow, wanted({ allowed_addresses: [range] }))?.code ?? null;
     expect([codeFor('10.2.3.0/24'), codeFor('10.3.0.0/24'), codeFor('11.0.0.1')]).toEqual([
@@ -288,7 +288,7 @@ describe('a caller may hand on', () => {
     ]);
   });
 
-  it('each scope from one holding that gives all of it: where, which names, how long', () => {
+  it('each scope from one permission set that covers environments, names and lifetime', () => {
     const member = callerWith(
       { kind: 'member' },
       { scopes: ['tokens:write', 'secrets:list'] },
@@ -306,7 +306,7 @@ describe('a caller may hand on', () => {
   });
 });
 
-describe('a change only narrows', () => {
+describe('permission: an update that only narrows', () => {
   const before = wanted({ scopes: ['secrets:*'], environments: ['env_1', 'env_2'], secrets: ['prod/*'] });
 
   it.each<[string, Partial<Wanted>, boolean]>([
@@ -328,17 +328,17 @@ describe('a change only narrows', () => {
     expect(isNarrower(before, { ...before, ...fields })).toBe(expected);
   });
 
-  it('from what is bounded in nothing, whatever it changes to', () => {
+  it('narrows what has no limits, whatever it changes', () => {
     const all = wanted({ scopes: ['*'], environments: null, secrets: null, allowed_addresses: null, expires_at: null });
     expect(isNarrower(all, before)).toBe(true);
     expect(isNarrower(all, all)).toBe(true);
   });
 });
 
-describe('what two holdings give both', () => {
+describe('permission: the intersection of two permission sets', () => {
   const both = (one: Partial<PermissionSet>, other: Partial<PermissionSet>) => overlap(holding(one), holding(other));
 
-  it('is the scopes that each covers, the environments in each, and the patterns of either that lie within the other', () => {
+  it('has the scopes of both, the environments of both, and the patterns that lie within the other set', () => {
     const one = { scopes: ['secrets:*', 'audit:read'], environments: ['env_1', 'env_2'], secrets: ['app/*', 'db'] };
     const other = {
       scopes: ['secrets:read', 'secrets:list', 'audit:*', 'org:read'],
@@ -361,14 +361,14 @@ describe('what two holdings give both', () => {
     expect(reaches(callerWith({}, { ...nothing, scopes: ['*'] }), ['org:read'], 'env_1', 'a')).toBe(false);
   });
 
-  it('leaves what a provider token may do where the other holds what that needs', () => {
+  it('keeps what a provider token may do if the other set has what that requires', () => {
     const scopes = ['issue', 'rotate', 'revoke'];
     expect(both({ scopes }, { scopes: ['*'] }).scopes).toEqual(scopes);
     expect(both({ scopes }, { scopes: ['secrets:write', 'secrets:delete'] }).scopes).toEqual(['issue', 'revoke']);
     expect(both({ scopes }, { scopes: ['secrets:read'] }).scopes).toEqual([]);
   });
 
-  it('is held by each', () => {
+  it('is contained in each', () => {
     const some = fc.record({
       scopes: fc.subarray(['*', 'secrets:*', 'secrets:read', 'audit:read', 'audit:*']),
       environments: fc.option(fc.subarray(['env_1', 'env_2'])),
@@ -383,15 +383,15 @@ describe('what two holdings give both', () => {
   });
 });
 
-describe('a caller stands alone', () => {
-  it('only where nothing bounds it and nothing that it makes ends with it', () => {
+describe('permission: a caller without a parent', () => {
+  it('is one without limits whose descendants do not end with it', () => {
     expect(standsAlone(callerWith())).toBe(true);
     for (const bound of [{ isDependent: true }, { expires_at: NOW }, { addresses: [['0.0.0.0/0', '::/0']] }])
       expect(standsAlone(callerWith(bound))).toBe(false);
     for (const bound of [{ environments: ['env_1'] }, { secrets: ['*'] }]) expect(standsAlone(callerWith({}, bound))).toBe(false);
   });
 
-  it('never if it is nobody, who may do nothing', () => {
+  it('is never nobody, who may do nothing', () => {
     for (const action of Object.keys(actions) as Action[])
       for (const kind of needOf(action).kinds)
         if (needOf(action).scopes.length || needOf(action).owner)

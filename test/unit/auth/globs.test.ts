@@ -20,8 +20,8 @@ function all(chars: string[], length: number): string[] {
   return texts;
 }
 
-describe('matching', () => {
-  it('is that of a regular expression of the same meaning', () => {
+describe('name pattern: match', () => {
+  it('agrees with a regular expression of the same meaning', () => {
     fc.assert(
       fc.property(pattern, name, (glob, text) => {
         expect([glob, text, matches(glob, text)]).toEqual([glob, text, reference(glob).test(text)]);
@@ -30,7 +30,7 @@ describe('matching', () => {
     );
   });
 
-  it('is so for every short pattern and every short name', () => {
+  it('agrees with it for every short pattern and every short name', () => {
     const names = all(['a', 'b'], 4);
     for (const glob of all(['a', 'b', '*', '?'], 4)) {
       const regex = reference(glob);
@@ -87,7 +87,7 @@ function within(outer: string, inner: string): boolean {
   return true;
 }
 
-describe('containing', () => {
+describe('name pattern: containment', () => {
   it('is inclusion of languages, by their automata', () => {
     let contained = 0;
     fc.assert(
@@ -101,7 +101,7 @@ describe('containing', () => {
     expect(contained).toBeGreaterThan(100);
   });
 
-  it('is so where the outer pattern is the inner one with parts of it widened', () => {
+  it('holds if the outer pattern is the inner one with widened parts', () => {
     // Such pairs are often contained, and where they are not, only just.
     const widened = fc.tuple(
       fc.string({ unit: fc.constantFrom('a', 'a', 'b', '*', '?', '?'), minLength: 2, maxLength: 9 }),
@@ -121,7 +121,7 @@ describe('containing', () => {
     expect(contained).toBeGreaterThan(1000);
   });
 
-  it('is so for every pair of short patterns, and every short name', () => {
+  it('holds for every pair of short patterns, and every short name', () => {
     // A pair of these that is not contained differs in a text of eight characters at most: the stars need stand for three.
     const names = all(['a', 'b'], 8);
     const patterns = all(['a', '*', '?'], 4);
@@ -131,7 +131,7 @@ describe('containing', () => {
         if (contains(outer, inner) !== narrow.isSubsetOf(wide)) throw new Error(`${outer} and ${inner}`);
   });
 
-  it('is of every pattern by itself and by the star, and of every name by what it matches', () => {
+  it('every pattern contains itself and is in the star; every name is in what matches it', () => {
     fc.assert(
       fc.property(pattern, name, (glob, text) => {
         expect(contains(glob, glob)).toBe(true);
@@ -170,7 +170,7 @@ describe('containing', () => {
   });
 });
 
-describe('steps', () => {
+describe('name pattern: steps', () => {
   const chars = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./-';
   const narrow = fc.constantFrom('a', 'a', 'a', 'b', '?', '?');
   const broad = fc.constantFrom(...chars, '?');
@@ -226,7 +226,7 @@ describe('steps', () => {
   });
 });
 
-describe('long patterns', () => {
+describe('name pattern: long patterns', () => {
   // More than 32 states: runs that span the words of the automaton.
   const long = fc
     .tuple(
@@ -258,7 +258,7 @@ describe('long patterns', () => {
     expect(matched).toBeGreaterThan(200);
   });
 
-  it('contain each other as their automata say', () => {
+  it('contain each other as their automata do', () => {
     let contained = 0;
     const edits = fc.array(fc.tuple(fc.nat(119), fc.constantFrom('*', '?', '*?', '?*', '')), { maxLength: 3 });
     fc.assert(
@@ -275,9 +275,9 @@ describe('long patterns', () => {
   });
 });
 
-describe('a pattern', () => {
-  it.each(['*', 'a', 'A-z_0.9/?', '*****', 'a'.repeat(256)])('may be %j', (text) => expect(isPattern(text)).toBe(true));
-  it.each(['', '******', '*a*a*a*a*a*', 'a'.repeat(257), 'a b', 'é', '[a]', 'a\n', '\\*', '{a,b}', 'a%'])('may not be %j', (text) =>
+describe('name pattern: validation', () => {
+  it.each(['*', 'a', 'A-z_0.9/?', '*****', 'a'.repeat(256)])('accepts %j', (text) => expect(isPattern(text)).toBe(true));
+  it.each(['', '******', '*a*a*a*a*a*', 'a'.repeat(257), 'a b', 'é', '[a]', 'a\n', '\\*', '{a,b}', 'a%'])('refuses %j', (text) =>
     expect(isPattern(text)).toBe(false),
   );
 });

@@ -16,7 +16,7 @@ const turned = (spelled: string) => {
   return [...whole].map((_, at) => toBase64Url(whole.map((byte, i) => (i === at ? byte ^ 1 : byte))));
 };
 
-it('are spelled as they always were', () => {
+it('proof: has a stable encoding', () => {
   expect(text).toBe(vectors.challenge);
   expect(read(text)).toBe(vectors.session);
   expect(toBase64Url(userHandle(key, org, member))).toBe(vectors.handle);
@@ -25,7 +25,7 @@ it('are spelled as they always were', () => {
   expect(readHandle(key, vectors.handle)).toEqual({ org, member });
 });
 
-it('a challenge serves for five minutes, for its purpose, and begins what no other does', () => {
+it('proof: a challenge is valid for five minutes and its purpose, with a prefix of its own', () => {
   expect(read(text, ['login'], now + CHALLENGE_LIVES - 1)).toBe(vectors.session);
   expect(CHALLENGE_LIVES).toBe(300_000);
   for (const [purpose, at] of [
@@ -40,7 +40,7 @@ it('a challenge serves for five minutes, for its purpose, and begins what no oth
   expect(read(toBase64Url(other))).not.toBe(vectors.session);
 });
 
-it('are refused with any bit changed, cut, lengthened, or under another key', () => {
+it('proof: is refused with any bit changed, cut, lengthened, or under another key', () => {
   for (const wrong of [...turned(text), text.slice(0, -1), `${text}A`, '']) expect(read(wrong), wrong).toBe(null);
   for (const wrong of [...turned(vectors.handle), vectors.handle.slice(0, -2), '']) expect(readHandle(key, wrong), wrong).toBe(null);
   const { cookie } = vectors;

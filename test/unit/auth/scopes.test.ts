@@ -4,7 +4,7 @@ import { allScopes, covers, providerScopes, roleScopes } from '../../../src/auth
 
 const resources = [...new Set(allScopes.filter((scope) => scope !== '*').map((scope) => scope.split(':')[0] as string))];
 
-describe('the scopes that exist', () => {
+describe('scope: the scopes that exist', () => {
   it('are the star, and for each resource its star and its actions, each once', () => {
     expect(allScopes[0]).toBe('*');
     expect(new Set(allScopes).size).toBe(allScopes.length);
@@ -16,8 +16,8 @@ describe('the scopes that exist', () => {
   });
 });
 
-describe('covering', () => {
-  it('is, of every pair, by itself, by the star, and of an action by the star of its resource: nothing else', () => {
+describe('scope: coverage', () => {
+  it('of every pair is by itself, by the star, and of an action by the star of its resource alone', () => {
     for (const held of allScopes)
       for (const wanted of allScopes) {
         const expected = held === wanted || held === '*' || (wanted !== '*' && held === `${wanted.split(':')[0]}:*`);
@@ -25,7 +25,7 @@ describe('covering', () => {
       }
   });
 
-  it('of a star is not reached by holding all of its actions', () => {
+  it('all actions of a resource do not cover its star', () => {
     for (const resource of resources) {
       const actions = allScopes.filter((scope) => scope.startsWith(`${resource}:`) && !scope.endsWith('*'));
       expect(covers(actions, `${resource}:*`)).toBe(false);
@@ -38,11 +38,11 @@ describe('covering', () => {
     ).toBe(false);
   });
 
-  it('of anything is not by nothing', () => {
+  it('an empty list covers nothing', () => {
     for (const wanted of allScopes) expect(covers([], wanted)).toBe(false);
   });
 
-  it('does not go by the beginning of a name', () => {
+  it('does not depend on the beginning of a name', () => {
     expect(covers(['org:*'], 'organisation:read')).toBe(false);
     expect(covers(['secrets:re'], 'secrets:read')).toBe(false);
     expect(covers(['secrets:read'], 'secrets:re')).toBe(false);
@@ -50,8 +50,8 @@ describe('covering', () => {
   });
 });
 
-describe('roles', () => {
-  it('hold scopes that exist, the auditor no secret, the viewer no value', () => {
+describe('role: scopes', () => {
+  it('exist; the auditor has no secret, the viewer no value', () => {
     for (const [role, scopes] of Object.entries(roleScopes))
       for (const scope of scopes) expect([role, scope, allScopes.includes(scope)]).toEqual([role, scope, true]);
     expect(roleScopes.owner).toEqual(['*']);
@@ -65,8 +65,8 @@ describe('roles', () => {
   });
 });
 
-describe('what a provider token may do', () => {
-  it('needs, of its maker, the scope by which the maker could do the same', () => {
+describe('provider token: what it may do', () => {
+  it('requires of its maker the scope by which the maker could do the same', () => {
     expect(providerScopes).toEqual({ issue: 'secrets:write', rotate: 'secrets:rotate', revoke: 'secrets:delete' });
     for (const scope of Object.keys(providerScopes)) expect(allScopes).not.toContain(scope);
   });

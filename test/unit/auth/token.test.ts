@@ -12,16 +12,16 @@ const kinds = Object.keys(prefixes) as Kind[];
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const isAccepted = (text: string) => readToken(text)?.isGenuine(key) ?? false;
 
-describe.each(kinds)('a token of kind %s', (kind) => {
+describe.each(kinds)('token: of kind %s', (kind) => {
   const known = vectors.tokens[kind];
   const { token } = known;
   const prefix = prefixes[kind];
 
-  it('is the known answer', () => {
+  it('has the known encoding', () => {
     expect(newToken(kind, vectors.org, key, fromHex(vectors.random))).toEqual(known);
   });
 
-  it('says its kind, its org and its hash, and is genuine', () => {
+  it('holds its kind, its org and its hash, and is genuine', () => {
     const read = readToken(token);
     expect(read).toMatchObject({ kind, org: vectors.org, hash: known.hash });
     expect(read?.isGenuine(key)).toBe(true);
@@ -43,7 +43,7 @@ describe.each(kinds)('a token of kind %s', (kind) => {
     }
   });
 
-  it('is refused cut short anywhere, at either end', () => {
+  it('is refused cut anywhere, at either end', () => {
     for (let length = 0; length < token.length; length++) {
       expect(readToken(token.slice(0, length))).toBeNull();
       expect(isAccepted(token.slice(token.length - length))).toBe(false);
@@ -63,20 +63,20 @@ describe.each(kinds)('a token of kind %s', (kind) => {
     expect(isAccepted(`svc_agent_${body}`)).toBe(kind === 'agent');
   });
 
-  it("is refused under another deployment's key", () => {
+  it('is refused under the key of another deployment', () => {
     const read = readToken(token);
     expect(read?.isGenuine(randomBytes(32))).toBe(false);
     expect(read?.isGenuine(key.map((byte, at) => (at === 31 ? byte ^ 1 : byte)))).toBe(false);
     expect(isAccepted(newToken(kind, vectors.org, randomBytes(32)).token)).toBe(false);
   });
 
-  it('shows no more than its prefix and last four characters in its hint', () => {
+  it('shows only its prefix and last four characters in its hint', () => {
     expect(known.hint).toBe(`${prefix}…${token.slice(-4)}`);
   });
 });
 
-describe('tokens', () => {
-  it('are read the same under svc_agent_ as under svcag_', () => {
+describe('token: encoding', () => {
+  it('reads svc_agent_ as svcag_', () => {
     const { token, hash } = vectors.tokens.agent;
     const read = readToken(token.replace('svcag_', 'svc_agent_'));
     expect(read).toMatchObject({ kind: 'agent', org: vectors.org, hash });
@@ -84,18 +84,18 @@ describe('tokens', () => {
     expect(isAccepted(`svc_agent_${token}`)).toBe(false);
   });
 
-  it('are another each time, for one org', () => {
+  it('makes a different one each time, for one org', () => {
     const org = newId('org');
     const all = Array.from({ length: 100 }, () => newToken('api_key', org, key));
     expect(new Set(all.map(({ token }) => token)).size).toBe(100);
     for (const { token, hash } of all) expect(readToken(token)).toMatchObject({ org, hash });
   });
 
-  it('are made for org ids alone', () => {
+  it('accepts org ids alone', () => {
     for (const id of ['', 'org_', 'org_1', newId('env'), `${newId('org')}0`]) expect(() => newToken('api_key', id, key)).toThrow();
   });
 
-  it('are not texts of another format byte, or of junk', () => {
+  it('refuses another format byte, and junk', () => {
     for (const format of [0, 2, 255]) {
       const bytes = randomBytes(49);
       bytes[0] = format;

@@ -31,7 +31,7 @@ const taken = async (attempt: (vector: Vector) => Promise<unknown> | null) => {
   return found.flat();
 };
 
-it('registrations are taken or refused as the examples ask for', async () => {
+it('WebAuthn: registrations are accepted or refused as the examples of the standard say', async () => {
   expect(await taken(create)).toEqual(['packed-self-es256']);
   expect(await create(named('packed-self-es256'))).toEqual({
     name: 'Security key',
@@ -43,12 +43,12 @@ it('registrations are taken or refused as the examples ask for', async () => {
   });
 });
 
-it('assertions are taken or refused as the examples ask for', async () => {
+it('WebAuthn: assertions are accepted or refused as the examples of the standard say', async () => {
   expect(await taken(get)).toEqual(['none-es256-long-credential-id', 'packed-es256']);
   expect(await get(named('packed-es256'))).toEqual({ counter: 0, backed_up: 0 });
 });
 
-it('nothing is taken at another origin, for another challenge, or by another key', async () => {
+it('WebAuthn: refuses another origin, another challenge and another key', async () => {
   for (const base of ['https://example.com', 'http://example.org', 'https://example.org:8443', 'https://www.example.org']) {
     expect(await taken((vector) => create(vector, base)), base).toEqual([]);
     expect(await taken((vector) => get(vector, base)), base).toEqual([]);
@@ -62,7 +62,7 @@ it('nothing is taken at another origin, for another challenge, or by another key
   expect(await verifyAssertion(BASE, { ...credential(nobody), response: nobody.assertion }, nobody.assertion.challenge, null)).toBe(null);
 });
 
-it('a counter may go up, or be absent on both sides', () => {
+it('WebAuthn: a counter may go up, or be absent on both sides', () => {
   expect([mayFollow(0, 0), mayFollow(0, 1), mayFollow(4, 5)]).toEqual([true, true, true]);
   expect([mayFollow(1, 0), mayFollow(1, 1), mayFollow(5, 4)]).toEqual([false, false, false]);
 });

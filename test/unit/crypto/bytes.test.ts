@@ -5,8 +5,8 @@ import { concat, fromBase62, fromBase64, fromUtf8, randomBytes, toBase62, toBase
 
 const bytes = fc.uint8Array({ maxLength: 80 });
 
-describe('UTF-8', () => {
-  it('comes back as the same text, a byte order mark included', () => {
+describe('encoding: UTF-8', () => {
+  it('decodes to the same text, a byte order mark included', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => fromUtf8(utf8(text)) === text));
     expect(fromUtf8(utf8('\ufeffa'))).toBe('\ufeffa');
   });
@@ -17,12 +17,12 @@ describe('UTF-8', () => {
     ['an overlong form', [0xc0, 0xaf]],
     ['a surrogate', [0xed, 0xa0, 0x80]],
     ['a number above U+10FFFF', [0xf4, 0x90, 0x80, 0x80]],
-  ])('is not %s', (_what, list) => {
+  ])('%s is invalid', (_what, list) => {
     expect(fromUtf8(Uint8Array.from(list))).toBeNull();
   });
 });
 
-describe('base64', () => {
+describe('encoding: base64', () => {
   it.each([
     ['', ''],
     ['f', 'Zg=='],
@@ -31,12 +31,12 @@ describe('base64', () => {
     ['foob', 'Zm9vYg=='],
     ['fooba', 'Zm9vYmE='],
     ['foobar', 'Zm9vYmFy'],
-  ])('spells %j as RFC 4648 does', (text, spelled) => {
+  ])('encodes %j as RFC 4648 does', (text, spelled) => {
     expect(toBase64(utf8(text))).toBe(spelled);
     expect(fromBase64(spelled)).toEqual(utf8(text));
   });
 
-  it('comes back as the same bytes, few or many', () => {
+  it('decodes to the same bytes, few or many', () => {
     fc.assert(
       fc.property(bytes, (value) => {
         expect(fromBase64(toBase64(value))).toEqual(value);
@@ -61,11 +61,11 @@ describe('base64', () => {
     ['in the URL alphabet', '-_-_'],
     ['with a character outside the alphabet', 'Zm9é'],
     ['of an impossible length', 'Zm9vY'],
-  ])('is refused %s', (_how, text) => {
+  ])('refuses %s', (_how, text) => {
     expect(fromBase64(text)).toBeNull();
   });
 
-  it('has one spelling: whatever text is accepted is what its bytes encode to', () => {
+  it('has one encoding of any bytes', () => {
     const text = fc.string({ unit: fc.constantFrom('A', 'B', 'Q', 'g', '8', '+', '/', '=', ' ', '-'), maxLength: 8 });
     fc.assert(
       fc.property(text, (spelled) => {
@@ -77,8 +77,8 @@ describe('base64', () => {
   });
 });
 
-describe('base62', () => {
-  it('is of fixed width, from all zeros to all ones', () => {
+describe('encoding: base62', () => {
+  it('has a fixed width, from all zeros to all ones', () => {
     expect(toBase62(new Uint8Array(16))).toBe('0000000000000000000000');
     expect(toBase62(new Uint8Array(16).fill(255))).toBe('7n42DGM5Tflk9n8mt7Fhc7');
     expect(toBase62(new Uint8Array())).toBe('');
@@ -86,7 +86,7 @@ describe('base62', () => {
     expect(toBase62(Uint8Array.of(62))).toBe('10');
   });
 
-  it('comes back as the same bytes', () => {
+  it('decodes to the same bytes', () => {
     fc.assert(
       fc.property(bytes, (value) => {
         expect(fromBase62(toBase62(value), value.length)).toEqual(value);
@@ -117,19 +117,19 @@ describe('base62', () => {
     ['with a character of two units', '7n42DGM5Tflk9n8mt7Fh😀'],
     ['with a space', ' 000000000000000000000'],
     ['empty', ''],
-  ])('is refused %s', (_how, text) => {
+  ])('refuses %s', (_how, text) => {
     expect(fromBase62(text, 16)).toBeNull();
   });
 });
 
-describe('a tuple', () => {
-  it('is each part behind its length', () => {
+describe('encoding: a tuple', () => {
+  it('puts the length before each part', () => {
     expect([...tuple('a', '', Uint8Array.of(9, 8))]).toEqual([0, 0, 0, 1, 97, 0, 0, 0, 0, 0, 0, 0, 2, 9, 8]);
     expect([...tuple('é')]).toEqual([0, 0, 0, 2, 0xc3, 0xa9]);
     expect([...tuple()]).toEqual([]);
   });
 
-  it('is never that of another list', () => {
+  it('is different for different lists', () => {
     // Few different characters, the zero byte and small lengths among them, so that lists do come close.
     const part = fc.string({ unit: fc.constantFrom('\0', '\x01', '\x04', 'a'), maxLength: 6 });
     const list = fc.array(part, { maxLength: 4 });
@@ -143,7 +143,7 @@ describe('a tuple', () => {
     expect(tuple('a', '')).not.toEqual(tuple('a'));
   });
 
-  it('can be read back, so that nothing of the list is lost', () => {
+  it('can be decoded, so that nothing of the list is lost', () => {
     const read = (joined: Uint8Array) => {
       const parts: Uint8Array[] = [];
       const view = new DataView(joined.buffer, joined.byteOffset, joined.byteLength);
@@ -162,7 +162,7 @@ describe('a tuple', () => {
   });
 });
 
-it('joined bytes are those of all parts in their order', () => {
+it('encoding: joined bytes are those of all parts in their order', () => {
   fc.assert(
     fc.property(fc.array(bytes), (parts) => {
       expect([...concat(...parts)]).toEqual(parts.flatMap((part) => [...part]));
@@ -170,7 +170,7 @@ it('joined bytes are those of all parts in their order', () => {
   );
 });
 
-it('random bytes have the length asked for and do not repeat', () => {
+it('encoding: random bytes have the given length and do not repeat', () => {
   expect(randomBytes(24)).toHaveLength(24);
   expect(new Set(Array.from({ length: 100 }, () => toBase64(randomBytes(16)))).size).toBe(100);
 });

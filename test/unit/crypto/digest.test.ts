@@ -5,19 +5,19 @@ import { utf8 } from '../../../src/crypto/bytes';
 import { equal, equalSecret, hkdf, hmac, hmacHex, sha256 } from '../../../src/crypto/digest';
 import { fromHex, toHex } from '../../support/hex';
 
-describe('SHA-256', () => {
+describe('digest: SHA-256', () => {
   it.each([
     ['', 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'],
     ['abc', 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'],
     ['abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq', '248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1'],
     ['a'.repeat(1_000_000), 'cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0'],
-  ])('is that of FIPS 180-4 (%#)', (text, digest) => {
+  ])('agrees with FIPS 180-4 (%#)', (text, digest) => {
     expect(sha256(text)).toBe(digest);
     expect(sha256(utf8(text))).toBe(digest);
   });
 });
 
-describe('HMAC-SHA256', () => {
+describe('digest: HMAC-SHA256', () => {
   const long = 'aa'.repeat(131);
   it.each([
     [1, '0b'.repeat(20), toHex(utf8('Hi There')), 'b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7'],
@@ -50,14 +50,14 @@ describe('HMAC-SHA256', () => {
       ),
       '9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2',
     ],
-  ])('is that of RFC 4231, case %i', (_case, key, data, mac) => {
+  ])('agrees with RFC 4231, case %i', (_case, key, data, mac) => {
     expect(hmacHex(fromHex(key), fromHex(data))).toBe(mac);
     expect(toHex(hmac(fromHex(key), fromHex(data)))).toBe(mac);
   });
 });
 
-describe('HKDF-SHA256', () => {
-  it('is that of RFC 5869, case 3: no salt, no info', () => {
+describe('digest: HKDF-SHA256', () => {
+  it('agrees with RFC 5869, case 3: no salt, no info', () => {
     expect(toHex(hkdf(fromHex('0b'.repeat(22)), new Uint8Array(), '', 42))).toBe(
       '8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d9d201395faa4b61a96c8',
     );
@@ -75,8 +75,8 @@ describe('HKDF-SHA256', () => {
   });
 });
 
-describe('comparing', () => {
-  it('tells the same from the other, bytes and texts alike', () => {
+describe('digest: comparison', () => {
+  it('distinguishes bytes and texts', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 4 }), fc.string({ maxLength: 4 }), (a, b) => {
         expect(equal(a, b)).toBe(a === b);
@@ -86,7 +86,7 @@ describe('comparing', () => {
     );
   });
 
-  it('takes a text that another begins with for another', () => {
+  it('refuses a text that begins with the other', () => {
     for (const compare of [equal, equalSecret]) {
       expect(compare('secret', 'secret')).toBe(true);
       for (const guess of ['', 'secre', 'secret ', 'Secret', 'secres']) expect(compare('secret', guess)).toBe(false);

@@ -22,15 +22,15 @@ function flipped(bytes: Uint8Array, at: number, mask: number): Uint8Array {
 }
 const opened = (bytes: Uint8Array) => decrypt(root, 'secret value', context, toBase64(bytes));
 
-describe('a known answer', () => {
-  it.each(vectors.cases)('is given and opened: $purpose', ({ purpose, context, plaintext, sealed }) => {
+describe('encryption: a known ciphertext', () => {
+  it.each(vectors.cases)('is made and decrypted: $purpose', ({ purpose, context, plaintext, sealed }) => {
     expect(encrypt(root, purpose as Purpose, context, utf8(plaintext), fromHex(vectors.salt))).toBe(sealed);
     expect(fromUtf8(decrypt(root, purpose as Purpose, context, sealed) as Uint8Array)).toBe(plaintext);
   });
 });
 
-describe('what is sealed', () => {
-  it('opens to the same bytes under the same key, purpose and context', () => {
+describe('encryption: a ciphertext', () => {
+  it('decrypts to the same bytes with the same key, purpose and context', () => {
     const bytes = fc.uint8Array({ maxLength: 300 });
     const key = fc.uint8Array({ minLength: 32, maxLength: 32 });
     fc.assert(
@@ -46,12 +46,12 @@ describe('what is sealed', () => {
     );
   });
 
-  it('may be 64 KiB long', () => {
+  it('may hold 64 KiB', () => {
     const value = randomBytes(65_536);
     expect(decrypt(root, 'secret value', context, encrypt(root, 'secret value', context, value))).toEqual(value);
   });
 
-  it('is another each time, in salt, ciphertext and tag', () => {
+  it('differs each time, in salt, ciphertext and tag', () => {
     const all = Array.from({ length: 50 }, () => fromBase64(encrypt(root, 'secret value', context, plaintext)) as Uint8Array);
     for (const [from, to] of [
       [1, 25],
@@ -61,14 +61,14 @@ describe('what is sealed', () => {
       expect(new Set(all.map((bytes) => toBase64(bytes.subarray(from, to)))).size).toBe(50);
   });
 
-  it('is a format byte, 24 of salt, the ciphertext and 16 of tag, and shows nothing of the plaintext', () => {
+  it('is a format byte, 24 bytes of salt, the ciphertext and 16 bytes of tag, and shows nothing of the plaintext', () => {
     expect(raw).toHaveLength(1 + 24 + plaintext.length + 16);
     expect(raw[0]).toBe(1);
     expect(Buffer.from(raw).includes('correct')).toBe(false);
   });
 });
 
-describe('nothing opens', () => {
+describe('encryption: nothing is decrypted', () => {
   it('with any one bit of any byte flipped, nor with a whole byte inverted', () => {
     expect(opened(raw)).toEqual(plaintext);
     const masks = [1, 2, 4, 8, 16, 32, 64, 128, 255];
@@ -76,7 +76,7 @@ describe('nothing opens', () => {
       for (const mask of masks) expect([at, mask, opened(flipped(raw, at, mask))]).toEqual([at, mask, null]);
   });
 
-  it('with any character of its spelling changed', () => {
+  it('with any character of its encoding changed', () => {
     for (let at = 0; at < sealed.length; at++) {
       for (const char of ['A', 'b', '+', '=', ' ', '-']) {
         if (char === sealed[at]) continue;
@@ -85,7 +85,7 @@ describe('nothing opens', () => {
     }
   });
 
-  it('cut short anywhere, at either end', () => {
+  it('cut anywhere, at either end', () => {
     for (let length = 0; length < raw.length; length++) {
       expect(opened(raw.subarray(0, length))).toBeNull();
       expect(opened(raw.subarray(raw.length - length))).toBeNull();
@@ -99,7 +99,7 @@ describe('nothing opens', () => {
       expect(decrypt(root, 'secret value', context, text)).toBeNull();
   });
 
-  it('under a key that differs in any bit', () => {
+  it('with a key that differs in any bit', () => {
     for (let at = 0; at < root.length; at++)
       for (const mask of [1, 128]) expect(decrypt(flipped(root, at, mask), 'secret value', context, sealed)).toBeNull();
   });
@@ -125,7 +125,7 @@ describe('nothing opens', () => {
     expect(decrypt(root, 'secret value', other, sealed)).toBeNull();
   });
 
-  it('whose parts come from two seals of the same plaintext', () => {
+  it('with parts of two ciphertexts of the same plaintext', () => {
     const other = fromBase64(encrypt(root, 'secret value', context, plaintext)) as Uint8Array;
     const end = raw.length - 16;
     expect(opened(concat(raw.subarray(0, 25), other.subarray(25)))).toBeNull();

@@ -17,8 +17,8 @@ const PRINTABLE = Array.from({ length: 95 }, (_, i) => String.fromCharCode(0x20 
 const fromBase64 = (text: string) => Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
 const fromPem = (text: string) => fromBase64(text.split('\n').slice(1, -2).join(''));
 
-describe('the types', () => {
-  it('have a generator when a valid value needs no third party', () => {
+describe('generate: types', () => {
+  it('have a generator if a valid value needs no third party', () => {
     expect([...TEXT_TYPES, ...FIXED_TYPES].filter((type) => !canGenerate(type))).toEqual([]);
   });
 
@@ -30,7 +30,7 @@ describe('the types', () => {
   });
 });
 
-describe('plain text', () => {
+describe('generate: plain text', () => {
   it.each([
     ['password', 32],
     ['api_key', 40],
@@ -43,7 +43,7 @@ describe('plain text', () => {
     expect(generated.value).toMatch(type === 'password' ? /^[\w.~-]+$/ : /^[A-Za-z0-9]+$/);
   });
 
-  it('has exactly the length and only the characters that were asked for', async () => {
+  it('has exactly the given length and only the given characters', async () => {
     const charset = fc.uniqueArray(fc.constantFrom(...PRINTABLE), { minLength: 2, maxLength: 95 }).map((chars) => chars.join(''));
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...TEXT_TYPES), fc.integer({ min: 8, max: 4096 }), charset, async (type, length, charset) => {
@@ -73,7 +73,7 @@ describe('plain text', () => {
     ['base64url', /[A-Za-z0-9_-]/],
     ['symbols', /[^A-Za-z0-9 ]/],
     ['ascii', /[^ ]/],
-  ])('of the charset named %s has all of its characters and no other', async (charset, member) => {
+  ])('of the charset %s has all of its characters and no other', async (charset, member) => {
     const { value } = await generate('generic', { length: 4096, charset });
     expect([...new Set(value)].sort()).toEqual(PRINTABLE.filter((char) => member.test(char)));
   });
@@ -85,7 +85,7 @@ describe('plain text', () => {
     for (const char of 'abc') expect(Math.abs(text.split(char).length - 1 - text.length / 3)).toBeLessThan(700);
   });
 
-  it('does not favour the characters at the start of a charset whose size does not divide 256', async () => {
+  it('does not favour the first characters of a charset whose size does not divide 256', async () => {
     const charset = PRINTABLE.join('');
     const values = await Promise.all(Array.from({ length: 10 }, () => generate('generic', { length: 4096, charset })));
     const chars = values.flatMap(({ value }) => [...value]);
@@ -101,7 +101,7 @@ describe('plain text', () => {
   });
 });
 
-describe('a password', () => {
+describe('generate: a password', () => {
   it('has a lowercase letter, an uppercase letter and a digit even when short, and begins with one of them', async () => {
     const values = await Promise.all(Array.from({ length: 300 }, () => generate('password', { length: 8 })));
     for (const { value } of values) {
@@ -115,12 +115,12 @@ describe('a password', () => {
     expect([...new Set(value)].sort()).toEqual(PRINTABLE.filter((char) => /[\w.~-]/.test(char)));
   });
 
-  it('takes a charset of the caller as it is, without asking for classes it cannot have', async () => {
+  it('uses a charset of the caller as it is, without classes that it cannot have', async () => {
     expect((await generate('password', { charset: 'digits' })).value).toMatch(/^[0-9]{32}$/);
   });
 });
 
-describe('a webhook secret', () => {
+describe('generate: a webhook secret', () => {
   it('is whsec_ and 32 bytes in base64', async () => {
     const { value, public_key } = await generate('webhook_secret');
     expect(value).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
@@ -129,8 +129,8 @@ describe('a webhook secret', () => {
   });
 });
 
-describe('an SSH key', () => {
-  it.each(openssh.vectors)('is written as by ssh-keygen, with the comment "$comment"', (vector) => {
+describe('generate: an SSH key', () => {
+  it.each(openssh.vectors)('is encoded as by ssh-keygen, with the comment "$comment"', (vector) => {
     const encoded = encodeOpenSsh(fromHex(vector.seed), fromHex(vector.public), vector.checkint, vector.comment);
     expect(encoded.privateKey).toBe(vector.private_key);
     expect(encoded.publicKey).toBe(vector.public_key);
@@ -169,7 +169,7 @@ describe('an SSH key', () => {
   });
 });
 
-describe('a private key', () => {
+describe('generate: a private key', () => {
   it('is a P-256 key pair that belongs together, as PKCS#8 and SPKI PEM', async () => {
     const { value, public_key = '' } = await generate('private_key');
     expect(value).toMatch(/^-----BEGIN PRIVATE KEY-----\n(\S{64}\n)*\S{1,64}\n-----END PRIVATE KEY-----\n$/);
@@ -182,10 +182,10 @@ describe('a private key', () => {
   });
 });
 
-describe('options', () => {
+describe('generate: options', () => {
   const lengths = 'must be an integer between 8 and 4096';
 
-  it('may be absent or empty, and have to fit the limits, for plain text', () => {
+  it('may be absent or empty, and have limits, for plain text', () => {
     for (const type of TEXT_TYPES) {
       for (const options of [
         undefined,
@@ -224,7 +224,7 @@ describe('options', () => {
     await expect(generate(type, { length: 32 })).rejects.toThrow(message);
   });
 
-  it.each(OTHER_TYPES)('are wrong as such for type %s, and only when they are there', (type) => {
+  it.each(OTHER_TYPES)('are refused as such for type %s, and only when they are present', (type) => {
     expect(optionsProblem(type, {})).toEqual({
       path: 'generate',
       message: `does not apply to type ${type}, whose values cannot be generated: send value instead`,
@@ -233,14 +233,14 @@ describe('options', () => {
   });
 });
 
-describe('PEM', () => {
-  it('breaks lines at the column it was given, and only there', () => {
+describe('generate: PEM', () => {
+  it('breaks lines at the given column, and only there', () => {
     expect(pem('X', new Uint8Array(6), 8)).toBe('-----BEGIN X-----\nAAAAAAAA\n-----END X-----\n');
     expect(pem('X', new Uint8Array(9), 8)).toBe('-----BEGIN X-----\nAAAAAAAA\nAAAA\n-----END X-----\n');
     expect(pem('X', new Uint8Array(0), 8)).toBe('-----BEGIN X-----\n-----END X-----\n');
   });
 
-  it('gives back every sequence of bytes', () => {
+  it('decodes every sequence of bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), fc.integer({ min: 1, max: 80 }), (bytes, columns) => {
         expect(fromPem(pem('X', bytes, columns))).toEqual(bytes);

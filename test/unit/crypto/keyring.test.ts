@@ -26,13 +26,13 @@ function refusalOf(masters: MasterKey[], purpose: Purpose, owner: string, what: 
   throw new Error('it was unwrapped');
 }
 
-describe('a wrapped key', () => {
-  it('opens to the same key, and says which master key it is under', () => {
+describe('keyring: a wrapped key', () => {
+  it('unwraps to the same key, and names its master key', () => {
     expect(wrapped.master_id).toBe('k1');
     expect(unwrap([k1], 'org key', 'org_1', wrapped)).toEqual(key);
   });
 
-  it('still opens once another master key has come first, in whatever order they stand', () => {
+  it('unwraps after another master key was put first, in any order', () => {
     for (const masters of [
       [k2, k1],
       [k3, k2, k1],
@@ -48,7 +48,7 @@ describe('a wrapped key', () => {
     expect(refusalOf([k1], 'org key', 'org_1', later).refusal.code).toBe('MISCONFIGURED');
   });
 
-  it('is another each time', () => {
+  it('differs each time', () => {
     expect(wrap([k1], 'org key', 'org_1', key).key_sealed).not.toBe(wrapped.key_sealed);
   });
 
@@ -65,13 +65,13 @@ describe('a wrapped key', () => {
     ['when it names another master key', [k1, k2], 'org key', 'org_1', { ...wrapped, master_id: 'k2' }],
     ['when it is damaged', [k1], 'org key', 'org_1', { ...wrapped, key_sealed: wrapped.key_sealed.slice(0, -4) }],
     ['when it is empty', [k1], 'org key', 'org_1', { ...wrapped, key_sealed: '' }],
-  ])('does not open %s', (_when, masters, purpose, owner, what) => {
+  ])('does not unwrap %s', (_when, masters, purpose, owner, what) => {
     expect(refusalOf(masters, purpose, owner, what).refusal.code).toBe('MISCONFIGURED');
   });
 });
 
-describe('the refusal of a key that does not open', () => {
-  it('names the variable and the id of the key to put back, and no key', () => {
+describe('keyring: the refusal of a key that does not unwrap', () => {
+  it('names the variable and the id of the missing master key, and no key', () => {
     const error = refusalOf([k2, k3], 'org key', 'org_1', wrapped);
     expect(error.refusal.message).toContain('MASTER_KEYS');
     expect(error.refusal.message).toMatch(/\bk1\b/);
@@ -84,13 +84,13 @@ describe('the refusal of a key that does not open', () => {
   });
 });
 
-describe('the keys that come from a root key', () => {
+describe('keyring: derived keys', () => {
   const root = Uint8Array.from(Buffer.from(vectors.root, 'hex'));
 
-  it("are known: the deployment's", () => expect(hexOf(deriveDeployment(root))).toEqual(vectors.deployment));
-  it("are known: an org's", () => expect(hexOf(deriveOrg(root))).toEqual(vectors.org));
+  it('of the deployment are known', () => expect(hexOf(deriveDeployment(root))).toEqual(vectors.deployment));
+  it('of an org are known', () => expect(hexOf(deriveOrg(root))).toEqual(vectors.org));
 
-  it('are 32 bytes each, no two alike, none the root, and others for another root', () => {
+  it('have 32 bytes each, are all different, none the root, and differ for another root', () => {
     const keys = [...Object.values(deriveOrg(root)), ...Object.values(deriveOrg(k1.key))] as Uint8Array[];
     for (const one of keys) expect(one).toHaveLength(32);
     expect(new Set([...keys, root, k1.key].map(toHex)).size).toBe(keys.length + 2);

@@ -12,25 +12,25 @@ const expectSorted = (ids: string[]) => {
   expect([...ids].sort()).toEqual(ids);
 };
 
-describe('an id', () => {
+describe('id: one', () => {
   it.each(prefixes)('of type %s is its prefix and 22 letters and digits', (prefix) => {
     expect(newId(prefix)).toMatch(new RegExp(`^${prefix}_[0-9A-Za-z]{22}$`));
   });
 
-  it('carries the time at which it was made in its first 6 bytes', () => {
+  it('has its time of creation in its first 6 bytes', () => {
     time += 1000;
     const bytes = idBytes('sec', newId('sec', time)) as Uint8Array;
     expect(Buffer.from(bytes).readUIntBE(0, 6)).toBe(time);
   });
 
-  it('is its bytes, and they are it', () => {
+  it('encodes its bytes, and decodes to them', () => {
     const id = newId('org');
     expect(idOf('org', idBytes('org', id) as Uint8Array)).toBe(id);
     const bytes = randomBytes(16);
     expect(idBytes('key', idOf('key', bytes))).toEqual(bytes);
   });
 
-  it('is of one type, and of one spelling', () => {
+  it('is of one type, and has one encoding', () => {
     const id = newId('org');
     for (const prefix of prefixes) expect(idBytes(prefix, id) === null).toBe(prefix !== 'org');
     for (const text of [
@@ -49,13 +49,13 @@ describe('an id', () => {
   });
 });
 
-describe('ids', () => {
-  it('sort in the order in which they were made, within one millisecond', () => {
+describe('id: many', () => {
+  it('sort in the order of creation, within one millisecond', () => {
     time += 1000;
     expectSorted(Array.from({ length: 5000 }, () => newId('sec', time)));
   });
 
-  it('sort so over time', () => {
+  it('sort in the order of creation over time', () => {
     time += 1000;
     expectSorted(Array.from({ length: 500 }, () => newId('aud', time++)));
     // Across everything that adds a digit to the time.
@@ -63,13 +63,13 @@ describe('ids', () => {
     time += 1e11;
   });
 
-  it('sort so even when the clock goes back', () => {
+  it('sort in the order of creation when the clock goes back', () => {
     time += 1000;
     expectSorted([0, -1, -5000, 1, 0, 2, -1].map((shift) => newId('ver', time + shift)));
     time += 2;
   });
 
-  it('do not tell their neighbours, even within one millisecond', () => {
+  it('cannot be guessed from their neighbours, within one millisecond', () => {
     time += 1000;
     const tails = Array.from({ length: 1000 }, () => Buffer.from(idBytes('req', newId('req', time)) as Uint8Array).toString('hex', 11));
     expect(new Set(tails).size).toBe(1000);

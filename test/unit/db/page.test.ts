@@ -10,12 +10,12 @@ const KNOWN = 'AWBhYmNkZWZnaGlqa2xtbm9wcXJzdHV2dyj-C-5KgBoGllz-zGZFtWoU8uWtuQ';
 const cursor = toCursor(key, 'org_1', 'secrets', 'sec_9');
 const read = (text: string) => fromCursor(key, 'org_1', 'secrets', text);
 
-describe('a cursor', () => {
-  it('is the known answer, computed apart from this code', () => {
+describe('cursor', () => {
+  it('has the known encoding, computed apart from this code', () => {
     expect(fromCursor(key, 'org_1', 'secrets', KNOWN)).toBe('sec_9');
   });
 
-  it('gives the position back, whatever text it is, up to 300 bytes', () => {
+  it('returns the position, any text of up to 300 bytes', () => {
     const position = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }).filter((text) => utf8(text).length <= 300);
     fc.assert(
       fc.property(position, (text) => {
@@ -40,7 +40,7 @@ describe('a cursor', () => {
     }
   });
 
-  it('is refused cut short or lengthened anywhere', () => {
+  it('is refused cut or lengthened anywhere', () => {
     for (let at = 0; at < cursor.length; at++) {
       expect(read(cursor.slice(0, at))).toBeNull();
       expect(read(cursor.slice(at + 1))).toBeNull();
@@ -50,7 +50,7 @@ describe('a cursor', () => {
       for (const char of ['0', '_', 'z', '\n']) expect(read(cursor.slice(0, at) + char + cursor.slice(at))).toBeNull();
   });
 
-  it('tells nobody the position that it holds', () => {
+  it('does not reveal its position', () => {
     const known = toBase64Url(utf8('sec_9'));
     for (let n = 0; n < 50; n++) {
       const made = toCursor(key, 'org_1', 'secrets', 'sec_9');
@@ -67,11 +67,11 @@ describe('a cursor', () => {
   });
 
   it.each(['', '_', '5', 'sec_9', '5_EV5nkAMoaWaQXgbY6G1ZNvH', `${KNOWN}=`, KNOWN.slice(1), toBase62(new Uint8Array(41))])(
-    'is not %j',
+    '%j is refused',
     (text) => expect(read(text)).toBeNull(),
   );
 
-  it('is not made by who lacks the key, from any bytes of the right length', () => {
+  it('cannot be made without the key, from any bytes of the right length', () => {
     for (let n = 0; n < 200; n++) expect(read(toBase64Url(randomBytes(46)))).toBeNull();
   });
 });

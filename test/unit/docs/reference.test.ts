@@ -26,11 +26,11 @@ const all = Object.keys(actions) as Action[];
 const isOfProviders = (action: Action) => needOf(action).kinds.includes('provider') && action !== 'caller.read';
 const sorted = (names: readonly string[]) => [...names].sort();
 
-describe('documentation of scopes', () => {
+describe('documentation: scopes', () => {
   const allowed = section(scopesPage, 'What each scope allows');
   const rows = tableOf(allowed);
 
-  it('scope: each one is listed with exactly the actions that it allows', () => {
+  it('each one is listed with exactly the actions that it allows', () => {
     const named = [...rows].filter(([scope]) => scope !== 'scope').map(([scope, cells]) => [scope, sorted(quoted(cells[1] ?? ''))]);
     const expected = allScopes
       .map((scope) => [scope, sorted(all.filter((action) => (needOf(action).scopes as string[]).includes(scope)))] as const)
@@ -38,42 +38,42 @@ describe('documentation of scopes', () => {
     expect(Object.fromEntries(named)).toEqual(Object.fromEntries(expected));
   });
 
-  it('scope: those that allow nothing yet are named as such', () => {
+  it('those that allow nothing yet are named as such', () => {
     const reserved = allScopes.filter((scope) => !scope.endsWith('*') && !rows.has(scope));
     expect(sorted(quoted(allowed.split('These scopes can be given')[1] ?? ''))).toEqual(sorted(reserved));
   });
 
-  it('scope: every action that needs none is listed', () => {
+  it('every action that requires none is listed', () => {
     const found = quoted(section(scopesPage, 'What needs no scope')).filter((name) => name in actions);
     expect(sorted(found)).toEqual(sorted(all.filter((action) => needOf(action).scopes.length === 0)));
   });
 
-  it('scope: a break-glass token is listed with its actions', () => {
+  it('a break-glass token is listed with its actions', () => {
     const kinds = section(scopesPage, 'Kinds of credential');
     const own = quoted((tableOf(kinds).get('break-glass token') ?? []).join()).filter((name) => name in actions);
     expect(sorted(own)).toEqual(sorted(all.filter((action) => needOf(action).kinds.includes('break_glass'))));
   });
 
-  it('confirmation: the actions that always need one are listed', () => {
+  it('the actions that always require a confirmation are listed', () => {
     const named = section(scopesPage, 'Kinds of credential').split('These need a confirmation')[1] ?? '';
     expect(sorted(quoted(named))).toEqual(sorted(all.filter((action) => needOf(action).fresh)));
   });
 
-  it('provider token: its scopes are listed with what the maker needs', () => {
+  it('those of provider tokens are listed with what the maker needs', () => {
     const found = tableOf(section(scopesPage, 'Provider tokens'));
     for (const [scope, needed] of Object.entries(providerScopes))
       expect(quoted((found.get(scope) ?? []).join())).toEqual([...all.filter((action) => action === `provider.${scope}`), needed]);
     expect(all.filter(isOfProviders)).toHaveLength(Object.keys(providerScopes).length);
   });
 
-  it('role: each one is listed with its scopes', () => {
+  it('each role is listed with its scopes', () => {
     const found = tableOf(section(scopesPage, 'Roles and grants'));
     for (const [role, scopes] of Object.entries(roleScopes)) expect(quoted((found.get(role) ?? []).join())).toEqual(scopes);
   });
 });
 
-describe('documentation of errors', () => {
-  it('error: each code is listed with its status', () => {
+describe('documentation: errors', () => {
+  it('each code is listed with its status', () => {
     const found = [...tableOf(errorsPage)].filter(([code]) => code in catalogue).map(([code, cells]) => [code, Number(cells[0])]);
     expect(Object.fromEntries(found)).toEqual(Object.fromEntries(Object.entries(catalogue).map(([code, { status }]) => [code, status])));
   });

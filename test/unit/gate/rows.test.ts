@@ -212,7 +212,7 @@ function others(value: unknown): unknown[] {
   return [{}, { ...(value as object), more: '' }, { team: 'cor', '10': 'b', '9': 'a' }, JSON.stringify(value), null];
 }
 
-describe.each(rows)('the MAC of a row of kind %s', (kind, row, table) => {
+describe.each(rows)('integrity: the MAC of a row of kind %s', (kind, row, table) => {
   const mac = macOf(key, kind, row);
 
   it('covers every column of its table: the row of this test has them all', () => {
@@ -258,7 +258,7 @@ describe.each(rows)('the MAC of a row of kind %s', (kind, row, table) => {
     }
   });
 
-  it('changes when any two columns trade their values', () => {
+  it('changes when any two columns swap their values', () => {
     const columns = Object.entries(row).filter(([name]) => name !== 'mac' && !name.endsWith('_sealed'));
     for (const [a, x] of columns)
       for (const [b, y] of columns)
@@ -283,13 +283,13 @@ describe.each(rows)('the MAC of a row of kind %s', (kind, row, table) => {
     expect(macOf(key, kind, Object.fromEntries(Object.entries(row).reverse()))).toBe(mac);
   });
 
-  it('is not over itself', () => {
+  it('does not cover itself', () => {
     expect(macOf(key, kind, { ...row, mac })).toBe(mac);
     expect(macOf(key, kind, { ...row, mac: 'x' })).toBe(mac);
   });
 });
 
-it("a version's ciphertext is not in its MAC, for it authenticates itself; what it is bound to is", () => {
+it('integrity: the MAC of a version covers what its ciphertext is bound to, and not the ciphertext, which authenticates itself', () => {
   expect(macOf(key, 'version', { ...version, value_sealed: 'Ag==' })).toBe(macOf(key, 'version', version));
   expect(macOf(key, 'version', { ...version, seal_id: 'ver_2' })).not.toBe(macOf(key, 'version', version));
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { countRefused } from '../../../src/http/refused-attempts';
 
 describe('rate limit: refused attempts by address', () => {
-  it('an address that is over the limit costs no further call until the limit allows one', async () => {
+  it('costs no further call for an address over the limit, until the limit allows one', async () => {
     let calls = 0;
     const env = { THROTTLE: { getByName: () => ({ refused: async () => (++calls > 20 ? 30 : 0) }) } } as never;
     const now = 1_800_000_000_000;

@@ -87,7 +87,7 @@ const spelled = (schema: z.ZodType): Schema =>
   }) as Schema;
 
 describe('bounds: every route', () => {
-  it('has a bound for each field of its query and its body', () => {
+  it('has one for each field of its query and its body', () => {
     const found = routes.flatMap(({ method, path, query, body }) =>
       [query, body?.schema].flatMap((schema) => (schema ? unbounded(spelled(schema), `${method} ${path}`) : [])),
     );
@@ -95,7 +95,7 @@ describe('bounds: every route', () => {
   });
 });
 
-describe('bounds: the walk', () => {
+describe('bounds: the check itself', () => {
   it.each([
     ['a string', z.string()],
     ['a pattern without end', z.string().regex(/^a+$/)],
@@ -110,7 +110,7 @@ describe('bounds: the walk', () => {
     ['a choice', z.union([z.string().max(1), z.string()])],
     ['what is optional or null', z.string().nullable().optional()],
     ['what is transformed', z.string().transform(Number)],
-  ])('finds %s without a bound, however deep', (_what, schema) => {
+  ])('finds %s without one, at any depth', (_what, schema) => {
     expect(unbounded(spelled(z.strictObject({ a: z.array(z.strictObject({ b: schema })).max(2) })), '')).toHaveLength(1);
   });
 
@@ -123,7 +123,7 @@ describe('bounds: the walk', () => {
     ['a boolean', z.boolean()],
     ['a list', z.array(z.string().max(1)).max(1)],
     ['a map', z.record(z.string().max(9), z.string().max(1)).refine((map) => Object.keys(map).length < 9)],
-  ])('takes %s with one', (_what, schema) => {
+  ])('accepts %s with one', (_what, schema) => {
     expect(unbounded(spelled(z.strictObject({ a: schema })), '')).toEqual([]);
   });
 });

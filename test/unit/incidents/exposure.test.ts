@@ -27,20 +27,20 @@ const change = (sequence: number, action: string, version: number, fields: Parti
 const versions = (...args: Parameters<typeof exposed>) => exposed(...args).map(({ version }) => version);
 const none = new Map();
 
-it('a change that came after the row was looked at is not applied to it', () => {
+it('exposure report: a change after the row was read does not apply to it', () => {
   const later = change(60, 'secret.update', 3, { expires_at: 2_000_000 });
   expect(versions([bulk(10)], standing({ expires_at: 900_000 }), [later], [], none)).toEqual([]);
   expect(versions([bulk(10)], standing({ expires_at: 1_100_000 }), [later], [], none)).toEqual([3]);
 });
 
-it('before the first change that the log holds, both versions that may have stood are listed', () => {
+it('exposure report: before the first change in the log, both possible versions are listed', () => {
   expect(versions([bulk(10)], standing(), [change(20, 'secret.update', 3)], [], none)).toEqual([2, 3]);
   expect(versions([bulk(10)], standing(), [change(20, 'secret.rotate', 3)], [], none)).toEqual([2]);
   const before = new Map([['sec_a', { version: 2, deleted: false, revoked: false }]]);
   expect(versions([bulk(10)], standing(), [change(20, 'secret.update', 3)], [], before)).toEqual([2]);
 });
 
-it('what was revoked or deleted at the time was not given, and what was not is', () => {
+it('exposure report: lists no secret that was revoked or deleted at the time, and every other', () => {
   const revoked = [change(12, 'provider.revoke', 2), change(20, 'provider.issue', 3)];
   expect(versions([bulk(15)], standing(), revoked, [], none)).toEqual([]);
   expect(versions([bulk(25)], standing(), revoked, [], none)).toEqual([3]);
@@ -49,7 +49,7 @@ it('what was revoked or deleted at the time was not given, and what was not is',
   expect(versions([bulk(11)], standing(), gone, [], none)).toEqual([3]);
 });
 
-it('what is restored is as revoked as it was: that is looked up in what came before', () => {
+it('exposure report: a restored secret is as revoked as before, by earlier entries', () => {
   const restored = [change(12, 'secret.restore', 3)];
   expect([...unresolved([bulk(11)], ['sec_a'], restored, [])]).toEqual(['sec_a']);
   const before = (revoked: boolean) => new Map([['sec_a', { version: 3, deleted: true, revoked }]]);
@@ -57,7 +57,7 @@ it('what is restored is as revoked as it was: that is looked up in what came bef
   expect(versions([bulk(15)], standing(), restored, [], before(false))).toEqual([3]);
 });
 
-it('a purged secret is told by its own entries, under the name that it had', () => {
+it('exposure report: a purged secret comes from its own entries, under the name that it had', () => {
   const history = [
     change(12, 'secret.create', 1),
     change(14, 'secret.update', 1, { former_name: 'app/a' }),
@@ -70,7 +70,7 @@ it('a purged secret is told by its own entries, under the name that it had', () 
   expect(versions([bulk(11), bulk(21)], new Map(), history, [], none)).toEqual([]);
 });
 
-it('where a database was adopted in between, what the log says of the time before counts', () => {
+it('exposure report: after an adopted database, the log counts for the time before', () => {
   // Version 3 was put back as version 4 at 30, and nothing has changed since.
   const history = [change(12, 'secret.rotate', 2), change(14, 'secret.rotate', 3)];
   const now = standing({ version: 4 });
@@ -82,13 +82,13 @@ it('where a database was adopted in between, what the log says of the time befor
   expect([...unresolved([bulk(14)], ['sec_a'], [], [30])]).toEqual(['sec_a']);
 });
 
-it('a secret that went with an adopted database was given before, not after', () => {
+it('exposure report: a secret that an adopted database removed was exposed before, not after', () => {
   const history = [change(12, 'secret.create', 1)];
   expect(versions([bulk(13)], new Map(), history, [30], none)).toEqual([1]);
   expect(versions([bulk(13, { sequence: 40, last: 40 })], new Map(), history, [30], none)).toEqual([]);
 });
 
-it('a purged secret that had expired: its end is looked up in what came before', () => {
+it('exposure report: the expiry of a purged secret comes from earlier entries', () => {
   const purged = [change(12, 'secret.rollback', 3), change(20, 'secret.delete', 3, { former_name: 'A' })];
   expect([...unresolved([bulk(11)], [], purged, [])]).toEqual(['sec_a']);
   const before = (expires_at: number | null) => new Map([['sec_a', { version: 2, deleted: false, revoked: false, expires_at }]]);
