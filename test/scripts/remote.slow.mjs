@@ -86,7 +86,7 @@ async function cloudflare(dir, state) {
   };
 }
 
-it('deployment: is backed up, restored, and gets a new master key', { timeout: 200_000 }, async () => {
+it('deployment: is backed up, restored, and gets a new master key', { timeout: 900_000 }, async () => {
   const dir = copyOfProject();
   let service = await startService(dir);
   const bootstrap = service.variable('BOOTSTRAP_TOKEN');
