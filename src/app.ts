@@ -4,6 +4,7 @@ import { OpenAPIHono } from '@hono/zod-openapi';
 import { addressOf } from './auth/addresses';
 import { newId } from './db/ids';
 import { docsRoutes } from './docs/pages';
+import { routes } from './domains';
 import { type Env, settingsOf } from './env';
 import { ApiError, type Refusal, refuse } from './errors';
 import { health } from './health';
@@ -15,7 +16,6 @@ import { API, type Route } from './http/route';
 import { printable } from './http/text';
 import { reasonOf } from './http/validate';
 import { pageRoutes } from './pages/routes';
-import { routes } from './routes';
 import { version } from './version';
 
 interface Variables {

@@ -130,7 +130,7 @@ export async function asMember(
   const ask = await askOf(o, action, bearer, { input, named, finding });
   ask.request.ip = ip;
   const { outcome } = (await gateOf(o).call(ask)) as unknown as Reply;
-  if (outcome.ok === false) return { status: statusOf(outcome.refusal), code: outcome.refusal.code, data: null };
+  if (outcome.kind === 'refused') return { status: statusOf(outcome.refusal), code: outcome.refusal.code, data: null };
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
-  return { status: outcome.ok === true ? outcome.status : 0, code: null, data: outcome.data as any };
+  return { status: outcome.kind === 'ok' ? outcome.status : 0, code: null, data: outcome.data as any };
 }

@@ -1,9 +1,11 @@
+// Rows that no route of the public interface makes in a test, put in by a commit like any other; and calls by a member's browser session.
 import type { Action } from '../../src/auth/actions';
 import { toBase64, utf8 } from '../../src/crypto/bytes';
 import { gzip } from '../../src/crypto/gzip';
 import { newId } from '../../src/db/ids';
+import { actions } from '../../src/domains';
 import { encryptValue } from '../../src/domains/secrets/encryption';
-import type { EncryptedValue } from '../../src/domains/secrets/state';
+import type { EncryptedValue } from '../../src/domains/secrets/rules';
 import type { Entry } from '../../src/gate/audit-log';
 import { insertion, rowKeyOf } from '../../src/gate/commit';
 import { answer } from '../../src/gate/request';
@@ -30,8 +32,8 @@ export async function newSignedInMember(o: Caller, role: 'owner' | 'developer' =
     },
   };
   const ask = await askOf(o, 'org.recover', 'bootstrap', { path_org: null, operation: 'plant' });
-  const reply = await inGate(o, (gate) => answer(gate.core, { plant }, ask));
-  if (reply.outcome.ok !== true) throw new Error(JSON.stringify(reply.outcome));
+  const reply = await inGate(o, (gate) => answer(gate.core, { operations: { plant }, actions }, ask));
+  if (reply.outcome.kind !== 'ok') throw new Error(JSON.stringify(reply.outcome));
   return { member, session };
 }
 
@@ -67,8 +69,8 @@ export async function newLongSecret(o: Caller, { counted = null as number | null
     },
   };
   const ask = await askOf(o, 'org.recover', 'bootstrap', { path_org: null, operation: 'plant' });
-  const reply = await inGate(o, (gate) => answer(gate.core, { plant }, ask));
-  if (reply.outcome.ok !== true) throw new Error(JSON.stringify(reply.outcome));
+  const reply = await inGate(o, (gate) => answer(gate.core, { operations: { plant }, actions }, ask));
+  if (reply.outcome.kind !== 'ok') throw new Error(JSON.stringify(reply.outcome));
   return { id, name };
 }
 

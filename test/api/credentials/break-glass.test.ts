@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { routes } from '../../../src/domains';
 import { runTasks } from '../../../src/gate/tasks';
-import { routes } from '../../../src/routes';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { routes } from '../../../src/routes';
+import { routes } from '../../../src/domains';
 import { problemOf } from '../../model/invariants';
 import { newKey, newSession } from '../../support/credentials';
 import { faults, holdNext } from '../../support/faults';
