@@ -1,3 +1,4 @@
+// Nothing is lost and nothing is done twice, whatever D1 and the gate's life do in between.
 import { describe, expect, it } from 'vitest';
 import { problemOf } from '../model/invariants';
 import { newKey, newSession } from '../support/credentials';

@@ -1,3 +1,4 @@
+// What happens in time: budgets over eviction, segments moved to D1, purges, replays, a gate that lost its storage, an org that ends.
 import { describe, expect, it } from 'vitest';
 import { problemOf } from '../model/invariants';
 import { newKey, newSession } from '../support/credentials';

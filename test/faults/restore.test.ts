@@ -1,3 +1,5 @@
+// A database put back from a backup, under a gate that has lived on: refused until it is adopted, and then neither more nor less than
+// what the backup holds is readable, and nothing that has ended since is alive again.
 import { describe, expect, it } from 'vitest';
 import { runTasks } from '../../src/gate/tasks';
 import { problemOf } from '../model/invariants';

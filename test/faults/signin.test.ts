@@ -1,3 +1,5 @@
+// Every storage statement, D1 call and gate call of an enrolment, a login, a confirmation, a refresh and a sign-out fails once before and once after taking
+// effect, and the gate is reset there. Afterwards nothing is half done: what was begun is whole, and what was asked again is done.
 import { decodeJwt } from 'jose';
 import { expect, it } from 'vitest';
 import { runTasks } from '../../src/gate/tasks';

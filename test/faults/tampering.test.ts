@@ -1,3 +1,6 @@
+// Who may read and write every row of D1, but has neither a key nor a gate's storage, gains nothing: no value leaves but the one that is
+// right, no credential can do more, and an altered row that is used is refused with an alarm in the log and in the org's audit log.
+// The first org is tampered with; after each attempt the answers of all its callers are compared with those from before.
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newToken } from '../../src/auth/token';

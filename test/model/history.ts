@@ -1,3 +1,7 @@
+// Random histories of one org, run against the real service while its D1, its gate and its replies fail, and then held against the
+// model. The audit chain is the witness: its order is the order in which everything happened. Checked: each effect has one entry and is
+// what the model says at that place; each answer was right at some moment between its request and itself; what came after an answer
+// in real time comes after it in the chain; no keyed call took effect twice; D1 and the gate hold the same rows, and nothing is in doubt.
 import fc from 'fast-check';
 import { runTasks } from '../../src/gate/tasks';
 import { type Fate, faults, reset } from '../support/faults';

@@ -1,3 +1,6 @@
+// What holds of an org whenever nothing is under way: D1 and its gate hold the same rows, versions are without gaps, no ciphertext is
+// left of a secret that is gone, what is counted is what there is, no mark is left of a change, and no alarm was raised where nobody
+// altered anything.
 import type { SecretRow } from '../../src/db/schema';
 import { inCore } from '../support/gate';
 import { type Caller, db } from '../support/world';

@@ -1,3 +1,4 @@
+// A browser for tests: one passkey, one cookie jar, the newest JWT; and an org whose owner has enrolled.
 import { nobody } from '../../src/auth/authorize';
 import { newToken } from '../../src/auth/token';
 import { newId } from '../../src/db/ids';

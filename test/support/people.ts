@@ -1,3 +1,5 @@
+// People for tests: members, and what a member does. Until one signs in, the gate is asked as the Worker asks it for somebody whom it
+// has seen sign in.
 import type { Action } from '../../src/auth/actions';
 import { sha256 } from '../../src/crypto/digest';
 import { newId } from '../../src/db/ids';

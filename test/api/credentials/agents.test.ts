@@ -1,3 +1,4 @@
+// Agents: credentials limited to what each needs. What one may read, how often, for how long, what it may hand on, and what ends with it.
 import { describe, expect, it } from 'vitest';
 import type { CredentialRow } from '../../../src/db/schema';
 import { runTasks } from '../../../src/gate/tasks';

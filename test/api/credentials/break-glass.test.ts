@@ -1,3 +1,4 @@
+// Emergencies: who may issue a break-glass token, what it may do and for how long, and that every use of it is told.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { routes } from '../../../src/domains';
 import { runTasks } from '../../../src/gate/tasks';

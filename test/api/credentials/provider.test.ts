@@ -1,3 +1,4 @@
+// The Provider API: what a platform that issues credentials can do with a provider token, and what nobody can do with what it revoked.
 import { describe, expect, it } from 'vitest';
 import { routes } from '../../../src/domains';
 import { problemOf } from '../../model/invariants';

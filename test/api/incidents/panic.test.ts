@@ -1,3 +1,4 @@
+// Panic: from its answer on, no credential but the caller's own does anything, whatever is under way; what is made after it lives.
 import { describe, expect, it } from 'vitest';
 import { newToken } from '../../../src/auth/token';
 import { newId } from '../../../src/db/ids';

@@ -1,3 +1,4 @@
+// After a whole run not one byte of a value, a token or a key lies in D1, in a gate or in what was logged.
 import { env, exports } from 'cloudflare:workers';
 import { describe, expect, it, vi } from 'vitest';
 import { invite, newBrowser, ORIGIN } from '../../support/browser';
