@@ -407,7 +407,7 @@ export async function fill(vault, org, count) {
  * @param {Vault} vault @param {Org} org @param {number} count
  */
 export async function signIn(vault, org, count) {
-  const { newPasskey } = await codeOf({ 'test/passkey': ['newPasskey'] });
+  const { newPasskey } = await codeOf({ 'test/support/passkey': ['newPasskey'] });
   const origin = 'http://localhost';
   const call = callerOf(vault);
   return parallel(
