@@ -4,7 +4,7 @@
 import QuickLRU from 'quick-lru';
 import { fromUtf8, tuple, utf8 } from '../../crypto/bytes';
 import { equal, hmacHex } from '../../crypto/digest';
-import { decrypt, encrypt } from '../../crypto/envelope';
+import * as envelope from '../../crypto/envelope';
 import type { OrgKeys } from '../../crypto/keyring';
 import { newId } from '../../db/ids';
 import type { SecretRow, VersionRow } from '../../db/schema';
@@ -18,7 +18,7 @@ export function encryptValue(keys: OrgKeys, org: string, secret: string, value: 
   const seal_id = newId('ver');
   return {
     seal_id,
-    value_sealed: encrypt(keys.value, 'secret value', [org, secret, seal_id], plain),
+    value_sealed: envelope.encrypt(keys.value, 'secret value', [org, secret, seal_id], plain),
     fingerprint: hmacHex(keys.fingerprint, tuple('svc/v1/fingerprint', plain)),
     size: plain.length,
     generated,
@@ -37,7 +37,7 @@ function isRight(keys: OrgKeys, kind: 'secret' | 'version', row: SecretRow | Ver
 }
 
 /** Opens a delivered value; refuses as INTERNAL if a row or the ciphertext was altered or is another's. */
-export function decryptValue(keys: OrgKeys, org: string, { row, version }: Delivered): string {
+export async function decryptValue(keys: OrgKeys, org: string, { row, version }: Delivered): Promise<string> {
   const isCurrent = version.version === row.version;
   const holds =
     row.org_id === org &&
@@ -46,7 +46,7 @@ export function decryptValue(keys: OrgKeys, org: string, { row, version }: Deliv
     (!isCurrent || version.seal_id === row.seal_id) &&
     isRight(keys, 'secret', row) &&
     isRight(keys, 'version', { ...version, value_sealed: '' });
-  const plain = holds ? decrypt(keys.value, 'secret value', [org, row.id, version.seal_id], version.value_sealed) : null;
+  const plain = holds ? await envelope.decryptValue(keys.value, [org, row.id, version.seal_id], version.value_sealed) : null;
   const value = plain && fromUtf8(plain);
   if (value === null) {
     // The gate reports it once it is told: see `handle`.

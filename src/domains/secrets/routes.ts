@@ -23,13 +23,13 @@ async function generated(context: Context, secret: string, type: string, options
   return { value: sealed(context, secret, value, 1), once: { value, ...(public_key !== undefined && { public_key }) } };
 }
 
-const withValue = (delivered: Delivered, _: unknown, context: Context) => {
+const withValue = async (delivered: Delivered, _: unknown, context: Context) => {
   const { row, version, environment, now } = delivered;
   return {
     json: {
       ...wire.secretOut(row, environment, now),
       version: version.version,
-      value: decryptValue(keysOf(context), context.org, delivered),
+      value: await decryptValue(keysOf(context), context.org, delivered),
     },
   };
 };
@@ -65,7 +65,7 @@ async function allValues(first: ValuesPage, { query }: Input<z.output<typeof wir
   const values: Record<string, string> = Object.create(null);
   const versions: Record<string, number> = Object.create(null);
   for (const item of items) {
-    values[item.row.name] = decryptValue(keysOf(context), context.org, item);
+    values[item.row.name] = await decryptValue(keysOf(context), context.org, item);
     versions[item.row.name] = item.row.version;
   }
   return { json: { environment: first.environment, values, versions }, ...(etag && { headers: { ETag: etag } }) };
