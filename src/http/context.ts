@@ -6,10 +6,12 @@ import type { Env, Settings } from '../env';
 import type { Refusal } from '../errors';
 import type { RateLimitState } from '../gate/rate-limit';
 import type { Ask, Named, Outcome, Reply, RequestFacts } from '../gate/types';
+import type { RequestHeaders } from './headers';
 
 /** What every request is handled with. */
 export interface Incoming {
   request: Request;
+  headers: RequestHeaders;
   env: Env;
   settings: Settings;
   base: string;
