@@ -17,21 +17,22 @@
 const commit = 'src/gate/commit.ts';
 const batch = 'src/gate/batch.ts';
 const call = 'src/gate/request.ts';
-const standing = 'src/domains/secrets/state.ts';
-const versions = 'src/domains/secrets/versions.ts';
-const reads = 'src/domains/secrets/reads.ts';
-const plans = 'src/domains/secrets/plans.ts';
-const changes = 'src/domains/secrets/changes.ts';
-const provider = 'src/domains/provider/operations.ts';
+const rules = 'src/domains/secrets/rules.ts';
+const state = 'src/domains/secrets/gate/state.ts';
+const versions = 'src/domains/secrets/gate/versions.ts';
+const reads = 'src/domains/secrets/gate/reads.ts';
+const plans = 'src/domains/secrets/gate/plans.ts';
+const changes = 'src/domains/secrets/gate/changes.ts';
+const provider = 'src/domains/provider/gate/operations.ts';
 const callers = 'src/gate/identity.ts';
 const authorize = 'src/auth/authorize.ts';
-const issuing = 'src/domains/credentials/create.ts';
-const changing = 'src/domains/credentials/update.ts';
-const orgs = 'src/domains/orgs/operations.ts';
-const members = 'src/domains/members/operations.ts';
-const signin = 'src/domains/signin/operations.ts';
-const teams = 'src/domains/teams/operations.ts';
-const grants = 'src/domains/grants/operations.ts';
+const issuing = 'src/domains/credentials/gate/create.ts';
+const changing = 'src/domains/credentials/gate/update.ts';
+const orgs = 'src/domains/orgs/gate/operations.ts';
+const members = 'src/domains/members/gate/operations.ts';
+const signin = 'src/domains/signin/gate/operations.ts';
+const teams = 'src/domains/teams/gate/operations.ts';
+const grants = 'src/domains/grants/gate/operations.ts';
 const roles = 'src/auth/roles.ts';
 
 /** @type {Mutant[]} */
@@ -75,8 +76,8 @@ export const mutants = [
   {
     name: 'other things change while something is in doubt',
     file: commit,
-    from: 'if (core.intents.held || core.intents.unsettled().length) return { ok: false, refusal: refuse',
-    to: 'if (false) return { ok: false, refusal: refuse',
+    from: 'if (core.intents.held || core.intents.unsettled().length) return fail(refuse',
+    to: 'if (false) return fail(refuse',
     notice: 'model: a keyed create in doubt',
   },
 
@@ -97,7 +98,7 @@ export const mutants = [
   },
   {
     name: 'a secret in doubt is read',
-    file: standing,
+    file: state,
     from: "ids.some((id) => call.core.intents.isOpen(id)) ? refuse('UNAVAILABLE', { retry_after: 1 }) : null;",
     to: 'null;',
     notice: 'faults: is settled by the next call',
@@ -314,8 +315,8 @@ export const mutants = [
   {
     name: 'a child does not die with its parent',
     file: 'src/gate/lineage.ts',
-    from: 'for (let link = row; link.dies_with !== null; )',
-    to: 'for (let link = row; false; )',
+    from: 'for (let parent = parentIdOf(row); parent !== null; )',
+    to: 'for (let parent = parentIdOf(row); false; )',
     notice: 'faults: readers in flight while',
   },
   {
@@ -377,8 +378,8 @@ export const mutants = [
   {
     name: 'two holdings together give what neither does',
     file: authorize,
-    from: 'holdings.filter((permissionSet) => holds(permissionSet, scopes, place));',
-    to: 'holdings.filter((permissionSet) => holdings.some((one) => gives(one, scopes)) && holds({ ...permissionSet, scopes }, scopes, place));',
+    from: 'permissionSets.filter((permissionSet) => holds(permissionSet, scopes, place));',
+    to: 'permissionSets.filter((permissionSet) => permissionSets.some((one) => gives(one, scopes)) && holds({ ...permissionSet, scopes }, scopes, place));',
     notice: 'auth/authorize: by putting together',
   },
   {
@@ -425,7 +426,7 @@ export const mutants = [
   },
   {
     name: 'a secret does not end by time',
-    file: standing,
+    file: rules,
     from: "return statusOf(row, now) === 'expired' ? refuse('SECRET_EXPIRED') : null;",
     to: 'return null;',
     notice: 'lifecycle: ends by time',
@@ -486,8 +487,8 @@ export const mutants = [
   {
     name: 'an answer leaves before its audit entry is written',
     file: call,
-    from: '    core.auditLog.append(draft(), status, core.now());\n    const isStored',
-    to: '    void scheduler.wait(1000).then(() => core.auditLog.append(draft(), status, core.now()));\n    const isStored',
+    from: '    core.auditLog.append(draft(about), status, core.now());\n    const isStored',
+    to: '    void scheduler.wait(1000).then(() => core.auditLog.append(draft(about), status, core.now()));\n    const isStored',
     notice: 'faults: has its audit entry',
   },
   {
@@ -580,8 +581,8 @@ export const mutants = [
   },
   {
     name: 'a change does not heed If-Match',
-    file: standing,
-    from: "ifMatch === null || namesTag(ifMatch, etagOf(row)) ? null : refuse('VERSION_CONFLICT');",
+    file: rules,
+    from: "ifMatch === null || matchesETag(ifMatch, etagOf(row)) ? null : refuse('VERSION_CONFLICT');",
     to: 'null;',
     notice: 'model: random histories',
   },
@@ -701,7 +702,7 @@ export const mutants = [
   {
     name: 'a role is given by who does not hold it',
     file: roles,
-    from: 'return withinPermissions(caller, holdingOf(role));\n}',
+    from: 'return withinPermissions(caller, permissionsOfRole(role));\n}',
     to: 'return null;\n}',
     notice: 'members: are given by who holds all',
   },
@@ -715,7 +716,7 @@ export const mutants = [
   {
     name: 'whoever may write members changes those above them',
     file: roles,
-    from: 'withinPermissions(caller, holdingOf(role)) !== null\n  );',
+    from: 'withinPermissions(caller, permissionsOfRole(role)) !== null\n  );',
     to: 'false\n  );',
     notice: 'members: keeps a key with members:write',
   },
@@ -807,7 +808,7 @@ export const mutants = [
   {
     name: 'a grant gives more than its maker holds',
     file: grants,
-    from: 'authorize: (call) => withinPermissions(call.caller, given(call)),',
+    from: 'authorize: (call) => withinPermissions(call.caller, permissionsToGrant(call)),',
     to: '',
     notice: 'grants: in scopes, environments, names',
   },
@@ -821,7 +822,7 @@ export const mutants = [
   {
     name: 'a grant outlives the session token that made it',
     file: grants,
-    from: 'dies_with: diesWith(caller),',
+    from: '...parentColumn(parentOf(caller)),',
     to: '',
     notice: 'grants: ends with it, and never later',
   },
@@ -843,14 +844,14 @@ export const mutants = [
   // ---------------------------------------------------------------- what providers push and revoke
   {
     name: 'a revoked secret is read',
-    file: standing,
+    file: rules,
     from: "if (row.revoked_at !== null) return refuse('SECRET_REVOKED');",
     to: '',
     notice: 'provider: is read by no way',
   },
   {
     name: 'a revoked version is read once the secret is issued anew',
-    file: standing,
+    file: rules,
     from: 'number <= (revoked_through ?? 0)',
     to: 'number <= 0',
     notice: 'provider: becomes active by an issue',
@@ -879,21 +880,21 @@ export const mutants = [
   {
     name: 'a value is taken that was sealed for another secret',
     file: provider,
-    from: 'if (row.id !== input.id || !input.value) return sealFor(call, row.id);\n        const revived',
-    to: 'if (!input.value) return sealFor(call, row.id);\n        const revived',
+    from: 'if (row.id !== input.id || !input.value) return encryptFor(call, row.id);\n        const revived',
+    to: 'if (!input.value) return encryptFor(call, row.id);\n        const revived',
     notice: 'provider: follows a name to whoever has it',
   },
   {
     name: 'a secret is made under the id of one that was renamed or destroyed',
     file: provider,
-    from: 'if (id === null || !value || isTaken)',
+    from: 'if (id === null || !value || isUsedId(core, id))',
     to: 'if (id === null || !value)',
     notice: 'provider: follows a name to whoever has it',
   },
   {
     name: 'a provider token reaches every name',
     file: provider,
-    from: "return mayReach(call.caller, call.ask.action, { environment: environment?.id ?? '', shown, name });",
+    from: "return mayReach(call.caller, call.need, { environment: environment?.id ?? '', shown, name });",
     to: 'void [mayReach, shown, name];\n    return null;',
     notice: 'provider: reaches the environment and the name',
   },
@@ -958,7 +959,7 @@ export const mutants = [
   },
   {
     name: 'a panic spares other JWTs of the session that calls it',
-    file: 'src/domains/incidents/panic.ts',
+    file: 'src/domains/incidents/gate/panic.ts',
     from: 'live: [], used: [], jwts: [jwt, jwt] }',
     to: 'live: [], used: [] }',
     notice: 'confirm: ends every copy of the cookie',
@@ -981,14 +982,14 @@ export const mutants = [
   // ---------------------------------------------------------------- incident response
   {
     name: 'a panic spares the API key that asked to end all API keys',
-    file: 'src/domains/incidents/panic.ts',
+    file: 'src/domains/incidents/gate/panic.ts',
     from: "spared: key && caller.kind === 'api_key' ? null : caller.credential,",
     to: 'spared: caller.credential,',
     notice: 'panic: with api_keys ends every API key',
   },
   {
     name: 'the new key of a panic ends with the old ones',
-    file: 'src/domains/incidents/panic.ts',
+    file: 'src/domains/incidents/gate/panic.ts',
     from: 'now, { generation, created_in });',
     to: 'now, { created_in });',
     notice: 'panic: with api_keys ends every API key',
@@ -1010,7 +1011,7 @@ export const mutants = [
   {
     name: 'a credential that ends with one outside is not contained',
     file: 'src/domains/incidents/descendants.ts',
-    from: '[{ id: root, dies_with: null }];',
+    from: '[{ id: root, parent_id: null }];',
     to: '[];',
     notice: 'contain: contains a session token alone',
   },
@@ -1023,7 +1024,7 @@ export const mutants = [
   },
   {
     name: 'a containment ends its own caller',
-    file: 'src/domains/incidents/contain.ts',
+    file: 'src/domains/incidents/gate/contain.ts',
     from: 'if (ownOf(call).has(id))',
     to: 'if (false)',
     notice: 'contain: spares the caller',
@@ -1075,8 +1076,8 @@ export const mutants = [
   {
     name: 'a soft delete leaves generated values in stored answers',
     file: changes,
-    from: 'etag: undefined, destroyed: [row.id] };',
-    to: 'etag: undefined };',
+    from: 'etag: undefined, destroyed: [row.id] }',
+    to: 'etag: undefined }',
     notice: 'generated: a soft delete destroys',
   },
   {
@@ -1152,14 +1153,14 @@ export const mutants = [
   },
   {
     name: 'a graph compares any number of names',
-    file: 'src/domains/incidents/graph.ts',
+    file: 'src/domains/incidents/gate/graph.ts',
     from: '        if (!steps.take(id, name)) return { environment: slug, secrets, incomplete: true };\n',
     to: '',
     notice: 'bounds: a graph counts as far as it may',
   },
   {
     name: 'a list of the audit log compares any number of names',
-    file: 'src/domains/audit/operations.ts',
+    file: 'src/domains/audit/gate/operations.ts',
     from: ', isShown, mostLookedAt(view))',
     to: ', isShown)',
     notice: 'bounds: a list of the audit log looks at fewer',
@@ -1172,8 +1173,8 @@ export const mutants = [
     notice: 'bounds: takes bounded steps, and past them',
   },
   {
-    name: 'an account of bulk reads tells any number of ways apart',
-    file: 'src/domains/incidents/report.ts',
+    name: 'an exposure report keeps any number of ways of reading in bulk apart',
+    file: 'src/domains/incidents/activity.ts',
     from: 'bulks.size >= MOST_BULKS && ',
     to: 'bulks.size < 0 && ',
     notice: 'bounds: tells 1,000 ways apart',

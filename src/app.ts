@@ -3,6 +3,7 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { newId } from './db/ids';
 import { docsRoutes } from './docs/pages';
+import { routes } from './domains';
 import { type Env, settingsOf } from './env';
 import { ApiError, type Refusal, refuse } from './errors';
 import { health } from './health';
@@ -13,7 +14,6 @@ import { handlePublic } from './http/public';
 import { errorResponse, isRead, readOnly } from './http/responses';
 import { API, type Route } from './http/route';
 import { pageRoutes } from './pages/routes';
-import { routes } from './routes';
 import { version } from './version';
 
 interface Variables {

@@ -1,44 +1,20 @@
 // The gate: one Durable Object an org, through which every request of the org passes. Thin: RPC and alarm, over `gate/` and what
 // the domains can do. Also, under names of their own: the gate that health is tried on, and the one that remembers which org a
 // repeated POST /orgs belongs to.
+
 import { DurableObject } from 'cloudflare:workers';
-import { auditOperations } from './domains/audit/operations';
-import { credentialOperations } from './domains/credentials/operations';
-import { deploymentOperations } from './domains/deployment/operations';
-import { grantOperations } from './domains/grants/operations';
-import { incidentOperations } from './domains/incidents/operations';
-import { memberOperations } from './domains/members/operations';
-import { orgOperations } from './domains/orgs/operations';
-import { passkeyOperations } from './domains/passkeys/operations';
-import { providerOperations } from './domains/provider/operations';
-import { secretOperations } from './domains/secrets/operations';
-import { signinOperations } from './domains/signin/operations';
-import { teamOperations } from './domains/teams/operations';
+import { actions, operations } from './domains';
 import type { Env } from './env';
 import { ApiError, refuse } from './errors';
 import type { GateCalls } from './gate/calls';
 import { type Core, createCore } from './gate/core';
+import { fail, writeOutcome } from './gate/outcome';
 import { recover } from './gate/recover';
 import { answer } from './gate/request';
 import { DAY } from './gate/rows';
 import { isNewer } from './gate/storage-version';
 import { runTasks } from './gate/tasks';
-import type { Ask, Operation, Reply } from './gate/types';
-
-const operations: Record<string, Operation> = {
-  ...orgOperations,
-  ...memberOperations,
-  ...teamOperations,
-  ...grantOperations,
-  ...credentialOperations,
-  ...secretOperations,
-  ...providerOperations,
-  ...auditOperations,
-  ...incidentOperations,
-  ...deploymentOperations,
-  ...signinOperations,
-  ...passkeyOperations,
-};
+import type { Ask, Reply } from './gate/types';
 
 const newerStorage = () =>
   refuse('UNAVAILABLE', {
@@ -87,12 +63,13 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
 
   /** Answers one request; see `answer`. */
   async call(ask: Ask): Promise<Reply> {
-    if (this.isNewer) return { outcome: { ok: false, refusal: newerStorage() }, budget: null, credential: null, replay: null, d1_calls: 0 };
+    if (this.isNewer) return { outcome: writeOutcome(fail(newerStorage())), budget: null, credential: null, replay: null, d1_calls: 0 };
     if (this.org === null) await this.begin(ask);
-    const reply = answer(this.core, operations, ask);
+    const reply = answer(this.core, { operations, actions }, ask);
     // A change is seen through even if whoever asked goes away.
     if (operations[ask.operation]?.change) this.ctx.waitUntil(reply);
-    return reply;
+    const { outcome, ...rest } = await reply;
+    return { outcome: writeOutcome(outcome), ...rest };
   }
 
   /** A gate without state is new, or has lost it: then D1 has the org. */

@@ -1,8 +1,8 @@
 // Every field that a request may hold has a bound: a new one without cannot enter.
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { routes } from '../src/domains';
 import { MOST_FIELDS } from '../src/http/shape';
-import { routes } from '../src/routes';
 
 /** The part of JSON Schema that zod makes. */
 interface Schema {

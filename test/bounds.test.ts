@@ -13,11 +13,11 @@ import { fromBase62, fromBase64Url, toBase64Url, utf8 } from '../src/crypto/byte
 import { keyringOf } from '../src/crypto/keyring';
 import { idBytes, newId, type Prefix } from '../src/db/ids';
 import * as schema from '../src/db/schema';
+import { routes } from '../src/domains';
 import { exposed } from '../src/domains/incidents/exposure';
 import { type Env, settingsOf } from '../src/env';
 import { runTasks } from '../src/gate/tasks';
 import type { Route } from '../src/http/route';
-import { routes } from '../src/routes';
 import { newSignedIn, ORIGIN } from './browser';
 import { faults } from './faults';
 import { largest, PATTERNS, pattern } from './largest';

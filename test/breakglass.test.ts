@@ -1,8 +1,8 @@
 // Emergencies: who may issue a break-glass token, what it may do and for how long, and that every use of it is told.
 import { evictDurableObject } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { routes } from '../src/domains';
 import { runTasks } from '../src/gate/tasks';
-import { routes } from '../src/routes';
 import { faults } from './faults';
 import {
   type Answer,

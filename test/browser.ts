@@ -133,7 +133,7 @@ export async function change(org: string, plan: (call: Call<unknown>, now: numbe
       () => ['change'],
       (now) => plan(call, now),
     );
-    if (!outcome.ok) throw new Error(JSON.stringify(outcome));
+    if (outcome.kind !== 'ok') throw new Error(JSON.stringify(outcome));
   });
 }
 

@@ -1,10 +1,10 @@
 // One list of refusals, run on every route that exists: a new route cannot escape it.
 import { decodeJwt } from 'jose';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { needOf } from '../src/auth/actions';
+import type { Action } from '../src/auth/actions';
 import { covers, roleScopes } from '../src/auth/scopes';
+import { actions, routes } from '../src/domains';
 import { type Code, catalogue } from '../src/errors';
-import { routes } from '../src/routes';
 import { newSignedIn, signIn } from './browser';
 import { faults } from './faults';
 import { newGrant, newMember, newTeam } from './people';
@@ -113,7 +113,7 @@ async function furnish(): Promise<World> {
   return { o, other, ids };
 }
 
-type Able = ReturnType<typeof needOf>['kinds'][number];
+type Able = (typeof actions)[Action]['kinds'][number];
 const NOTHING = ['integrations:notify'];
 
 /** A caller of each kind that can be made by a call. `most` holds all that its kind can, within limits if there are some; `least` nothing that matters. */
@@ -153,7 +153,7 @@ const makeable = Object.keys(make) as Able[];
 
 for (const route of routes.filter(({ public: isPublic }) => !isPublic)) {
   const name = `${route.method.toUpperCase()} ${route.path}`;
-  const need = needOf(route.action);
+  const need = actions[route.action];
   const byBootstrap = need.kinds.includes('system');
   const able = makeable.filter((kind) => need.kinds.includes(kind));
   const place = ['/secrets/{id}', '{name}', '{environment}', '/environments/{id}'].find((part) => route.path.includes(part));
@@ -394,7 +394,7 @@ describe('over its budget', () => {
     const world = await furnish();
     const key = await newKey(world.o, { scopes: ['*'] });
     for (let i = 0; i < 1200; i += 100) await Promise.all(Array.from({ length: 100 }, () => key.o.get('/environments')));
-    for (const route of routes.filter(({ action, public: isPublic }) => !isPublic && !needOf(action).kinds.includes('system'))) {
+    for (const route of routes.filter(({ action, public: isPublic }) => !isPublic && !actions[action].kinds.includes('system'))) {
       const path = route.path
         .replace('{org_id}', world.o.id)
         .replace('{id}', 'x')

@@ -9,6 +9,7 @@ import { allScopes } from '../src/auth/scopes';
 import { sha256 } from '../src/crypto/digest';
 import { newId } from '../src/db/ids';
 import type { MemberRow } from '../src/db/schema';
+import { actions } from '../src/domains';
 import { invalid } from '../src/errors';
 import { faults } from './faults';
 import { problemOf } from './model/whole';
@@ -516,15 +517,15 @@ describe('the explanation of what a member may do', () => {
         target,
         (list, [scope, action], at) => {
           const caller = { ...nobody, kind: 'member' as const, permissions: list as unknown as [PermissionSet] };
-          const may = mayAct(caller, action, '203.0.113.7') === null;
+          const may = mayAct(caller, actions[action], '203.0.113.7') === null;
           expect(reasons(list, [scope], null).length > 0).toBe(may);
           const reach = reasons(list, [scope], at);
-          expect(reach.length > 0).toBe(may && mayReach(caller, action, { ...at, shown: at.environment }) === null);
+          expect(reach.length > 0).toBe(may && mayReach(caller, actions[action], { ...at, shown: at.environment }) === null);
           expect(reach.length > 0).toBe(reaches(caller, [scope], at.environment, at.name));
           // Each reason gives it by itself, and what is none does not.
           for (const one of list)
             expect(reach.includes(one)).toBe(
-              mayAct({ ...caller, permissions: [one] }, action, '') === null &&
+              mayAct({ ...caller, permissions: [one] }, actions[action], '') === null &&
                 reaches({ ...caller, permissions: [one] }, [scope], at.environment, at.name),
             );
         },

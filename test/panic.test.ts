@@ -58,7 +58,10 @@ describe('panic', () => {
     expect(answer.status).toBe(200);
     expect(Object.keys(answer.json)).toEqual(['ended_at', 'recent']);
     for (const one of [...Object.values(each), of.o]) expect(await alive(one)).toBe('TOKEN_REVOKED');
-    expect((await byMember(o, member.session, 'caller.read')).outcome).toMatchObject({ ok: false, refusal: { code: 'TOKEN_REVOKED' } });
+    expect((await byMember(o, member.session, 'caller.read')).outcome).toMatchObject({
+      kind: 'refused',
+      refusal: { code: 'TOKEN_REVOKED' },
+    });
     expect([await alive(o), await alive(other.o)]).toEqual([200, 200]);
     expect((await o.get('/agent-credentials')).json.data).toEqual([]);
     const [entry] = (await o.get('/audit-log?action=org.panic')).json.data;
@@ -98,16 +101,16 @@ describe('panic', () => {
     const made = newToken('api_key', o.id, new Uint8Array(32));
     const token = { id: newId('key'), hash: made.hash, hint: made.hint };
     const reply = await byMember(o, session, 'org.panic', { input: { reason: 'x', token } });
-    expect(reply.outcome).toMatchObject({ ok: true, status: 200, data: { api_key: { id: token.id } } });
+    expect(reply.outcome).toMatchObject({ kind: 'ok', status: 200, data: { api_key: { id: token.id } } });
     expect(await alive(o)).toBe('TOKEN_REVOKED');
-    expect((await byMember(o, session, 'caller.read')).outcome.ok).toBe(true);
+    expect((await byMember(o, session, 'caller.read')).outcome.kind).toBe('ok');
     expect(await inGate(o, ({ core }) => core.rows.get('credential', token.id))).toMatchObject({ generation: 1, created_in: session });
     // Spared by one panic, it ends by the next that is another's.
     const second = await newMember(o);
-    expect((await byMember(o, second.session, 'org.panic', { input: { reason: 'x', token: null } })).outcome.ok).toBe(true);
+    expect((await byMember(o, second.session, 'org.panic', { input: { reason: 'x', token: null } })).outcome.kind).toBe('ok');
     expect((await byMember(o, session, 'caller.read')).outcome).toMatchObject({ refusal: { code: 'TOKEN_REVOKED' } });
-    expect((await byMember(o, second.session, 'org.panic', { input: { reason: 'x', token: null } })).outcome.ok).toBe(true);
-    expect((await byMember(o, second.session, 'caller.read')).outcome.ok).toBe(true);
+    expect((await byMember(o, second.session, 'org.panic', { input: { reason: 'x', token: null } })).outcome.kind).toBe('ok');
+    expect((await byMember(o, second.session, 'caller.read')).outcome.kind).toBe('ok');
   });
 
   it('ends a key that an earlier panic spared, and session tokens of a spared key', async () => {
@@ -138,7 +141,7 @@ describe('panic', () => {
     expect(codeOf(await panic((await newSession(o)).o))).toBe('CREDENTIAL_KIND_NOT_ALLOWED');
     expect(codeOf(await panic((await newAgent(o, { scopes: ['*'] })).o))).toBe('CREDENTIAL_KIND_NOT_ALLOWED');
     const { session } = await newMember(o, 'developer');
-    expect((await byMember(o, session, 'org.panic', { input: { reason: 'x', token: null } })).outcome).toMatchObject({ ok: false });
+    expect((await byMember(o, session, 'org.panic', { input: { reason: 'x', token: null } })).outcome).toMatchObject({ kind: 'refused' });
     expect(codeOf(await panic(o, { reason: '' }))).toBe('VALIDATION_FAILED');
     expect((await orgOf(o)).generation).toBe(null);
   });

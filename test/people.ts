@@ -154,7 +154,7 @@ export async function asMember(
     request: { id: newId('req'), ip, user_agent: null, reason: null, place: null },
   };
   const { outcome } = (await gateOf(o).call(ask)) as unknown as Reply;
-  if (outcome.ok === false) return { status: statusOf(outcome.refusal), code: outcome.refusal.code, data: null };
+  if (outcome.kind === 'refused') return { status: statusOf(outcome.refusal), code: outcome.refusal.code, data: null };
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
-  return { status: outcome.ok === true ? outcome.status : 0, code: null, data: outcome.data as any };
+  return { status: outcome.kind === 'ok' ? outcome.status : 0, code: null, data: outcome.data as any };
 }

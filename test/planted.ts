@@ -6,8 +6,9 @@ import { toBase64, utf8 } from '../src/crypto/bytes';
 import { gzip } from '../src/crypto/gzip';
 import { keyringOf, type OrgKeys } from '../src/crypto/keyring';
 import { newId } from '../src/db/ids';
+import { actions } from '../src/domains';
 import { encryptValue } from '../src/domains/secrets/encryption';
-import type { EncryptedValue } from '../src/domains/secrets/state';
+import type { EncryptedValue } from '../src/domains/secrets/rules';
 import { type Env, settingsOf } from '../src/env';
 import type { Gate } from '../src/gate';
 import type { Entry } from '../src/gate/audit-log';
@@ -68,8 +69,8 @@ export async function newMember(o: Caller, role: 'owner' | 'developer' = 'owner'
     },
   };
   const ask = await askOf(o, 'org.recover', 'bootstrap', { path_org: null, operation: 'plant' });
-  const reply = await inGate(o, (gate) => answer(gate.core, { plant }, ask));
-  if (reply.outcome.ok !== true) throw new Error(JSON.stringify(reply.outcome));
+  const reply = await inGate(o, (gate) => answer(gate.core, { operations: { plant }, actions }, ask));
+  if (reply.outcome.kind !== 'ok') throw new Error(JSON.stringify(reply.outcome));
   return { member, session };
 }
 
@@ -107,8 +108,8 @@ export async function newLongSecret(o: Caller, { counted = null as number | null
     },
   };
   const ask = await askOf(o, 'org.recover', 'bootstrap', { path_org: null, operation: 'plant' });
-  const reply = await inGate(o, (gate) => answer(gate.core, { plant }, ask));
-  if (reply.outcome.ok !== true) throw new Error(JSON.stringify(reply.outcome));
+  const reply = await inGate(o, (gate) => answer(gate.core, { operations: { plant }, actions }, ask));
+  if (reply.outcome.kind !== 'ok') throw new Error(JSON.stringify(reply.outcome));
   return { id, name };
 }
 

@@ -2,8 +2,8 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
+import { routes } from '../src/domains';
 import type { Gate } from '../src/gate';
-import { routes } from '../src/routes';
 import { faults, holdNext } from './faults';
 import { problemOf } from './model/whole';
 import { type Answer, BOOTSTRAP, type Caller, db, newKey, newOrg, newSecret, newSession, send, useWorld } from './world';

@@ -2,7 +2,7 @@
 // dead once both have been answered, unless the contract says that it lives on. The list of what makes credentials comes from the table of
 // actions, and the gate makes none for any other action.
 import { describe, expect, it } from 'vitest';
-import { actions } from '../src/auth/actions';
+import { actions } from '../src/domains';
 import { type Browser, newBrowser, newEnrolment, newSignedIn, ORIGIN, signIn } from './browser';
 import { holdNext, until } from './faults';
 import { newPasskey } from './passkey';

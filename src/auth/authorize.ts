@@ -2,7 +2,7 @@
 // decide in the gate and explain to people why something is allowed.
 import { forms } from '../db/names';
 import { type Refusal, refuse } from '../errors';
-import { type Action, needOf } from './actions';
+import type { FullNeed } from './actions';
 import { isWithin, rangesContain } from './addresses';
 import { contains, matches, widthOf } from './globs';
 import { covers, type ProviderScope, providerScopes } from './scopes';
@@ -64,8 +64,7 @@ export function ended(lineage: readonly Lifetime[], now: number): Refusal | null
  * 403 if the caller may not do the action at all: by address, kind, scope or missing confirmation. `exempt`: needs no scope, for it concerns
  * the caller alone.
  */
-export function mayAct(caller: Caller, action: Action, ip: string, exempt = false): Refusal | null {
-  const need = needOf(action);
+export function mayAct(caller: Caller, need: FullNeed, ip: string, exempt = false): Refusal | null {
   const ranges = caller.member_addresses ? [...caller.addresses, caller.member_addresses] : caller.addresses;
   if (!ranges.every((allowed) => isWithin(ip, allowed))) return refuse('ADDRESS_NOT_ALLOWED');
   if (!need.kinds.includes(caller.kind))
@@ -75,7 +74,7 @@ export function mayAct(caller: Caller, action: Action, ip: string, exempt = fals
 }
 
 /** 403 if the caller does not hold what an action needs. */
-function lacks(caller: Caller, need: ReturnType<typeof needOf>): Refusal | null {
+function lacks(caller: Caller, need: FullNeed): Refusal | null {
   if (need.owner && !caller.isOwner)
     return refuse('INSUFFICIENT_SCOPE', { message: 'This call needs an owner, or an API key that holds the scope * without limits.' });
   if (need.scopes.length === 0 || reasons(caller.permissions, need.scopes, null).length) return null;
@@ -117,8 +116,7 @@ export interface Target {
 }
 
 /** 403 if what the caller holds for an action does not reach its target. What is outside and what does not exist look alike. */
-export function mayReach(caller: Caller, action: Action, target: Target): Refusal | null {
-  const { scopes, reveals } = needOf(action);
+export function mayReach(caller: Caller, { scopes, reveals }: FullNeed, target: Target): Refusal | null {
   // What needs no scope is bounded by environments and names all the same.
   const needed = scopes.length ? scopes : caller.permissions.flatMap((permissionSet) => permissionSet.scopes);
   if (reasons(caller.permissions, needed, target).length) return null;
@@ -141,8 +139,8 @@ const holds = (permissionSet: PermissionSet, scopes: readonly string[], place: P
   (place === null || (enters(permissionSet, place.environment) && (place.name === undefined || names(permissionSet, place.name))));
 
 /** Why any of these scopes may be used there: the permission sets that give one. */
-export const reasons = (holdings: readonly PermissionSet[], scopes: readonly string[], place: Place): readonly PermissionSet[] =>
-  holdings.filter((permissionSet) => holds(permissionSet, scopes, place));
+export const reasons = (permissionSets: readonly PermissionSet[], scopes: readonly string[], place: Place): readonly PermissionSet[] =>
+  permissionSets.filter((permissionSet) => holds(permissionSet, scopes, place));
 
 /** Whether the caller holds any of these scopes for a name in an environment. */
 export const reaches = (caller: Caller, scopes: readonly string[], environment: string, name: string): boolean =>

@@ -3,20 +3,44 @@
 import { fromBase62, randomBytes, toBase62 } from '../crypto/bytes';
 import type { CredentialKind } from './schema';
 
-export type Prefix =
-  | ('org' | 'env' | 'mem' | 'team' | 'grt' | 'psk')
-  | ('key' | 'tok' | 'agt' | 'prv' | 'bgt' | 'ses')
-  | ('sec' | 'ver' | 'aud' | 'evt' | 'req' | 'jwk');
-
-/** The prefix of the id of each kind of credential. */
-export const credentialPrefixes = {
+/** The prefix of the ids of each kind: the one table. `value` is a ciphertext, which is bound to an id of its own. */
+export const idPrefixes = {
+  org: 'org',
+  environment: 'env',
+  member: 'mem',
+  passkey: 'psk',
+  team: 'team',
+  grant: 'grt',
+  secret: 'sec',
+  value: 'ver',
   api_key: 'key',
   session: 'tok',
   agent: 'agt',
   provider: 'prv',
   break_glass: 'bgt',
   browser: 'ses',
-} as const satisfies Record<CredentialKind, Prefix>;
+  audit_entry: 'aud',
+  event: 'evt',
+  request: 'req',
+  signing_key: 'jwk',
+} as const;
+
+export type IdKind = keyof typeof idPrefixes;
+export type Prefix = (typeof idPrefixes)[IdKind];
+
+const { api_key, session, agent, provider, break_glass, browser } = idPrefixes;
+
+/** The prefix of the id of each kind of credential. */
+export const credentialPrefixes = { api_key, session, agent, provider, break_glass, browser } as const satisfies Record<
+  CredentialKind,
+  Prefix
+>;
+
+/** What ids of a kind begin with. */
+export const idStart = (kind: IdKind): string => `${idPrefixes[kind]}_`;
+
+/** An id of that kind, for documents. */
+export const exampleId = (kind: IdKind): string => `${idStart(kind)}01M9xQeKcX3vTz6nWJfQ4b`;
 
 /** The kind of credential that an id is of, by its prefix; null for the id of anything else. */
 export function credentialKindOf(id: string): CredentialKind | null {

@@ -1,6 +1,9 @@
 // Examples made from JSON schemas: what a schema gives as its own example wins, and the rest follows from its type, its format and
 // the name of its field. Invariant: pure, and the same schema always gives the same example.
 
+import { exampleId } from '../db/ids';
+import { examples } from '../domains';
+
 export interface Schema {
   $ref?: string;
   type?: string | string[];
@@ -29,16 +32,15 @@ export interface Schema {
 
 export type Schemas = Record<string, Schema>;
 
-const ID = '01M9xQeKcX3vTz6nWJfQ4b';
 const HASH = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08';
 const HASH_BEFORE = '60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752';
 
-/** What fields hold in examples, by the name of the field, or of its component and the field. */
-const words: Record<string, unknown> = {
+/** What fields hold in examples, by the name of the field. Domains add theirs by the name of the schema and the field. */
+const common: Record<string, unknown> = {
   action: 'secret.read',
-  actor: `key_${ID}`,
+  actor: exampleId('api_key'),
   charset: 'alphanumeric',
-  created_by: `key_${ID}`,
+  created_by: exampleId('api_key'),
   cursor: 'eyJ2IjoxfQ.kR2vT9',
   deleted_at: undefined,
   email: 'ann@example.com',
@@ -57,15 +59,15 @@ const words: Record<string, unknown> = {
   limit: 50,
   broken: undefined,
   next_cursor: null,
-  org_id: `org_${ID}`,
+  org_id: exampleId('org'),
   overlap_seconds: 3600,
-  parentId: `key_${ID}`,
+  parentId: exampleId('api_key'),
   prefix: 'app/',
   prev_hash: HASH_BEFORE,
   public_key: undefined,
   rate_limit: 600,
-  request_id: `req_${ID}`,
-  resource: `sec_${ID}`,
+  request_id: exampleId('request'),
+  resource: exampleId('secret'),
   revoked_at: null,
   scopes: ['secrets:read'],
   sequence: 42,
@@ -75,70 +77,9 @@ const words: Record<string, unknown> = {
   type: 'database_url',
   useCount: 12,
   version: 1,
-  'AccessToken.hint': 'svcsess_…x7Qd',
-  'ApiKey.name': 'deploy',
-  'ApiKeyPatch.name': 'deploy',
-  'AuditEntry.actor': { kind: 'api_key', id: `key_${ID}`, parent_id: null, name: 'deploy' },
-  'AuditEntry.count': 1,
-  'AuditEntry.id': `aud_${ID}`,
-  'AuditEntry.status': 200,
-  'AuditEntry.prefix': undefined,
-  'Agent.name': 'triage agent',
-  'Agent.rate_limit': 120,
-  'AgentPatch.name': 'triage agent',
-  'BreakGlass.rate_limit': 60,
-  'BreakGlass.reason': 'the primary database is down',
-  'BreakGlass.scopes': ['secrets:list', 'secrets:read', 'secrets:write', 'secrets:rotate', 'secrets:delete', 'audit:read'],
-  'BreakGlass.expires_at': '2026-11-21T13:00:00.000Z',
-  'BreakGlass.hint': 'svcbg_…x7Qd',
-  'BreakGlass.id': `bgt_${ID}`,
-  'Environment.id': `env_${ID}`,
-  'Environment.name': 'QA',
-  'Environment.slug': 'qa',
-  'BrowserSession.expires_at': '2026-11-22T00:00:00.000Z',
-  'EnvironmentPatch.name': 'Quality assurance',
-  'ListedOrg.id': `org_${ID}`,
-  'ListedOrg.name': 'Acme',
-  'Grant.grantee': { type: 'team', id: `team_${ID}` },
-  'GrantIn.grantee': { type: 'team', id: `team_${ID}` },
-  'Member.enrolment': { created_at: '2026-11-21T12:00:00.000Z', expires_at: '2026-11-22T12:00:00.000Z' },
-  'Member.enrolled_at': null,
-  'Member.name': 'Ann',
-  'NewAgent.name': 'triage agent',
-  'NewAgent.rate_limit': 120,
-  'NewBreakGlass.rate_limit': 60,
-  'NewBreakGlass.reason': 'the primary database is down',
-  'NewBreakGlass.scopes': ['secrets:list', 'secrets:read', 'secrets:write', 'secrets:rotate', 'secrets:delete', 'audit:read'],
-  'NewBreakGlass.expires_at': '2026-11-21T13:00:00.000Z',
-  'NewBreakGlass.hint': 'svcbg_…x7Qd',
-  'NewProviderToken.scopes': ['issue', 'rotate', 'revoke'],
-  'NewProviderToken.name': 'database provisioner',
-  'Member.status': 'invited',
-  'Member.passkeys': 0,
-  'NewMember.enrolment': { created_at: '2026-11-21T12:00:00.000Z', expires_at: '2026-11-22T12:00:00.000Z' },
-  'NewMember.enrolled_at': null,
-  'NewMember.name': 'Ann',
-  'NewMember.status': 'invited',
-  'NewMember.passkeys': 0,
-  'RecentEnrolment.expires_at': '2026-11-22T12:00:00.000Z',
-  'Removed.remaining': undefined,
-  'TeamMember.name': 'Ann',
-  'Team.name': 'Payments',
-  'NewAccessToken.hint': 'svcsess_…x7Qd',
-  'NewApiKey.name': 'deploy',
-  'NewSecret.value': undefined,
-  'Org.name': 'Acme',
-  'OrgPatch.name': 'Acme',
-  'ProviderToken.name': 'database provisioner',
-  'ProviderToken.scopes': ['issue', 'rotate', 'revoke'],
-  'RotatedSecret.value': undefined,
-  'Verification.checked_from': 1,
-  'Verification.checked_to': 42,
-  'Verification.ok': true,
-  'Version.current': true,
-  'WhoAmI.id': `key_${ID}`,
-  'WhoAmI.name': 'deploy',
 };
+
+const words: Record<string, unknown> = { ...common, ...examples };
 
 export const nameOf = (ref: string): string => ref.split('/').at(-1) ?? ref;
 

@@ -3,9 +3,9 @@
 
 import { OpenAPIHono } from '@hono/zod-openapi';
 import QuickLRU from 'quick-lru';
-import { needOf } from '../auth/actions';
 import { kindNames } from '../auth/authorize';
-import { credentialPrefixes, type Prefix } from '../db/ids';
+import { credentialPrefixes, exampleId, type Prefix } from '../db/ids';
+import { tags } from '../domains';
 import { type Code, catalogue, errorBody, refuse } from '../errors';
 import { API, type Route } from '../http/route';
 import { exampleFor, exampleOf, nameOf, resolved, type Schema, type Schemas, typesOf } from './examples';
@@ -55,36 +55,6 @@ export interface Document {
     securitySchemes: Record<string, { type: 'http'; scheme: 'bearer'; description: string }>;
   };
 }
-
-const tagDescriptions: Record<string, string> = {
-  Organisations:
-    'An organisation is a tenant with its own secrets, members and encryption key. Operators create organisations with the bootstrap token.',
-  Environments:
-    'Every secret belongs to an environment, such as staging or production. Requests that name no environment use the default one.',
-  Credentials: 'Information about the calling credential.',
-  Members:
-    'Members are people. Each has a role, which is a set of scopes. A new member registers a passkey with an enrolment link and signs in with the passkey.',
-  Teams: 'A team is a group of members that shares grants.',
-  Grants:
-    'A grant gives a member or a team access to secrets in addition to roles: read or write, and optionally limited to environments, names and a lifetime.',
-  'API keys': 'Long-lived credentials for services. A key holds scopes and can be limited to environments, names and IP addresses.',
-  'Session tokens':
-    'Short-lived credentials that an API key creates of itself. A session token holds a subset of what the key holds, and ends with the key.',
-  Agents:
-    'Credentials for AI agents. Each is limited to scopes, environments and names, and has its own rate limit. Credentials that an agent creates end with it.',
-  'Provider tokens': 'Credentials for platforms that issue credentials. They work only for the provider calls (/provider/*).',
-  'Break-glass':
-    'Credentials for emergencies. They give access to all secrets of the organisation for at most four hours, and the audit log marks every use.',
-  Secrets: 'Encrypted values with versions, lifetimes and rotation. Only reads return values.',
-  Provider:
-    'For platforms that issue credentials, such as a database provisioner or a certificate authority. With a provider token, they issue, rotate and revoke secrets by name.',
-  'Sign-in':
-    'Members sign in with passkeys. A sign-in starts a browser session: a JWT that is valid for ten minutes and a cookie that refreshes it. The pages /enrol and /sign-in of this deployment use these calls.',
-  Passkeys: 'Members sign in with passkeys. A member can have several.',
-  'Incident response': 'For leaked credentials: revoke one or all of them, and see what a credential did and what it could reach.',
-  Deployment: 'For operators, with the bootstrap token.',
-  'Audit log': 'Who did what, when and from where. Entries form a hash chain and never change.',
-};
 
 const pathDescriptions: Record<string, string> = {
   org_id: 'Id of the organisation that the credential belongs to.',
@@ -148,7 +118,7 @@ const headers: Document['components']['headers'] = {
   'Request-Id': {
     description: 'Id of this request. Include it when you report a problem.',
     schema: { type: 'string' },
-    example: 'req_01M9xQeKcX3vTz6nWJfQ4b',
+    example: exampleId('request'),
   },
   'RateLimit-Policy': {
     description: 'The rate limit of the credential: q requests in w seconds.',
@@ -246,7 +216,7 @@ const isKept = ({ method, public: isPublic, unkept }: Route) => method === 'post
 export function refusalsOf(route: Route): Code[] {
   const codes = new Set<Code>([...everywhere, ...(route.refusals ?? [])]);
   if (route.public) codes.delete('CREDENTIAL_KIND_NOT_ALLOWED');
-  const { scopes, kinds, owner, fresh, reveals } = needOf(route.action);
+  const { scopes, kinds, owner, fresh, reveals } = route.need;
   if (scopes.length > 0 || owner) codes.add('INSUFFICIENT_SCOPE');
   if (fresh) codes.add('REAUTHENTICATION_REQUIRED');
   if (reveals && kinds.includes('agent')) codes.add('SECRET_ACCESS_DENIED');
@@ -265,14 +235,14 @@ export function errorExample(code: Code, base: string) {
 /** Who may make a call, in words. */
 export function accessOf(route: Route): string {
   if (route.public) return 'Needs no credential.';
-  const confirmation = needOf(route.action).fresh
+  const confirmation = route.need.fresh
     ? ' A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).'
     : '';
   return callersOf(route) + confirmation;
 }
 
 function callersOf(route: Route): string {
-  const { scopes, kinds, owner } = needOf(route.action);
+  const { scopes, kinds, owner } = route.need;
   const words = kinds.map((kind) => kindNames[kind]);
   const who = `Accepts ${[words.slice(0, -1).join(', '), words.at(-1)].filter(Boolean).join(' or ')}`;
   if (kinds.includes('system')) return `${who}.`;
@@ -326,7 +296,7 @@ function build(routes: Route[], base: string, version: string): Document {
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: `${base}${API}`, description: 'This deployment.' }],
-    tags: names.map((name) => ({ name, description: tagDescriptions[name] ?? `${name}.` })),
+    tags: names.map((name) => ({ name, description: tags[name] ?? `${name}.` })),
     paths: {},
     components: {
       schemas,
@@ -371,7 +341,7 @@ const idOf = (words: string) => words.replace(/[^A-Za-z0-9]+/g, '_').replace(/^_
 function operationOf(route: Route, generated: Operation, document: Document, base: string): Operation {
   const { components } = document;
   const { schemas } = components;
-  const byBootstrap = needOf(route.action).kinds.includes('system');
+  const byBootstrap = route.need.kinds.includes('system');
   const isUnbudgeted = byBootstrap || route.public !== undefined;
   const requestBody = generated.requestBody && route.body && bodyOf(generated.requestBody.content, !route.body.optional, schemas);
   return {

@@ -1,6 +1,7 @@
 // The audit log: one entry a request, chained by hash. The newest entries lie here; closed segments move to D1 (`segments.ts`).
 // Invariants: an entry is appended once, when its outcome is known, and never changed; sequence and time only grow; the hash of an
 // entry is SHA-256 over the JSON of the entry as the API shows it, without `hash` itself, which holds the hash before it.
+import type { Action } from '../auth/actions';
 import { sha256 } from '../crypto/digest';
 import { newId } from '../db/ids';
 import type { Meta } from './meta';
@@ -37,6 +38,25 @@ export interface Draft {
   ip: string;
   user_agent: string | null;
 }
+
+/** What an entry says of its target; `reason` where the body gives one. */
+export type Subject = Pick<
+  Draft,
+  | 'resource'
+  | 'resource_name'
+  | 'environment'
+  | 'version'
+  | 'prefix'
+  | 'patterns'
+  | 'patterns_digest'
+  | 'expires_at'
+  | 'former_name'
+  | 'successor'
+> & {
+  reason?: string;
+  /** Where the request did something else than its action says: a PUT that updates an existing secret. */
+  action?: Action;
+};
 
 export interface Entry extends Draft {
   id: string;

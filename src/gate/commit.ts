@@ -2,9 +2,9 @@
 // one batch, and only then applied here, with its audit entry and its stored response, in one turn.
 // Invariants: D1 holds a commit's marker if and only if it holds its rows; a batch carries the gate's epoch and fails once another
 // epoch has begun; each row is changed from exactly the revision that the plan saw.
+
 import { getTableColumns } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
-import { needOf } from '../auth/actions';
 import { utf8 } from '../crypto/bytes';
 import { ApiError, type Refusal, refuse } from '../errors';
 import type { Draft } from './audit-log';
@@ -14,9 +14,10 @@ import { isTooLarge } from './database';
 import { responseToStore } from './idempotency';
 import { reportViolation } from './integrity';
 import type { Intent } from './intents';
+import { fail, type Outcome, ok } from './outcome';
 import type { Plan, Put } from './plan';
 import { macOf, places, type RowKind, type RowTypes, sweepAt, tableName } from './rows';
-import { type Call, isRefusal, type Outcome } from './types';
+import { type Call, isRefusal, type OperationOutcome } from './types';
 
 /** Builds statements; never connected to anything. */
 export const sqlite = drizzle({} as D1Database);
@@ -78,38 +79,38 @@ export function rowKeyOf(call: Call<unknown>): Uint8Array {
 /** Makes a plan under locks and carries it out. The audit entry of a success is written here, that of a refusal by the caller. */
 export async function commit(
   call: Call<unknown>,
-  draft: () => Draft,
+  draft: (about?: Plan['about']) => Draft,
   locks: () => string[],
   plan: (now: number, fetched: unknown) => Plan | Refusal | { more: unknown },
   fetch: () => Promise<unknown> | undefined = () => undefined,
-): Promise<Outcome & { closed?: true }> {
+): Promise<OperationOutcome> {
   const { core, ask } = call;
   const names = locks();
-  const outcome = await core.locks.hold(names, async (): Promise<(Outcome & { closed?: true }) | null> => {
+  const outcome = await core.locks.hold(names, async (): Promise<OperationOutcome | null> => {
     const fetched = await fetch();
     // By the time the locks are free a name may have found another secret.
     if (!locks().every((name) => names.includes(name))) return null;
     const refusal = call.recheck();
-    if (refusal) return { ok: false, refusal };
+    if (refusal) return fail(refusal);
     // While anything is in doubt nothing else changes: a repeat of it under its Idempotency-Key would not know itself yet.
-    if (core.intents.held || core.intents.unsettled().length) return { ok: false, refusal: refuse('UNAVAILABLE', { retry_after: 1 }) };
+    if (core.intents.held || core.intents.unsettled().length) return fail(refuse('UNAVAILABLE', { retry_after: 1 }));
     const now = core.now();
     const made = plan(now, fetched);
-    if ('more' in made) return { ok: 'more', data: made.more };
-    if (isRefusal(made)) return { ok: false, refusal: made };
+    if ('more' in made) return { kind: 'more', data: made.more };
+    if (isRefusal(made)) return fail(made);
 
     const makes = made.puts?.some(({ kind, from }) => kind === 'credential' && from === 0);
-    if (makes && !needOf(ask.action).makes) throw new Error(`${ask.action} is not declared to make credentials`);
+    if (makes && !call.need.makes) throw new Error(`${ask.action} is not declared to make credentials`);
     const nothing = !made.puts?.length && !made.gone?.length && !made.also?.length;
-    const outcome: Outcome = { ok: true, status: made.status, data: made.data, ...(made.etag && { etag: made.etag }) };
-    if (nothing) return outcome;
+    const outcome: Outcome = ok(made.data, { status: made.status, ...(made.etag && { etag: made.etag }) });
+    if (nothing) return { ...outcome, about: made.about };
     const intent: Intent = {
       id: ask.request.id,
       at: now,
       puts: (made.puts ?? []).map(({ kind, row }) => ({ kind, row }) as Intent['puts'][number]),
       gone: made.gone ?? [],
       environments: made.environments ?? [],
-      draft: draft(),
+      draft: draft(made.about),
       status: made.status,
       ...(made.events?.length && { events: made.events }),
       keep: responseToStore(ask, call.caller.root, outcome, made.resource ?? null, now),
@@ -125,15 +126,15 @@ export async function commit(
           apply(core, intent, true);
           for (const version of made.versions ?? []) core.ciphertexts.keep(version, now);
         });
-        return { ...outcome, closed: true };
+        return { ...outcome, audited: true };
       }
       if (end === 'unknown') {
         // The intent stays; the next call or the scheduled task settles it.
         core.schedule.at('settle', core.now() + 1000);
-        return { ok: false, refusal: refuse('UNAVAILABLE', { retry_after: 2 }), closed: true };
+        return { ...fail(refuse('UNAVAILABLE', { retry_after: 2 })), audited: true };
       }
       core.intents.drop(intent.id);
-      return { ok: false, refusal: end === 'never' ? refuse('UNAVAILABLE', { retry_after: 1 }) : end };
+      return fail(end === 'never' ? refuse('UNAVAILABLE', { retry_after: 1 }) : end);
     } finally {
       core.intents.running.delete(intent.id);
     }

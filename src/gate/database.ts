@@ -1,7 +1,9 @@
 // D1 as the gate sees it: a read that answers or is unavailable, and a batch that has three ends: done, refused, unknown.
 // Invariant: what failed without a verdict of SQLite's own is never taken for undone.
+
 import type { Statement } from '../db/statements';
 import { ApiError, refuse } from '../errors';
+import { fail } from './outcome';
 
 export type BatchEnd = { end: 'done' } | { end: 'refused'; why: string } | { end: 'unknown'; why: string };
 

@@ -4,9 +4,10 @@
 import { fromUtf8, utf8 } from '../crypto/bytes';
 import { decrypt, encrypt } from '../crypto/envelope';
 import { ApiError, type Refusal, refuse } from '../errors';
+import { type Outcome, readOutcome, writeOutcome } from './outcome';
 import { DAY } from './rows';
 import type { StoredResponse, StoredResponses } from './stored-responses';
-import type { Ask, Outcome } from './types';
+import type { Ask } from './types';
 
 /** For how long the answer of a change without a key is kept, in milliseconds: the Worker may repeat a call whose reply was lost. */
 const LOST_REPLY = 300_000;
@@ -23,13 +24,15 @@ export function responseToStore(ask: Ask, root: string, outcome: Outcome, resour
   if (!ask.keys) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
   const key = storedUnder(ask, root);
   const kept =
-    outcome.ok === false && outcome.refusal === ask.finding ? { ...outcome, refusal: { ...outcome.refusal, details: undefined } } : outcome;
+    outcome.kind === 'refused' && outcome.refusal === ask.finding
+      ? { ...outcome, refusal: { ...outcome.refusal, details: undefined } }
+      : outcome;
   return {
     key,
     root,
     request: ask.request.id,
     digest: ask.idempotency?.digest ?? '',
-    answer: encrypt(ask.keys.answer, 'kept answer', [ask.org, key], utf8(JSON.stringify(kept))),
+    answer: encrypt(ask.keys.answer, 'kept answer', [ask.org, key], utf8(JSON.stringify(writeOutcome(kept)))),
     one_time: ask.one_time,
     resource,
     keep_until: now + storedFor(ask),
@@ -50,7 +53,7 @@ export function findStored(
   if (kept && ask.keys) {
     const opened = decrypt(ask.keys.answer, 'kept answer', [ask.org, key], kept.answer);
     const text = opened && fromUtf8(opened);
-    if (text) return { outcome: withDetails(JSON.parse(text), ask), one_time: kept.one_time, same };
+    if (text) return { outcome: withDetails(readOutcome(JSON.parse(text)), ask), one_time: kept.one_time, same };
     return refuse('INTERNAL');
   }
   const running = storedResponses.running.get(key);
@@ -61,4 +64,4 @@ export function findStored(
 
 /** A refusal by validation as it was answered first: the request is the same, and so is what is wrong with it. */
 const withDetails = (outcome: Outcome, { finding }: Ask): Outcome =>
-  outcome.ok === false && finding?.code === outcome.refusal.code ? { ...outcome, refusal: finding } : outcome;
+  outcome.kind === 'refused' && finding?.code === outcome.refusal.code ? { ...outcome, refusal: finding } : outcome;

@@ -1,8 +1,9 @@
 // Lists of rows, page by page, in the order of ids: which is the order in which they were made. Invariant: a page looks at a bounded
 // number of rows, so that a list of few among many takes more pages, never more time.
+
 import type { Core } from './core';
+import { type Outcome, ok } from './outcome';
 import type { RowKind, RowTypes } from './rows';
-import type { Outcome } from './types';
 
 /** What a list is asked for: so many items, after that id. */
 export interface ListInput {
@@ -22,7 +23,7 @@ export function listed<K extends RowKind>(
   show: (row: RowTypes[K]) => unknown | null,
 ): Outcome {
   const items: unknown[] = [];
-  const page = (next: string | null): Outcome => ({ ok: true, status: 200, data: { items, next } });
+  const page = (next: string | null): Outcome => ok({ items, next });
   let last = after ?? prefix;
   for (let looked = 0; looked < LOOKED_AT; looked += STEP) {
     const rows = core.rows.after(kind, last, STEP);

@@ -2,6 +2,7 @@
 // the caller's reach and what does not exist look alike; by id, a refusal names nothing that is stored.
 import { mayReach } from '../auth/authorize';
 import type { Refusal } from '../errors';
+import type { Subject } from './audit-log';
 import type { Core } from './core';
 import type { Call } from './types';
 
@@ -14,20 +15,33 @@ export function environmentOf(core: Core, org: string, named: string | null | un
 /** How answers name an environment: by its slug, or by its id once it is gone. */
 export const slugOf = (core: Core, id: string): string => core.rows.get('environment', id)?.slug ?? id;
 
-/** 403 for what the path names outside the caller's reach. Notes for the audit entry what is named. */
-export function mayReachNamed({ core, ask, caller, subject }: Call<unknown>): Refusal | null {
+/** 403 for what the path names outside the caller's reach. */
+export function mayReachNamed({ core, ask, need, caller }: Call<unknown>): Refusal | null {
   const { environment, name, secret } = ask.named;
   if (secret !== undefined) {
     const row = core.rows.get('secret', secret);
-    subject.resource = secret;
-    if (!row) return null;
-    subject.environment = slugOf(core, row.environment_id);
-    subject.resource_name = row.name;
-    return mayReach(caller, ask.action, { environment: row.environment_id, shown: null, name: row.name });
+    return row && mayReach(caller, need, { environment: row.environment_id, shown: null, name: row.name });
   }
-  if (name) subject.resource_name = name;
   if (environment === undefined || environment === '' || name === '') return null;
   const row = environmentOf(core, ask.org, environment);
-  subject.environment = row?.slug ?? null;
-  return mayReach(caller, ask.action, { environment: row?.id ?? '', shown: environment ?? row?.slug ?? '', name });
+  return mayReach(caller, need, { environment: row?.id ?? '', shown: environment ?? row?.slug ?? '', name });
+}
+
+/** What the audit entry says of what the path names. */
+export function namedSubject({ core, ask }: Call<unknown>): Subject {
+  const { environment, name, secret, passkey, grant, team, member, credential } = ask.named;
+  const subject: Subject = { resource: null, environment: null, version: null };
+  if (secret !== undefined) {
+    const row = core.rows.get('secret', secret);
+    subject.resource = secret;
+    if (!row) return subject;
+    subject.environment = slugOf(core, row.environment_id);
+    subject.resource_name = row.name;
+    return subject;
+  }
+  subject.resource = passkey ?? grant ?? team ?? member ?? credential ?? null;
+  if (name) subject.resource_name = name;
+  if (environment !== undefined && environment !== '' && name !== '')
+    subject.environment = environmentOf(core, ask.org, environment)?.slug ?? null;
+  return subject;
 }

@@ -1,6 +1,7 @@
 // What a change will do: made while its rows are locked, carried out by `commit.ts`.
 import type { VersionRow } from '../db/schema';
 import type { Statement } from '../db/statements';
+import type { Subject } from './audit-log';
 import type { Intent } from './intents';
 import type { Raised } from './outbox';
 import type { RowKind } from './rows';
@@ -26,4 +27,6 @@ export interface Plan {
   /** The resource that kept one-time values belong to. */
   resource?: string;
   events?: Raised[];
+  /** What only the change knows of its target, for the audit entry. */
+  about?: Partial<Subject>;
 }

@@ -1,48 +1,62 @@
 // One request through the gate: identify the caller, apply the rate limit, authorise, look for a stored response, perform, record one audit
 // entry. Invariant: refusals come in the contract's order, and nothing leaves before its audit entry is written: the Durable Object holds
 // the reply until it is durable.
-import { needOf } from '../auth/actions';
+
+import type { FullNeed } from '../auth/actions';
 import { type Caller, mayAct } from '../auth/authorize';
+import { parentIdOf } from '../db/schema';
 import { ApiError, type Refusal, refuse, statusOf } from '../errors';
-import { type Draft, MOST_ENTRIES, RESERVE } from './audit-log';
+import { type Draft, MOST_ENTRIES, RESERVE, type Subject } from './audit-log';
 import { commit, settle } from './commit';
 import type { Core } from './core';
 import { findStored, responseToStore, storedFor, storedUnder } from './idempotency';
 import { identify, identifyAgain } from './identity';
 import { reportViolation } from './integrity';
 import type { Identity } from './lineage';
-import { mayReachNamed } from './named';
+import { mayReachNamed, namedSubject } from './named';
+import { fail, type Outcome, ok } from './outcome';
 import type { RateLimitState } from './rate-limit';
 import { SLACK, WINDOW } from './rate-limit';
 import { SEGMENT } from './segments';
-import type { Ask, Call, ClosedOutcome, Operation, Outcome, Reply } from './types';
+import type { Ask, Call, Operation, OperationOutcome, Reply } from './types';
 
 /** A request on its way through the gate. `isFull`: the audit log takes entries of urgent actions alone. */
 interface Request {
   core: Core;
   ask: Ask;
   operation: Operation;
+  need: FullNeed;
   isFull: boolean;
 }
+
+/** The audit entry of a request, as far as it is known before its outcome; `about` is what only the operation knows of its target. */
+export type DraftOf = (about?: Partial<Subject>) => Draft;
+
+const NOTHING: Subject = { resource: null, environment: null, version: null };
 
 /** What a step answers with; what is left out is null. */
 type Answer = Pick<Reply, 'outcome'> & Partial<Omit<Reply, 'outcome' | 'd1_calls'>>;
 
-const refused = (refusal: Refusal) => ({ ok: false, refusal }) as const;
+/** What the domains can do: operations by name, and what each action needs. */
+export interface Abilities {
+  operations: Record<string, Operation>;
+  actions: Record<string, FullNeed>;
+}
 
-/** Answers one request. `operations` is what the domains can do, by name. */
-export async function answer(shared: Core, operations: Record<string, Operation>, ask: Ask): Promise<Reply> {
+/** Answers one request. */
+export async function answer(shared: Core, { operations, actions }: Abilities, ask: Ask): Promise<Reply> {
   const d1 = { calls: 0 };
   const core: Core = { ...shared, database: counted(shared.database, d1) };
   const operation = operations[ask.operation];
-  if (!operation) throw new Error(`no operation ${ask.operation}`);
-  const request: Request = { core, ask, operation, isFull: core.auditLog.size() >= MOST_ENTRIES };
+  const need = actions[ask.action];
+  if (!operation || !need) throw new Error(`no operation ${ask.operation} of ${ask.action}`);
+  const request: Request = { core, ask, operation, need, isFull: core.auditLog.size() >= MOST_ENTRIES };
   const answered = (await unable(request)) ?? (await identified(request));
   return { budget: null, credential: null, replay: null, ...answered, d1_calls: d1.calls };
 }
 
 /** What is answered before it matters who asks: while a change is in doubt, an integrity violation is reported, or no entry can be written. */
-async function unable({ core, ask, operation, isFull }: Request): Promise<Answer | null> {
+async function unable({ core, ask, operation, need, isFull }: Request): Promise<Answer | null> {
   if (core.intents.unsettled().length) {
     const settling = settle(core, ask.org);
     if (!isApart(core, ask, operation)) await settling;
@@ -51,15 +65,15 @@ async function unable({ core, ask, operation, isFull }: Request): Promise<Answer
     reportViolation(core, ask.org, ask.alarm, metBy(ask));
     // A ciphertext that does not decrypt is fetched anew next time: D1 may have been mended by then.
     core.ciphertexts.drop(ask.alarm.resource);
-    return { outcome: { ok: true, status: 204, data: null } };
+    return { outcome: ok(null, { status: 204 }) };
   }
-  if (isFull && (!needOf(ask.action).urgent || core.auditLog.size() >= MOST_ENTRIES + RESERVE)) return { outcome: full };
+  if (isFull && (!need.urgent || core.auditLog.size() >= MOST_ENTRIES + RESERVE)) return { outcome: full };
   if (ask.keys || !(await isWhole(core, ask.org))) return null;
   reportViolation(core, ask.org, { event: 'org_key_missing', resource: ask.org }, metBy(ask));
-  return { outcome: refused(refuse('UNAVAILABLE', { retry_after: 60 })) };
+  return { outcome: fail(refuse('UNAVAILABLE', { retry_after: 60 })) };
 }
 
-const full = refused(
+const full = fail(
   refuse('UNAVAILABLE', {
     message:
       'The audit log cannot take more entries right now. Only calls that revoke credentials or recover the organisation work until the database responds again.',
@@ -74,9 +88,9 @@ async function identified(request: Request): Promise<Answer> {
   const done = alreadyDone(core, ask, known);
   if (done) return done;
   const { budget, refusal } = limit(core, ask, known);
-  if (refusal) return { outcome: refused(refusal), budget, credential: known.caller.id || null };
+  if (refusal) return { outcome: fail(refusal), budget, credential: known.caller.id || null };
   const who = known.lookUp ? await known.lookUp().catch((error: unknown) => refusalOf(error, ask)) : known;
-  if ('code' in who) return { outcome: refused(who), budget };
+  if ('code' in who) return { outcome: fail(who), budget };
   return { ...(await admitted(request, who)), budget };
 }
 
@@ -99,8 +113,7 @@ function limit(core: Core, ask: Ask, who: Identity): { budget: RateLimitState | 
     return { budget: taken.state, refusal: null };
   }
   const refusal = notAdmitted(ask, who) ?? refuse('RATE_LIMITED', { retry_after: taken.retry_after });
-  const nothing = { resource: null, environment: null, version: null };
-  core.rateLimit.refuse(used.id, draftOf(ask, who.caller, nothing), statusOf(refusal), core.now());
+  core.rateLimit.refuse(used.id, draftOf(ask, who.caller, NOTHING), statusOf(refusal), core.now());
   core.schedule.at('minutes', core.now() + WINDOW);
   return { budget: taken.state, refusal };
 }
@@ -115,24 +128,26 @@ function notAdmitted({ finding, path_org, org }: Ask, who: Identity): Refusal | 
 async function admitted(request: Request, who: Identity): Promise<Answer> {
   const { core, ask } = request;
   const call = callOf(request, who.caller);
-  const draft = () => draftOf(ask, who.caller, call.subject);
+  const draft: DraftOf = (about) => draftOf(ask, who.caller, { ...call.subject, ...about });
   const inDoubt = who.links.some((id) => core.intents.isOpen(id)) ? refuse('UNAVAILABLE', { retry_after: 1 }) : null;
   const refusal = notAdmitted(ask, who) ?? inDoubt;
-  const performed = refusal ? { outcome: refused(refusal) } : await perform(request, call, draft);
+  const performed = refusal ? { outcome: fail(refusal) } : await perform(request, call, draft);
   return record(request, who.caller, draft, performed);
 }
 
-function callOf({ core, ask, operation, isFull }: Request, caller: Caller): Call<unknown> {
+function callOf({ core, ask, operation, need, isFull }: Request, caller: Caller): Call<unknown> {
   const call: Call<unknown> = {
     core,
     ask,
+    need,
     input: ask.input,
     caller,
-    subject: { resource: null, environment: null, version: null },
+    subject: NOTHING,
     isExempt: () => !isFull && (operation.exempt?.(call) ?? false),
     recheck() {
       const now = identifyAgain(core, ask, call.caller);
       call.caller = now.caller;
+      call.subject = subjectOf(call, operation);
       return now.refusal ?? authorise(call, operation);
     },
   };
@@ -141,30 +156,39 @@ function callOf({ core, ask, operation, isFull }: Request, caller: Caller): Call
 
 /** 403 for what the caller may not do, or not with what the path names. */
 const authorise = (call: Call<unknown>, operation: Operation): Refusal | null =>
-  mayAct(call.caller, call.ask.action, call.ask.request.ip, call.isExempt()) ?? mayReachNamed(call) ?? operation.reach?.(call) ?? null;
+  mayAct(call.caller, call.need, call.ask.request.ip, call.isExempt()) ?? mayReachNamed(call) ?? operation.reach?.(call) ?? null;
 
-type Performed = { outcome: ClosedOutcome; replay?: NonNullable<Reply['replay']> };
+type Performed = { outcome: OperationOutcome; replay?: NonNullable<Reply['replay']> };
+
+/** What the audit entry says of the target, as far as it is known before the operation runs. */
+const subjectOf = (call: Call<unknown>, operation: Operation): Subject =>
+  call.ask.input === null ? namedSubject(call) : { ...namedSubject(call), ...operation.subject?.(call) };
 
 /** Does what is asked, or replays a stored response. A request under an Idempotency-Key is marked as running meanwhile. */
-async function perform({ core, ask, operation }: Request, call: Call<unknown>, draft: () => Draft): Promise<Performed> {
+async function perform({ core, ask, operation }: Request, call: Call<unknown>, draft: DraftOf): Promise<Performed> {
   const key = storedUnder(ask, call.caller.root);
   let isAwaited = false;
   try {
     const { finding } = ask;
+    call.subject = namedSubject(call);
     const barred = authorise(call, operation);
-    if (barred) return { outcome: refused(barred) };
+    if (barred) return { outcome: fail(barred) };
     // A path that names nothing well formed is 404 in its turn: after a stored response, and after what is wrong with the body.
-    if (finding && ![400, 404].includes(statusOf(finding))) return { outcome: refused(finding) };
+    if (finding && ![400, 404].includes(statusOf(finding))) return { outcome: fail(finding) };
+    const subject = subjectOf(call, operation);
+    // A replay did nothing: its entry names no version.
+    call.subject = { ...subject, version: null };
     const stored = replay(call, operation);
     if (stored) return stored;
+    call.subject = subject;
     if (ask.idempotency) core.storedResponses.running.set(key, { request: ask.request.id, since: core.now() });
     const exceeds = finding ?? operation.authorize?.(call);
-    if (exceeds) return { outcome: refused(exceeds) };
+    if (exceeds) return { outcome: fail(exceeds) };
     const outcome = await (operation.change ? change(call, operation, draft) : operation.read?.(call));
-    isAwaited = outcome?.ok === 'more';
-    return { outcome: outcome ?? refused(refuse('INTERNAL')) };
+    isAwaited = outcome?.kind === 'more';
+    return { outcome: outcome ?? fail(refuse('INTERNAL')) };
   } catch (error) {
-    return { outcome: refused(refusalOf(error, ask)) };
+    return { outcome: fail(refusalOf(error, ask)) };
   } finally {
     if (!isAwaited && core.storedResponses.running.get(key)?.request === ask.request.id) core.storedResponses.running.delete(key);
   }
@@ -175,12 +199,12 @@ function replay(call: Call<unknown>, operation: Operation): Performed | null {
   const { core, ask, caller } = call;
   if (!ask.idempotency && !(operation.change && ask.repeated)) return null;
   const kept = findStored(core.storedResponses, ask, caller.root, core.now());
-  if (kept && 'code' in kept) return { outcome: refused(kept) };
+  if (kept && 'code' in kept) return { outcome: fail(kept) };
   if (kept) {
     const exceeds = ask.input === null ? null : operation.authorize?.(call);
-    return exceeds ? { outcome: refused(exceeds) } : { outcome: kept.outcome, replay: { one_time: kept.one_time } };
+    return exceeds ? { outcome: fail(exceeds) } : { outcome: kept.outcome, replay: { one_time: kept.one_time } };
   }
-  return ask.idempotency && operation.change && !core.storedResponses.hasRoom(caller.root) ? { outcome: refused(noRoom) } : null;
+  return ask.idempotency && operation.change && !core.storedResponses.hasRoom(caller.root) ? { outcome: fail(noRoom) } : null;
 }
 
 const noRoom = refuse('LIMIT_REACHED', {
@@ -188,7 +212,7 @@ const noRoom = refuse('LIMIT_REACHED', {
     'The stored responses of this credential have reached 64 MiB. Send requests without an Idempotency-Key, or wait until older responses expire after 24 hours.',
 });
 
-async function change(call: Call<unknown>, operation: Operation, draft: () => Draft): Promise<ClosedOutcome> {
+async function change(call: Call<unknown>, operation: Operation, draft: DraftOf): Promise<OperationOutcome> {
   const change = operation.change as NonNullable<Operation['change']>;
   const fetched = await change.before?.(call);
   return commit(
@@ -204,14 +228,14 @@ async function change(call: Call<unknown>, operation: Operation, draft: () => Dr
 const STORED = new Set([400, 404, 409, 410, 422]);
 
 /** Writes the audit entry, and stores the response where it has a key: in one turn, and so durable together or not at all. */
-function record({ core, ask, operation, isFull }: Request, caller: Caller, draft: () => Draft, { outcome, replay }: Performed): Answer {
+function record({ core, ask, operation, isFull }: Request, caller: Caller, draft: DraftOf, { outcome, replay }: Performed): Answer {
   const credential = caller.id || null;
-  const { closed, ...bare } = outcome;
-  if (isFull && bare.ok === false) return { outcome: full, credential };
-  const status = bare.ok === true ? bare.status : bare.ok === false ? statusOf(bare.refusal) : 0;
-  if (!closed && status) {
-    core.auditLog.append(draft(), status, core.now());
-    const isStored = (bare.ok === true || STORED.has(status)) && !isAboutKeys(bare);
+  const { audited, about, ...bare } = outcome;
+  if (isFull && bare.kind === 'refused') return { outcome: full, credential };
+  const status = bare.kind === 'ok' ? bare.status : bare.kind === 'refused' ? statusOf(bare.refusal) : 0;
+  if (!audited && status) {
+    core.auditLog.append(draft(about), status, core.now());
+    const isStored = (bare.kind === 'ok' || STORED.has(status)) && !isAboutKeys(bare);
     if (!replay && ask.idempotency && ask.keys && isStored && core.storedResponses.hasRoom(caller.root))
       core.storedResponses.save(responseToStore(ask, caller.root, bare, null, core.now()));
   }
@@ -235,8 +259,9 @@ function isApart({ rows, intents }: Core, { org, named, bearer }: Ask, { change 
     return false;
   let link = rows.find('credential', bearer.kind, bearer.hash);
   while (link && !intents.isOpen(link.id)) {
-    if (link.dies_with === null) return true;
-    link = rows.get('credential', link.dies_with);
+    const parent = parentIdOf(link);
+    if (parent === null) return true;
+    link = rows.get('credential', parent);
   }
   return false;
 }
@@ -261,7 +286,7 @@ const metBy = ({ request: { id, ip, user_agent } }: Ask) => ({ request_id: id, i
 const isWhole = (core: Core, org: string) =>
   core.locks.hold([org], async () => core.rows.get('org', org)?.deleted_at === null && !core.intents.isOpen(org));
 
-const isAboutKeys = (outcome: Outcome) => outcome.ok === false && outcome.refusal.code.startsWith('IDEMPOTENCY');
+const isAboutKeys = (outcome: Outcome) => outcome.kind === 'refused' && outcome.refusal.code.startsWith('IDEMPOTENCY');
 
 /** A fault of ours: told to the log without what was being worked on, to the caller not at all. */
 function unexpected(error: unknown, ask: Ask): Refusal {

@@ -1,11 +1,12 @@
 // What passes between the Worker and a gate, and what an operation is. Invariant: everything here is plain data that survives an
 // RPC; a refusal is a value, never an exception; no plaintext of a secret or a token is among it.
-import type { Action } from '../auth/actions';
+import type { Action, FullNeed } from '../auth/actions';
 import type { Caller } from '../auth/authorize';
 import type { TokenRef } from '../auth/token';
 import type { IntegrityViolation, Refusal } from '../errors';
-import type { Draft } from './audit-log';
+import type { Subject } from './audit-log';
 import type { Core } from './core';
+import type { Outcome } from './outcome';
 import type { Plan } from './plan';
 import type { RateLimitState } from './rate-limit';
 
@@ -71,14 +72,13 @@ export interface Ask {
   request: RequestFacts;
 }
 
-/** `more`: the Worker has to make something first (a generated value), and then ask again under the same request id. */
-export type Outcome<T = unknown> =
-  | { ok: true; status: number; data: T; etag?: string }
-  | { ok: false; refusal: Refusal }
-  | { ok: 'more'; data: T };
-
-/** `closed`: its audit entry is written already, or is that of an earlier call of the same request. */
-export type ClosedOutcome = Outcome & { closed?: true };
+/** What an operation answers within the gate. */
+export type OperationOutcome = Outcome & {
+  /** Its audit entry is written already, or is that of an earlier call of the same request. */
+  audited?: boolean;
+  /** What only the operation knows of its target. */
+  about?: Partial<Subject>;
+};
 
 export interface Reply<T = unknown> {
   outcome: Outcome<T>;
@@ -93,9 +93,11 @@ export interface Reply<T = unknown> {
 export interface Call<I = unknown> {
   core: Core;
   ask: Ask;
+  /** What its action needs. */
+  need: FullNeed;
   input: I;
   caller: Caller;
-  /** What the audit entry will say of the target. */
+  /** What the audit entry says of the target: see `Operation.subject`. Only the gate's request handling sets it. */
   subject: Subject;
   /** Whether the action concerns the caller alone, and so needs no scope. While the audit log is full it needs one: what anybody may do could fill the rest. */
   isExempt(): boolean;
@@ -103,34 +105,20 @@ export interface Call<I = unknown> {
   recheck(): Refusal | null;
 }
 
-/** What an entry says of its target; `reason` where the body gives one. */
-export type Subject = Pick<
-  Draft,
-  | 'resource'
-  | 'resource_name'
-  | 'environment'
-  | 'version'
-  | 'prefix'
-  | 'patterns'
-  | 'patterns_digest'
-  | 'expires_at'
-  | 'former_name'
-  | 'successor'
-> & {
-  reason?: string;
-  /** Where the request did something else than its action says: a put that changes what exists. */
-  action?: Action;
-};
-
 /** Something that a caller can do: a read answers an outcome, a change a plan, made while its rows are locked. */
 export interface Operation<I = unknown> {
+  /**
+   * What the audit entry says of the target, beside what the path names. Computed when the caller is identified, and again under the locks
+   * of a change. What only the change itself knows is in the `about` of its plan.
+   */
+  subject?(call: Call<I>): Partial<Subject>;
   /** True where the action concerns the caller alone, and so needs no scope. */
   exempt?(call: Call<I>): boolean;
   /** 403 for what the path names, besides secrets and environments. Judged before the body. */
   reach?(call: Call<I>): Refusal | null;
   /** 403 for what only the body names. Judged before a stored response is replayed, too. */
   authorize?(call: Call<I>): Refusal | null;
-  read?(call: Call<I>): ClosedOutcome | Promise<ClosedOutcome>;
+  read?(call: Call<I>): OperationOutcome | Promise<OperationOutcome>;
   change?: {
     /** What must stand still meanwhile: ids of rows, and names that are to be unique. */
     locks(call: Call<I>): string[];

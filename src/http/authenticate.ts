@@ -1,6 +1,5 @@
 // Who asks, by the token alone: its form, its checksum under this deployment's key, or the signature of a session. Invariant: a forged
 // token reaches no gate and no database; whether a genuine one is still valid, the gate decides.
-import { needOf } from '../auth/actions';
 import { isJwt, readSession } from '../auth/jwt';
 import { signingKeysOf } from '../auth/signing';
 import { canonical, prefixes, readToken, type TokenRef } from '../auth/token';
@@ -44,7 +43,7 @@ export async function authenticate(route: Route, incoming: Incoming, keyring: Ke
 }
 
 const hasPrefix = (bearer: string) => Object.values(prefixes).some((prefix) => bearer.startsWith(prefix));
-const isBootstrap = (route: Route) => needOf(route.action).kinds.includes('system');
+const isBootstrap = (route: Route) => route.need.kinds.includes('system');
 
 /** The token of an Authorization header (RFC 6750 §2.1), or null. */
 function bearerOf(authorization: string | null): string | null {

@@ -1,11 +1,13 @@
 // What a handler knows of one request. Services take this, never Hono's context.
+
 import type { Action } from '../auth/actions';
 import type { DeploymentKeys, Keyring, OrgKeys, WrappedKey } from '../crypto/keyring';
 import { toCursor } from '../db/page';
 import type { Env, Settings } from '../env';
 import type { Refusal } from '../errors';
+import type { Outcome } from '../gate/outcome';
 import type { RateLimitState } from '../gate/rate-limit';
-import type { Ask, Named, Outcome, Reply, RequestFacts } from '../gate/types';
+import type { Ask, Named, Reply, RequestFacts } from '../gate/types';
 import type { RequestHeaders } from './headers';
 
 /** What every request is handled with. */

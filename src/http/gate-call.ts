@@ -2,6 +2,7 @@
 // known by its request id.
 import type { Env } from '../env';
 import { ApiError, refuse } from '../errors';
+import { readOutcome } from '../gate/outcome';
 import type { Ask, Reply } from '../gate/types';
 import type { Trace } from './context';
 
@@ -23,7 +24,7 @@ export async function callGate(
       if (changes) defer(answer.catch(() => {}));
       const reply = await answer;
       trace.d1_calls += reply.d1_calls;
-      return reply;
+      return { ...reply, outcome: readOutcome(reply.outcome) };
     } catch (error) {
       const { overloaded, retryable } = error as { overloaded?: boolean; retryable?: boolean };
       if (overloaded) throw new ApiError(refuse('OVERLOADED', { retry_after: 2 }));

@@ -9,11 +9,13 @@ import { idBytes, newId } from '../db/ids';
 import { forms } from '../db/names';
 import { fromCursor } from '../db/page';
 import { ApiError, type Refusal, refuse } from '../errors';
+import { refusalOf } from '../gate/outcome';
 import type { Ask, Named, Reply } from '../gate/types';
 import { type Authenticated, authenticate } from './authenticate';
 import { type ReadBody, readBody } from './body';
 import type { Context, Incoming } from './context';
 import { callGate } from './gate-call';
+import { listName } from './list';
 import { decryptOneTime, encryptOneTime, withOnce } from './one-time';
 import { errorResponse, rendered } from './responses';
 import type { Input, Prepared, Route } from './route';
@@ -110,7 +112,7 @@ async function resolveOrg(caller: Authenticated, incoming: Incoming, asked: Aske
 function readCursor(route: Route, { params }: Incoming, asked: Asked, context: Context): void {
   const query = asked.input.query as { cursor?: string } | undefined;
   if (query?.cursor === undefined || asked.finding) return;
-  const position = fromCursor(context.deployment.cursor, context.org, [route.path, params.id ?? ''].join(' ').trim(), query.cursor);
+  const position = fromCursor(context.deployment.cursor, context.org, listName(route.path, params), query.cursor);
   if (position === null) asked.finding = refuse('INVALID_CURSOR');
   else query.cursor = position;
 }
@@ -194,7 +196,7 @@ async function askGate(ready: Ready): Promise<Response> {
   };
   let reply = await gate(ask);
   const { budget } = reply;
-  if (reply.outcome.ok === 'more' && route.more) {
+  if (reply.outcome.kind === 'more' && route.more) {
     ready.prepared = await route.more(reply.outcome.data as never, asked.input, context);
     const { input, once } = ready.prepared;
     reply = await gate({ ...ask, input, one_time: encryptOneTime(caller.bearer, ownerOf(ready), once), again: true });
@@ -211,10 +213,7 @@ async function askGate(ready: Ready): Promise<Response> {
 async function respond(ready: Ready, { outcome, budget, replay }: Reply): Promise<Response> {
   const { route, incoming, caller, asked, context, prepared } = ready;
   const headers: Record<string, string> = replay ? { 'Idempotency-Replayed': 'true' } : {};
-  if (outcome.ok !== true) {
-    const refusal = outcome.ok === false ? outcome.refusal : refuse('INTERNAL');
-    return errorResponse(refusal, incoming.base, incoming.trace, budget, headers);
-  }
+  if (outcome.kind !== 'ok') return errorResponse(refusalOf(outcome), incoming.base, incoming.trace, budget, headers);
   if (outcome.etag) headers.ETag = outcome.etag;
   context.etag = outcome.etag ?? null;
   if (route.render && outcome.status === 200 && (!replay || route.resumes))

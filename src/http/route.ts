@@ -1,7 +1,7 @@
 // Routes: one declaration says what a route is (method, path, action), what it takes (zod), what it gives and can refuse (OpenAPI),
 // and how the Worker prepares the request for the gate and renders its answer. Invariant: a route cannot exist without an action.
 import type { z } from '@hono/zod-openapi';
-import type { Action } from '../auth/actions';
+import type { Action, FullNeed } from '../auth/actions';
 import type { Code } from '../errors';
 import type { Named } from '../gate/types';
 import type { Context, PublicAnswer, PublicContext } from './context';
@@ -34,6 +34,8 @@ export interface Route<Q extends z.ZodType = z.ZodType, B extends z.ZodType = z.
   /** As OpenAPI spells it, below /api/v1. */
   path: string;
   action: Action;
+  /** What the action needs. */
+  need: FullNeed;
   tag: string;
   summary: string;
   description?: string;
@@ -69,5 +71,9 @@ export interface Route<Q extends z.ZodType = z.ZodType, B extends z.ZodType = z.
   operation?: string;
 }
 
+/** A route as its domain declares it: what its action needs is added from the table of actions. */
+export type DeclaredRoute = Omit<Route, 'need'>;
+
 /** Declares a route; the types of its parts follow from its schemas. */
-export const route = <Q extends z.ZodType, B extends z.ZodType>(declaration: Route<Q, B>): Route => declaration as unknown as Route;
+export const route = <Q extends z.ZodType, B extends z.ZodType>(declaration: Omit<Route<Q, B>, 'need'>): DeclaredRoute =>
+  declaration as unknown as DeclaredRoute;

@@ -1,7 +1,7 @@
 // The decision: who has ended, who may act at all and upon what, and who would hand on more than they hold.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Action, actions, needOf } from '../../src/auth/actions';
+import type { Action } from '../../src/auth/actions';
 import {
   type Caller,
   ended,
@@ -21,6 +21,7 @@ import {
 } from '../../src/auth/authorize';
 import { allScopes } from '../../src/auth/scopes';
 import { prefixes } from '../../src/auth/token';
+import { actions } from '../../src/domains';
 
 const NOW = 1_800_000_000_000;
 const IP = '203.0.113.7';
@@ -73,17 +74,17 @@ describe('a credential has ended', () => {
 describe('a caller may act', () => {
   const all = Object.keys(actions) as Action[];
   const kinds = [...(Object.keys(prefixes) as Caller['kind'][]), 'member', 'system'] as const;
-  const codeOf = (caller: Caller, action: Action, ip = IP, exempt = false) => mayAct(caller, action, ip, exempt)?.code ?? null;
+  const codeOf = (caller: Caller, action: Action, ip = IP, exempt = false) => mayAct(caller, actions[action], ip, exempt)?.code ?? null;
 
   it.each(all)('%s: only as a kind that may, though it holds everything', (action) => {
     for (const kind of kinds) {
-      const expected = needOf(action).kinds.includes(kind) ? null : 'CREDENTIAL_KIND_NOT_ALLOWED';
+      const expected = actions[action].kinds.includes(kind) ? null : 'CREDENTIAL_KIND_NOT_ALLOWED';
       expect([kind, codeOf(callerWith({ kind, isOwner: true, confirmed: true }), action)]).toEqual([kind, expected]);
     }
   });
 
   it.each(all)('%s: only with a scope that it names', (action) => {
-    const { scopes, kinds, reveals } = needOf(action);
+    const { scopes, kinds, reveals } = actions[action];
     for (const kind of kinds) {
       const codeWith = (...held: string[]) => codeOf(callerWith({ kind, isOwner: true, confirmed: true }, { scopes: held }), action);
       const lacking = scopes.length === 0 ? null : kind === 'agent' && reveals ? 'SECRET_ACCESS_DENIED' : 'INSUFFICIENT_SCOPE';
@@ -97,21 +98,21 @@ describe('a caller may act', () => {
   });
 
   it('where the action is for owners: only as one, whatever it holds', () => {
-    const owned = all.filter((action) => needOf(action).owner);
+    const owned = all.filter((action) => actions[action].owner);
     expect(owned.length).toBeGreaterThan(0);
     for (const action of owned)
-      for (const kind of needOf(action).kinds) {
+      for (const kind of actions[action].kinds) {
         expect([action, kind, codeOf(callerWith({ kind }), action)]).toEqual([action, kind, 'INSUFFICIENT_SCOPE']);
-        expect(mayAct(callerWith({ kind }), action, IP)?.message).toContain('owner');
+        expect(mayAct(callerWith({ kind }), actions[action], IP)?.message).toContain('owner');
         expect(codeOf(callerWith({ kind, isOwner: true, confirmed: true }), action)).toBeNull();
       }
   });
 
   it('reauthentication: an action that asks for it refuses a member without a confirmation, after kind and scope, and nobody else', () => {
-    const fresh = all.filter((action) => needOf(action).fresh);
-    expect(fresh).toEqual(['org.delete', 'org.panic', 'member.enrol', 'passkey.create', 'passkey.update', 'passkey.delete']);
+    const fresh = all.filter((action) => actions[action].fresh);
+    expect(fresh.sort()).toEqual(['member.enrol', 'org.delete', 'org.panic', 'passkey.create', 'passkey.delete', 'passkey.update']);
     for (const action of all)
-      for (const kind of needOf(action).kinds)
+      for (const kind of actions[action].kinds)
         for (const exempt of [true, false]) {
           const expected = kind === 'member' && fresh.includes(action) ? 'REAUTHENTICATION_REQUIRED' : null;
           expect([action, kind, codeOf(callerWith({ kind, isOwner: true }), action, IP, exempt)]).toEqual([action, kind, expected]);
@@ -152,9 +153,9 @@ describe('a caller may act', () => {
 
   it('and is told which scope or kind is lacking; an agent, who can give it what it lacks', () => {
     const bare = { scopes: [] };
-    expect(mayAct(callerWith({}, bare), 'secret.list', IP)?.message).toContain('secrets:list or secrets:read');
-    expect(mayAct(callerWith({ kind: 'session' }), 'access_token.create', IP)?.message).toContain('an API key');
-    const { message } = mayAct(callerWith({ kind: 'agent' }, bare), 'secret.read', IP) ?? {};
+    expect(mayAct(callerWith({}, bare), actions['secret.list'], IP)?.message).toContain('secrets:list or secrets:read');
+    expect(mayAct(callerWith({ kind: 'session' }), actions['access_token.create'], IP)?.message).toContain('an API key');
+    const { message } = mayAct(callerWith({ kind: 'agent' }, bare), actions['secret.read'], IP) ?? {};
     for (const part of ['secrets:read', 'tokens:write', 'PATCH /api/v1/orgs/:org_id/agent-credentials/:id'])
       expect(message).toContain(part);
   });
@@ -162,14 +163,14 @@ describe('a caller may act', () => {
 
 describe('a caller reaches', () => {
   const at = (environment: string, name?: string) => ({ environment, shown: 'staging', name });
-  const code = (caller: Caller, ...where: [string, string?]) => mayReach(caller, 'secret.read', at(...where))?.code ?? null;
+  const code = (caller: Caller, ...where: [string, string?]) => mayReach(caller, actions['secret.read'], at(...where))?.code ?? null;
 
   it('the environments that it names, or all', () => {
     expect(code(callerWith(), 'env_1')).toBeNull();
     expect(code(callerWith({}, { environments: ['env_1'] }), 'env_1')).toBeNull();
     expect(code(callerWith({}, { environments: [] }), 'env_1')).toBe('INSUFFICIENT_SCOPE');
     const elsewhere = callerWith({}, { environments: ['env_2'] });
-    expect(mayReach(elsewhere, 'secret.read', at('env_1', 'x'))).toEqual({
+    expect(mayReach(elsewhere, actions['secret.read'], at('env_1', 'x'))).toEqual({
       code: 'INSUFFICIENT_SCOPE',
       message: 'This credential may not access the environment staging.',
     });
@@ -179,7 +180,7 @@ describe('a caller reaches', () => {
     expect(code(callerWith(), 'env_1', 'x')).toBeNull();
     expect(code(callerWith({}, { secrets: ['a*', 'prod/*'] }), 'env_1', 'prod/x')).toBeNull();
     expect(code(callerWith({}, { secrets: [] }), 'env_1', 'x')).toBe('INSUFFICIENT_SCOPE');
-    expect(mayReach(callerWith({}, { secrets: ['a*'] }), 'secret.read', at('env_1', 'ba'))?.message).toContain('the name ba');
+    expect(mayReach(callerWith({}, { secrets: ['a*'] }), actions['secret.read'], at('env_1', 'ba'))?.message).toContain('the name ba');
   });
 
   it('an environment as a whole though it is bounded to some names in it', () => {
@@ -211,13 +212,13 @@ describe('a caller reaches', () => {
   it('as an agent: is denied the secret, and told who can give it what it lacks', () => {
     const agent = callerWith({ kind: 'agent' }, { environments: ['env_1'], secrets: ['a*'] });
     for (const where of [at('env_2', 'a'), at('env_1', 'b'), at('env_2')]) {
-      const refusal = mayReach(agent, 'secret.read', where);
+      const refusal = mayReach(agent, actions['secret.read'], where);
       expect(refusal?.code).toBe('SECRET_ACCESS_DENIED');
       expect(refusal?.message).toContain('PATCH /api/v1/orgs/:org_id/agent-credentials/:id');
     }
     // What reveals no value is refused to it as to anyone.
-    expect(mayReach(agent, 'secret.update', at('env_1', 'b'))?.code).toBe('INSUFFICIENT_SCOPE');
-    expect(mayReach(agent, 'secret.versions', at('env_1', 'b'))?.code).toBe('INSUFFICIENT_SCOPE');
+    expect(mayReach(agent, actions['secret.update'], at('env_1', 'b'))?.code).toBe('INSUFFICIENT_SCOPE');
+    expect(mayReach(agent, actions['secret.versions'], at('env_1', 'b'))?.code).toBe('INSUFFICIENT_SCOPE');
   });
 
   it('the org as a whole only if one holding that gives the scope is bounded in nothing', () => {
@@ -393,8 +394,8 @@ describe('a caller stands alone', () => {
 
   it('never if it is nobody, who may do nothing', () => {
     for (const action of Object.keys(actions) as Action[])
-      for (const kind of needOf(action).kinds)
-        if (needOf(action).scopes.length || needOf(action).owner)
-          expect([action, mayAct({ ...nobody, kind }, action, IP) === null]).toEqual([action, false]);
+      for (const kind of actions[action].kinds)
+        if (actions[action].scopes.length || actions[action].owner)
+          expect([action, mayAct({ ...nobody, kind }, actions[action], IP) === null]).toEqual([action, false]);
   });
 });

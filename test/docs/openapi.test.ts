@@ -5,11 +5,10 @@ import { env, exports } from 'cloudflare:workers';
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { app } from '../../src/app';
-import { needOf } from '../../src/auth/actions';
 import { type Schema, typesOf } from '../../src/docs/examples';
 import { accessOf, type Document, type Parameter, refusalsOf } from '../../src/docs/openapi';
+import { actions, routes } from '../../src/domains';
 import { type Code, catalogue } from '../../src/errors';
-import { routes } from '../../src/routes';
 import { useWorld } from '../world';
 
 useWorld();
@@ -76,9 +75,9 @@ describe('the OpenAPI document', () => {
       expect(operation.summary).toBe(route.summary);
       expect(operation.tags).toEqual([route.tag]);
       expect(operation.description).toContain(accessOf(route));
-      for (const scope of needOf(route.action).scopes) expect(operation.description).toContain(scope);
+      for (const scope of actions[route.action].scopes) expect(operation.description).toContain(scope);
       const [security] = operation.security;
-      const scheme = needOf(route.action).kinds.includes('system') ? 'bootstrap' : 'bearer';
+      const scheme = actions[route.action].kinds.includes('system') ? 'bootstrap' : 'bearer';
       expect(Object.keys(security ?? {})).toEqual(route.public ? [] : [scheme]);
       expect(Object.keys(operation.responses).some((status) => status.startsWith('2'))).toBe(true);
       expect(Object.keys(operation.responses).some((status) => status.startsWith('4'))).toBe(true);

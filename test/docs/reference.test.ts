@@ -2,8 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import errorsPage from '../../docs/reference/errors.md?raw';
 import scopesPage from '../../docs/reference/scopes.md?raw';
-import { type Action, actions, needOf } from '../../src/auth/actions';
+import type { Action } from '../../src/auth/actions';
 import { allScopes, providerScopes, roleScopes } from '../../src/auth/scopes';
+import { actions } from '../../src/domains';
 import { catalogue } from '../../src/errors';
 
 /** The part of a page under a heading. */
@@ -23,7 +24,7 @@ const tableOf = (part: string): Map<string, string[]> =>
   );
 
 const all = Object.keys(actions) as Action[];
-const isOfProviders = (action: Action) => needOf(action).kinds.includes('provider') && action !== 'caller.read';
+const isOfProviders = (action: Action) => actions[action].kinds.includes('provider') && action !== 'caller.read';
 const sorted = (names: readonly string[]) => [...names].sort();
 
 describe('documentation of scopes', () => {
@@ -33,7 +34,7 @@ describe('documentation of scopes', () => {
   it('scope: each one is listed with exactly the actions that it allows', () => {
     const named = [...rows].filter(([scope]) => scope !== 'scope').map(([scope, cells]) => [scope, sorted(quoted(cells[1] ?? ''))]);
     const expected = allScopes
-      .map((scope) => [scope, sorted(all.filter((action) => (needOf(action).scopes as string[]).includes(scope)))] as const)
+      .map((scope) => [scope, sorted(all.filter((action) => (actions[action].scopes as string[]).includes(scope)))] as const)
       .filter(([, found]) => found.length);
     expect(Object.fromEntries(named)).toEqual(Object.fromEntries(expected));
   });
@@ -45,18 +46,18 @@ describe('documentation of scopes', () => {
 
   it('scope: every action that needs none is listed', () => {
     const found = quoted(section(scopesPage, 'What needs no scope')).filter((name) => name in actions);
-    expect(sorted(found)).toEqual(sorted(all.filter((action) => needOf(action).scopes.length === 0)));
+    expect(sorted(found)).toEqual(sorted(all.filter((action) => actions[action].scopes.length === 0)));
   });
 
   it('scope: a break-glass token is listed with its actions', () => {
     const kinds = section(scopesPage, 'Kinds of credential');
     const own = quoted((tableOf(kinds).get('break-glass token') ?? []).join()).filter((name) => name in actions);
-    expect(sorted(own)).toEqual(sorted(all.filter((action) => needOf(action).kinds.includes('break_glass'))));
+    expect(sorted(own)).toEqual(sorted(all.filter((action) => actions[action].kinds.includes('break_glass'))));
   });
 
   it('confirmation: the actions that always need one are listed', () => {
     const named = section(scopesPage, 'Kinds of credential').split('These need a confirmation')[1] ?? '';
-    expect(sorted(quoted(named))).toEqual(sorted(all.filter((action) => needOf(action).fresh)));
+    expect(sorted(quoted(named))).toEqual(sorted(all.filter((action) => actions[action].fresh)));
   });
 
   it('provider token: its scopes are listed with what the maker needs', () => {

@@ -4,7 +4,7 @@ import { toCursor } from '../../db/page';
 import type { Filter } from '../../gate/audit-log';
 import { pageOf } from '../../http/context';
 import { type Input, route } from '../../http/route';
-import type { AuditPart, VerifyPart } from './operations';
+import type { AuditPart, VerifyPart } from './gate/operations';
 import { readOn, streamOf, verifyOn } from './service';
 import * as wire from './wire';
 

@@ -1,15 +1,16 @@
 // Reading the audit log over both its places: the newest entries from the gate, the rest from segments in D1, opened only where the
 // sets beside them say that a filter may match. And checking it: every hash is made anew.
+
 import { and, asc, desc, eq, gte, lt, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { fromBase64, fromUtf8 } from '../../crypto/bytes';
 import { gunzip } from '../../crypto/gzip';
 import { auditSegments, type SegmentRow } from '../../db/schema';
-import { ApiError, refuse } from '../../errors';
 import { type Entry, type Filter, genesis, hashOf } from '../../gate/audit-log';
 import type { Missing } from '../../gate/missing-entries';
+import { unwrap } from '../../gate/outcome';
 import type { Context } from '../../http/context';
-import type { AuditPart, VerifyPart } from './operations';
+import type { AuditPart, VerifyPart } from './gate/operations';
 import { shows } from './view';
 
 /** Segments that one request opens, of a thousand entries or 2 MB each. */
@@ -54,8 +55,7 @@ export async function readOn(context: Context, first: AuditPart, filter: Filter,
     if (part.next === null) break;
     if (rounds === MOST_OPENED) return { items, next: part.next };
     const outcome = await context.further({ filter, before: part.next, limit: limit + 1 - items.length, further: true });
-    if (outcome.ok !== true) throw new ApiError(outcome.ok === false ? outcome.refusal : refuse('INTERNAL'));
-    part = outcome.data as AuditPart;
+    part = unwrap(outcome).data as AuditPart;
   }
   const at = Math.min(before ?? Number.MAX_SAFE_INTEGER, part.oldest);
   return at <= 1 ? { items, next: null } : readSegments(context, part, filter, at, limit, items);
@@ -128,7 +128,7 @@ export function streamOf(context: Context, first: Slice, filter: Filter): Respon
       const before = slice.next;
       const outcome = await context.further({ filter, before, limit: 1001, further: true });
       // A caller who has ended meanwhile gets no more: the stream breaks off, so that nobody takes it for whole.
-      if (outcome.ok !== true) return controller.error(new Error('no longer allowed'));
+      if (outcome.kind !== 'ok') return controller.error(new Error('no longer allowed'));
       slice = await readOn(context, outcome.data as AuditPart, filter, before, 1000);
     },
   });

@@ -1,14 +1,11 @@
 // Credentials over HTTP. Tokens are made here, shown once, and leave for the gate as hashes.
 
-import { z } from '@hono/zod-openapi';
 import { type Kind, newToken } from '../../auth/token';
 import { credentialPrefixes, newId } from '../../db/ids';
-import { type Context, pageOf } from '../../http/context';
-import { type Input, route } from '../../http/route';
-import { pageQuery } from '../../http/wire';
+import type { Context } from '../../http/context';
+import { listRoute } from '../../http/list';
+import { route } from '../../http/route';
 import * as wire from './wire';
-
-const PageQuery = z.strictObject(pageQuery);
 
 /** A new token for the gate, and the one-time value that only the answer bears. */
 export function issue(kind: Kind, context: Context, place = 'token') {
@@ -17,12 +14,6 @@ export function issue(kind: Kind, context: Context, place = 'token') {
 }
 
 const byCredential = ({ params }: { params: Record<string, string> }) => ({ credential: params.id as string });
-const list = (name: string) => (slice: { items: unknown[]; next: string | null }, _: Input, context: Context) => ({
-  json: pageOf(context, name, slice),
-});
-const page = ({ query }: Input<{ limit?: number; cursor?: string }>) => ({
-  input: { limit: query.limit ?? 50, after: query.cursor ?? null },
-});
 
 const keys = '/orgs/{org_id}/api-keys';
 const tokens = '/orgs/{org_id}/access-tokens';
@@ -59,17 +50,12 @@ export const credentialRoutes = [
       return { input: { ...silent, ttlSeconds: null, ...body, token }, once };
     },
   }),
-  route({
-    method: 'get',
+  listRoute({
     path: keys,
     action: 'api_key.list',
     tag: 'API keys',
     summary: 'List live API keys',
-    query: PageQuery,
     answers: { 200: wire.ApiKeyPage },
-    refusals: ['INVALID_CURSOR'],
-    prepare: page,
-    render: list(keys),
   }),
   route({
     method: 'get',
@@ -148,17 +134,12 @@ export const credentialRoutes = [
       };
     },
   }),
-  route({
-    method: 'get',
+  listRoute({
     path: tokens,
     action: 'access_token.list',
     tag: 'Session tokens',
     summary: 'List live session tokens',
-    query: PageQuery,
     answers: { 200: wire.AccessTokenPage },
-    refusals: ['INVALID_CURSOR'],
-    prepare: page,
-    render: list(tokens),
   }),
   route({
     method: 'delete',
@@ -188,17 +169,12 @@ export const credentialRoutes = [
       return { input: { ...silent, ttlSeconds: null, rate_limit: null, ...body, token }, once };
     },
   }),
-  route({
-    method: 'get',
+  listRoute({
     path: agents,
     action: 'agent.list',
     tag: 'Agents',
     summary: 'List live agent credentials',
-    query: PageQuery,
     answers: { 200: wire.AgentPage },
-    refusals: ['INVALID_CURSOR'],
-    prepare: page,
-    render: list(agents),
   }),
   route({
     method: 'get',
@@ -252,17 +228,12 @@ export const credentialRoutes = [
       return { input: { ...silent, ...body, token }, once };
     },
   }),
-  route({
-    method: 'get',
+  listRoute({
     path: providers,
     action: 'provider_token.list',
     tag: 'Provider tokens',
     summary: 'List live provider tokens',
-    query: PageQuery,
     answers: { 200: wire.ProviderTokenPage },
-    refusals: ['INVALID_CURSOR'],
-    prepare: page,
-    render: list(providers),
   }),
   route({
     method: 'delete',
@@ -291,17 +262,12 @@ export const credentialRoutes = [
       return { input: { token, reason: body.reason, ttlSeconds: body.ttlSeconds ?? 3600 }, once };
     },
   }),
-  route({
-    method: 'get',
+  listRoute({
     path: emergencies,
     action: 'break_glass.list',
     tag: 'Break-glass',
     summary: 'List live break-glass tokens',
-    query: PageQuery,
     answers: { 200: wire.BreakGlassPage },
-    refusals: ['INVALID_CURSOR'],
-    prepare: page,
-    render: list(emergencies),
   }),
   route({
     method: 'delete',

@@ -1,7 +1,7 @@
 // Grants over HTTP.
 import { newId } from '../../db/ids';
-import { type Context, pageOf } from '../../http/context';
-import { type Input, route } from '../../http/route';
+import { listRoute } from '../../http/list';
+import { route } from '../../http/route';
 import * as wire from './wire';
 
 const grants = '/orgs/{org_id}/grants';
@@ -30,17 +30,14 @@ export const grantRoutes = [
       },
     }),
   }),
-  route({
-    method: 'get',
+  listRoute({
     path: grants,
     action: 'grant.list',
     tag: 'Grants',
     summary: 'List live grants',
     query: wire.GrantQuery,
     answers: { 200: wire.GrantPage },
-    refusals: ['INVALID_CURSOR'],
-    prepare: ({ query }) => ({ input: { limit: query.limit ?? 50, after: query.cursor ?? null, grantee: query.grantee ?? null } }),
-    render: (slice: { items: unknown[]; next: string | null }, _: Input, context: Context) => ({ json: pageOf(context, grants, slice) }),
+    filters: (query) => ({ grantee: query.grantee ?? null }),
   }),
   route({
     method: 'get',

@@ -1,11 +1,13 @@
 // New values for what a contained credential read or wrote: generated where the current value was generated here, and called due where
 // not. Each is an ordinary rotation by the caller. Invariants: a secret that was given a new value since the containment began is not
 // given another; a value that this service did not generate is never replaced.
+
 import { canGenerate, generate } from '../../crypto/generate';
-import { ApiError, refuse, statusOf } from '../../errors';
+import { ApiError, statusOf } from '../../errors';
+import { refusalOf } from '../../gate/outcome';
 import { type Context, keysOf } from '../../http/context';
 import { encryptValue } from '../secrets/encryption';
-import type { EncryptedValue } from '../secrets/state';
+import type { EncryptedValue } from '../secrets/rules';
 import type { Parts } from './log';
 import type { NamedSecret } from './parts';
 import { containedAt, type ExposureReport, namesOf, replacedSince } from './report';
@@ -54,8 +56,8 @@ async function rotate(
     // The ETag holds the version fast, and with it whether its value was generated.
     const input = { if_match: etag, value, generate: null };
     const outcome = await context.also({ action: 'secret.rotate', named: { secret: secret.id }, input });
-    if (outcome.ok === true) return (outcome.data as { version: number }).version;
-    const refusal = outcome.ok === false ? outcome.refusal : refuse('INTERNAL');
+    if (outcome.kind === 'ok') return (outcome.data as { version: number }).version;
+    const refusal = refusalOf(outcome);
     const status = statusOf(refusal);
     if (status === 401 || status === 429 || status >= 500) throw new ApiError(refusal);
     if (status !== 412) return null;

@@ -1,11 +1,12 @@
 // Incident response over HTTP: ending everything, containing one credential, and showing what depends on it.
+
 import type { z } from '@hono/zod-openapi';
-import { ApiError, refuse } from '../../errors';
+import { unwrap } from '../../gate/outcome';
 import type { Context } from '../../http/context';
 import { type Input, route } from '../../http/route';
 import { iso } from '../../http/wire';
 import { issue } from '../credentials/routes';
-import type { Contained } from './contain';
+import type { Contained } from './gate/contain';
 import type { Parts } from './log';
 import type { CredentialSummary, Part } from './parts';
 import { namesOf, reportOf } from './report';
@@ -20,14 +21,8 @@ const MOST_ROUNDS = 40;
 
 const partsOf = (context: Context, credential: string): Parts =>
   (async (input: Part) => {
-    const outcome = await context.also({
-      action: 'credential.contain',
-      operation: 'credential.contain_part',
-      named: { credential },
-      input,
-    });
-    if (outcome.ok !== true) throw new ApiError(outcome.ok === false ? outcome.refusal : refuse('INTERNAL'));
-    return outcome.data;
+    const asked = { action: 'credential.contain', operation: 'credential.contain_part', named: { credential }, input } as const;
+    return unwrap(await context.also(asked)).data;
   }) as Parts;
 
 /** Revokes what one commit could not take; answers how many are left. */
@@ -35,39 +30,39 @@ async function revokeRest(context: Context, credential: string, rotate: boolean,
   let left = remaining;
   for (let round = 0; left && round < MOST_ROUNDS; round++) {
     const outcome = await context.also({ action: 'credential.contain', named: { credential }, input: { rotate } });
-    if (outcome.ok !== true) throw new ApiError(outcome.ok === false ? outcome.refusal : refuse('INTERNAL'));
-    left = (outcome.data as Contained).remaining;
+    left = (unwrap(outcome).data as Contained).remaining;
   }
   return left;
 }
 
-async function account({ remaining }: Contained, { params, body }: Input<unknown, z.output<typeof wire.ContainIn>>, context: Context) {
+/** Revokes the rest, makes the exposure report, and rotates what is asked. */
+async function renderReport({ remaining }: Contained, { params, body }: Input<unknown, z.output<typeof wire.ContainIn>>, context: Context) {
   const id = params.id as string;
   const parts = partsOf(context, id);
   const left = await revokeRest(context, id, body.rotate !== undefined, remaining);
-  const told = await reportOf(context, parts, id, body.since ?? null);
-  const rotation = body.rotate ? await rotateAll(context, parts, id, told) : null;
-  const names = await namesOf(parts, [...new Set([...told.read, ...told.written].map(({ secret }) => secret))]);
+  const report = await reportOf(context, parts, id, body.since ?? null);
+  const rotation = body.rotate ? await rotateAll(context, parts, id, report) : null;
+  const names = await namesOf(parts, [...new Set([...report.read, ...report.written].map(({ secret }) => secret))]);
   const nameOf = (secret_id: string) => ({ secret_id, name: names.get(secret_id)?.name ?? null });
-  const deed = ({ secret, version, time }: { secret: string; version: number; time: number }) => ({
+  const access = ({ secret, version, time }: { secret: string; version: number; time: number }) => ({
     ...nameOf(secret),
     version,
     time: iso(time),
   });
   const shown = ({ kind, id, name }: CredentialSummary) => ({ kind, id, name });
   const json: z.infer<typeof wire.Contained> = {
-    revoked: told.revoked.map(shown),
-    read: told.read.map(deed),
-    written: told.written.map((one) => ({ ...deed(one), action: one.action })),
+    revoked: report.revoked.map(shown),
+    read: report.read.map(access),
+    written: report.written.map((one) => ({ ...access(one), action: one.action })),
     shared: [],
-    credentials: told.credentials.map((one) => ({ ...shown(one), created_at: iso(one.created_at) })),
+    credentials: report.credentials.map((one) => ({ ...shown(one), created_at: iso(one.created_at) })),
     ...(rotation && {
       rotated: [...rotation.rotated].map(([secret, version]) => ({ ...nameOf(secret), version })),
       rotation_due: rotation.due.map(nameOf),
     }),
     ...(left && { remaining: left }),
-    ...(told.omitted && { omitted: told.omitted }),
-    ...(told.gaps.length && { gaps: told.gaps }),
+    ...(report.omitted && { omitted: report.omitted }),
+    ...(report.gaps.length && { gaps: report.gaps }),
   };
   return { json };
 }
@@ -102,7 +97,7 @@ export const incidentRoutes = [
     named: byCredential,
     prepare: ({ body }) => ({ input: { rotate: body.rotate !== undefined } }),
     resumes: true,
-    render: account,
+    render: renderReport,
   }),
   route({
     method: 'get',

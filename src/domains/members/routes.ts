@@ -1,8 +1,9 @@
 // Members and roles over HTTP. Enrolment URLs are made here, shown once, and leave for the gate as hashes.
 import { newToken } from '../../auth/token';
 import { newId } from '../../db/ids';
-import { type Context, pageOf } from '../../http/context';
-import { type Input, route } from '../../http/route';
+import type { Context } from '../../http/context';
+import { listRoute } from '../../http/list';
+import { route } from '../../http/route';
 import * as wire from './wire';
 
 const roles = '/orgs/{org_id}/roles';
@@ -40,17 +41,14 @@ export const memberRoutes = [
       return { input: { id: newId('mem'), ...body, enrolment: hash }, once };
     },
   }),
-  route({
-    method: 'get',
+  listRoute({
     path: members,
     action: 'member.list',
     tag: 'Members',
     summary: 'List members',
     query: wire.MemberQuery,
     answers: { 200: wire.MemberPage },
-    refusals: ['INVALID_CURSOR'],
-    prepare: ({ query }) => ({ input: { limit: query.limit ?? 50, after: query.cursor ?? null, status: query.status ?? null } }),
-    render: (slice: { items: unknown[]; next: string | null }, _: Input, context: Context) => ({ json: pageOf(context, members, slice) }),
+    filters: (query) => ({ status: query.status ?? null }),
   }),
   route({
     method: 'get',

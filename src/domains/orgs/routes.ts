@@ -1,19 +1,17 @@
-// Organisations and environments over HTTP, and what the bootstrap token may do.
-import { z } from '@hono/zod-openapi';
 import { and, asc, gt, isNull } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { newId } from '../../db/ids';
 import { fromCursor } from '../../db/page';
 import { orgs } from '../../db/schema';
 import { ApiError, invalid, refuse } from '../../errors';
-import { type Context, pageOf } from '../../http/context';
-import { type Input, route } from '../../http/route';
-import { iso, pageQuery } from '../../http/wire';
+import { pageOf } from '../../http/context';
+import { listRoute, PageQuery } from '../../http/list';
+import { route } from '../../http/route';
+import { iso } from '../../http/wire';
 import { issue } from '../credentials/routes';
 import { enrolment } from '../members/routes';
 import * as wire from './wire';
 
-const PageQuery = z.strictObject(pageQuery);
 const FIRST_ENVIRONMENTS = ['development', 'staging', 'production'];
 
 const org = '/orgs/{org_id}';
@@ -139,19 +137,12 @@ export const orgRoutes = [
     answers: { 204: null },
     prepare: ({ body }) => ({ input: body }),
   }),
-  route({
-    method: 'get',
+  listRoute({
     path: environments,
     action: 'environment.list',
     tag: 'Environments',
     summary: 'List environments',
-    query: PageQuery,
     answers: { 200: wire.EnvironmentPage },
-    refusals: ['INVALID_CURSOR'],
-    prepare: ({ query }) => ({ input: { limit: query.limit ?? 50, after: query.cursor ?? null } }),
-    render: (slice: { items: unknown[]; next: string | null }, _: Input, context: Context) => ({
-      json: pageOf(context, environments, slice),
-    }),
   }),
   route({
     method: 'post',

@@ -1,10 +1,8 @@
-// Passkeys over HTTP. What an authenticator says is verified here, before the gate is asked.
-import { z } from '@hono/zod-openapi';
 import { newChallenge, readChallenge, userHandle } from '../../auth/proofs';
 import { ApiError, invalid } from '../../errors';
-import { type Context, pageOf } from '../../http/context';
+import type { Context } from '../../http/context';
+import { listRoute } from '../../http/list';
 import { type Input, route } from '../../http/route';
-import { pageQuery } from '../../http/wire';
 import { challengeOf, creationOptions, verifyCreation } from './webauthn';
 import * as wire from './wire';
 
@@ -27,19 +25,14 @@ interface Owner {
 }
 
 export const passkeyRoutes = [
-  route({
-    method: 'get',
+  listRoute({
     path: passkeys,
     action: 'passkey.list',
     tag: 'Passkeys',
     summary: 'List the passkeys of a member',
     description: 'Members need no scope for their own passkeys.',
-    query: z.strictObject(pageQuery),
     answers: { 200: wire.PasskeyPage },
-    refusals: ['INVALID_CURSOR'],
     named: byMember,
-    prepare: ({ query }) => ({ input: { limit: query.limit ?? 50, after: query.cursor ?? null } }),
-    render: (slice: { items: unknown[]; next: string | null }, _: Input, context: Context) => ({ json: pageOf(context, passkeys, slice) }),
   }),
   route({
     method: 'post',

@@ -10,7 +10,7 @@ import { newId } from '../../db/ids';
 import type { SecretRow, VersionRow } from '../../db/schema';
 import { ApiError, refuse } from '../../errors';
 import { macOf } from '../../gate/rows';
-import type { Delivered, EncryptedValue } from './state';
+import type { Delivered, EncryptedValue } from './rules';
 
 /** Encrypts a value for a secret, bound to a random id of its own: the gate numbers the version later. `generated`: this service made the value. */
 export function encryptValue(keys: OrgKeys, org: string, secret: string, value: string, generated: 1 | null = null): EncryptedValue {

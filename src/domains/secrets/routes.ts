@@ -1,26 +1,29 @@
 // Secrets over HTTP.
+
 import type { z } from '@hono/zod-openapi';
 import { type GenerateOptions, generate } from '../../crypto/generate';
 import { newId } from '../../db/ids';
 import { ApiError, refuse } from '../../errors';
-import { type Context, keysOf, pageOf } from '../../http/context';
+import { unwrap } from '../../gate/outcome';
+import { type Context, keysOf } from '../../http/context';
+import { listRoute } from '../../http/list';
 import { type Input, route } from '../../http/route';
 import { decryptValue, encryptValue } from './encryption';
+import type { PutInput } from './gate/put';
+import type { ValuesPage } from './gate/reads';
 import { knownId, rememberId } from './known-ids';
-import type { PutInput } from './put';
-import type { ValuesPage } from './reads';
-import type { Delivered } from './state';
+import type { Delivered } from './rules';
 import * as wire from './wire';
 
 const tag = 'Secrets';
 const bySecret = ({ params }: { params: Record<string, string> }) => ({ secret: params.id as string });
-const sealed = (context: Context, secret: string, value: string, generated?: 1) =>
+const encrypted = (context: Context, secret: string, value: string, generated?: 1) =>
   encryptValue(keysOf(context), context.org, secret, value, generated);
 
 /** A generated value, encrypted for a secret, and what the answer shows of it once. */
 async function generated(context: Context, secret: string, type: string, options: GenerateOptions | undefined) {
   const { value, public_key } = await generate(type, options);
-  return { value: sealed(context, secret, value, 1), once: { value, ...(public_key !== undefined && { public_key }) } };
+  return { value: encrypted(context, secret, value, 1), once: { value, ...(public_key !== undefined && { public_key }) } };
 }
 
 const withValue = async (delivered: Delivered, _: unknown, context: Context) => {
@@ -34,12 +37,6 @@ const withValue = async (delivered: Delivered, _: unknown, context: Context) => 
   };
 };
 
-const list =
-  (name: string) =>
-  (slice: { items: unknown[]; next: string | null }, { params }: Input, context: Context) => ({
-    json: pageOf(context, [name, params.id ?? ''].join(' ').trim(), slice),
-  });
-
 /** Reads pages from the gate until the set is whole; begins again if it changed between two pages. */
 async function allValues(first: ValuesPage, { query }: Input<z.output<typeof wire.ValuesQuery>>, context: Context) {
   const prefix = query.prefix ?? '';
@@ -47,13 +44,10 @@ async function allValues(first: ValuesPage, { query }: Input<z.output<typeof wir
   let { next } = first;
   let etag = context.etag;
   for (let starts = 0; next !== null; ) {
-    const outcome = await context.further({ prefix, if_none_match: null, after: next, etag });
-    if (outcome.ok !== true) throw new ApiError(outcome.ok === false ? outcome.refusal : refuse('INTERNAL'));
-    let page = outcome.data as ValuesPage;
+    let page = unwrap(await context.further({ prefix, if_none_match: null, after: next, etag })).data as ValuesPage;
     if (page.changed) {
       if (++starts > 3) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
-      const again = await context.further({ prefix, if_none_match: null, after: null, etag: null });
-      if (again.ok !== true) throw new ApiError(again.ok === false ? again.refusal : refuse('INTERNAL'));
+      const again = unwrap(await context.further({ prefix, if_none_match: null, after: null, etag: null }));
       page = again.data as ValuesPage;
       etag = again.etag ?? null;
       items = [];
@@ -143,7 +137,7 @@ export const secretRoutes = [
       const { value, once } =
         body.value === undefined
           ? await generated(context, id, type, body.generate as GenerateOptions)
-          : { value: sealed(context, id, body.value), once: undefined };
+          : { value: encrypted(context, id, body.value), once: undefined };
       return {
         ...(once && { once }),
         input: {
@@ -160,8 +154,7 @@ export const secretRoutes = [
       };
     },
   }),
-  route({
-    method: 'get',
+  listRoute({
     path,
     action: 'secret.list',
     tag,
@@ -170,20 +163,15 @@ export const secretRoutes = [
       'Returns metadata without values. If the caller is limited to some names, a page can have fewer items than limit. Continue until next_cursor is null.',
     query: wire.ListQuery,
     answers: { 200: wire.SecretPage },
-    refusals: ['NOT_FOUND', 'INVALID_CURSOR'],
+    refusals: ['NOT_FOUND'],
     named: ({ query }) => (query.environment === undefined ? {} : { environment: query.environment }),
-    prepare: ({ query }) => ({
-      input: {
-        limit: query.limit ?? 50,
-        after: query.cursor ?? null,
-        environment: query.environment ?? null,
-        type: query.type ?? null,
-        prefix: query.prefix ?? null,
-        status: query.status ?? null,
-        tag: query.tag ?? null,
-      },
+    filters: (query) => ({
+      environment: query.environment ?? null,
+      type: query.type ?? null,
+      prefix: query.prefix ?? null,
+      status: query.status ?? null,
+      tag: query.tag ?? null,
     }),
-    render: list(path),
   }),
   route({
     method: 'get',
@@ -221,7 +209,7 @@ export const secretRoutes = [
           name: name ?? null,
           fields,
           ...(ttlSeconds !== undefined && { ttl: ttlSeconds }),
-          value: value === undefined ? null : sealed(context, params.id as string, value),
+          value: value === undefined ? null : encrypted(context, params.id as string, value),
         },
       };
     },
@@ -257,7 +245,7 @@ export const secretRoutes = [
     prepare: ({ params, body, if_match }, context) => ({
       input: {
         if_match,
-        value: body.value === undefined ? null : sealed(context, params.id as string, body.value),
+        value: body.value === undefined ? null : encrypted(context, params.id as string, body.value),
         generate: (body.generate as GenerateOptions | undefined) ?? null,
       },
     }),
@@ -266,19 +254,15 @@ export const secretRoutes = [
       return { input: { if_match, value, generate: body.generate ?? null }, once };
     },
   }),
-  route({
-    method: 'get',
+  listRoute({
     path: `${one}/versions`,
     action: 'secret.versions',
     tag,
     summary: 'List the versions of a secret',
     description: 'Returns versions without values, newest first. A secret keeps its newest 1,000 versions.',
-    query: wire.ListQuery.pick({ limit: true, cursor: true }),
     answers: { 200: wire.VersionPage },
-    refusals: ['NOT_FOUND', 'INVALID_CURSOR'],
+    refusals: ['NOT_FOUND'],
     named: bySecret,
-    prepare: ({ query }) => ({ input: { limit: query.limit ?? 50, after: query.cursor ?? null } }),
-    render: list(`${one}/versions`),
   }),
   route({
     method: 'post',

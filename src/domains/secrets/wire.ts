@@ -1,9 +1,12 @@
 // Secrets on the wire: what comes in, strictly, and what goes out.
+
 import { z } from '@hono/zod-openapi';
 import { utf8 } from '../../crypto/bytes';
 import { type GenerateOptions, optionsProblem } from '../../crypto/generate';
+import { exampleId } from '../../db/ids';
 import { type SecretRow, secretTypes, type VersionRow } from '../../db/schema';
 import { EnvironmentRef, iso, isoOrNull, pageOf, pageQuery, QueryInteger, Time, text } from '../../http/wire';
+import { statuses, statusOf } from './rules';
 
 export const MOST_VALUE = 65_536;
 
@@ -124,11 +127,11 @@ export const Rollback = z
   .strictObject({ version: z.int().min(1).max(999_999_999).openapi({ description: 'The version whose value becomes current again.' }) })
   .openapi('Rollback');
 
-const status = z.enum(['active', 'expired', 'revoked', 'deleted']);
+const status = z.enum(statuses);
 
 export const Secret = z
   .object({
-    id: z.string().openapi({ example: 'sec_01M9xQeKcX3vTz6nWJfQ4b' }),
+    id: z.string().openapi({ example: exampleId('secret') }),
     name: SecretName,
     type: Type,
     environment: z.string().openapi({ example: 'production' }),
@@ -178,13 +181,6 @@ export const PutQuery = z.strictObject({ environment: EnvironmentRef.optional() 
 export const ValuesQuery = z.strictObject({ prefix: z.string().max(255).optional() });
 export const DeleteQuery = z.strictObject({ permanent: z.enum(['true', 'false']).optional() });
 
-/** Where a secret stands at a time: what has expired is so by time, whoever notices it when. */
-export function statusOf(row: SecretRow, now: number): z.infer<typeof status> {
-  if (row.deleted_at !== null) return 'deleted';
-  if (row.revoked_at !== null) return 'revoked';
-  return row.expires_at !== null && row.expires_at <= now ? 'expired' : 'active';
-}
-
 /** A secret without its value. */
 export const secretOut = (row: SecretRow, environment: string, now: number): z.infer<typeof Secret> => ({
   id: row.id,
@@ -212,15 +208,3 @@ export const versionOut = (
   created_by: version.created_by,
   current: version.version === current,
 });
-
-/** `"vN"`, or `"vN.R"` after the R-th change of metadata since version N. */
-export const etagOf = (row: Pick<SecretRow, 'version' | 'amended'>): string =>
-  row.amended ? `"v${row.version}.${row.amended}"` : `"v${row.version}"`;
-
-/** Whether a list of entity tags (RFC 9110 §13.1) names this one, or any. Weak tags compare by what they stand for only where `weak`. */
-export function namesTag(header: string, etag: string, weak = false): boolean {
-  return header.split(',').some((part) => {
-    const tag = part.trim();
-    return tag === '*' || tag === etag || (weak && tag === `W/${etag}`);
-  });
-}

@@ -2,7 +2,6 @@
 // Invariants: a refused login has one body, whatever the reason; the cookie is read by refresh and logout alone, and these are asked from
 // our own pages alone.
 
-import { z } from '@hono/zod-openapi';
 import { generateCookie } from 'hono/cookie';
 import { parse } from 'hono/utils/cookie';
 import { JWT_LIVES, signSession } from '../../auth/jwt';
@@ -10,14 +9,16 @@ import { newChallenge, type RefreshCookie, readChallenge, readCookie, readHandle
 import { type SigningKey, signingKeysOf } from '../../auth/signing';
 import { newId } from '../../db/ids';
 import { invalid, refuse, statusOf } from '../../errors';
+import { refusalOf } from '../../gate/outcome';
 import type { Reply } from '../../gate/types';
-import { type Context, keysOf, type PublicAnswer, type PublicContext, pageOf } from '../../http/context';
+import { type Context, keysOf, type PublicAnswer, type PublicContext } from '../../http/context';
+import { listRoute } from '../../http/list';
 import { type Input, route } from '../../http/route';
-import { iso, pageQuery } from '../../http/wire';
+import { iso } from '../../http/wire';
 import { challengeOf, creationOptions, requestOptions, verifyAssertion, verifyCreation } from '../passkeys/webauthn';
 import { type Assertion, CreationOptions, RequestOptions } from '../passkeys/wire';
+import type { Begun, Confirming } from './gate/operations';
 import { enrolmentOf, passkeyOf } from './lookup';
-import type { Begun, Confirming } from './operations';
 import * as wire from './wire';
 
 const COOKIE = '__Host-svc_refresh';
@@ -32,7 +33,7 @@ const signer = ({ env, deployment }: Pick<PublicContext, 'env' | 'deployment'>):
 /** A JWT and the next cookie, from what the gate answered. The key is fetched first, so that no session begins whose tokens cannot be signed. */
 async function signedIn(context: PublicContext, org: string, key: SigningKey, reply: Reply): Promise<PublicAnswer> {
   const { outcome, budget } = reply;
-  if (outcome.ok !== true) return { refusal: outcome.ok === false ? outcome.refusal : refuse('INTERNAL'), budget };
+  if (outcome.kind !== 'ok') return { refusal: refusalOf(outcome), budget };
   return { status: 200, ...(await tokensOf(context, org, key, outcome.data as Begun)), budget };
 }
 
@@ -132,7 +133,7 @@ export const signinRoutes = [
       const passkey = { id: newId('psk'), ...made };
       const reply = await context.ask(org, keys, { member: member.id }, { session, enrolment: hash, passkey });
       const { outcome } = reply;
-      if (outcome.ok === false && ['ENROLMENT_GONE', 'UNAUTHENTICATED'].includes(outcome.refusal.code)) return gone(context);
+      if (outcome.kind === 'refused' && ['ENROLMENT_GONE', 'UNAUTHENTICATED'].includes(outcome.refusal.code)) return gone(context);
       return signedIn(context, org, key, reply);
     },
   }),
@@ -171,7 +172,7 @@ export const signinRoutes = [
       const input = { session, passkey: { id, credential_id, ...used } };
       const reply = await context.ask(who.org, keys, { member: who.member }, input);
       const { outcome } = reply;
-      if (outcome.ok === false && statusOf(outcome.refusal) < 500) return refused(context);
+      if (outcome.kind === 'refused' && statusOf(outcome.refusal) < 500) return refused(context);
       return signedIn(context, who.org, key, reply);
     },
   }),
@@ -232,8 +233,8 @@ export const signinRoutes = [
       const { org, session, n } = cookie;
       const reply = await context.ask(org, keys, { kind: 'browser', org, hash: session }, { n });
       const { outcome, budget } = reply;
-      if (outcome.ok === true && outcome.status === 401) return { refusal: refuse('TOKEN_REVOKED'), headers: cleared, budget };
-      if (outcome.ok === false && statusOf(outcome.refusal) === 401) return { refusal: outcome.refusal, headers: cleared, budget };
+      if (outcome.kind === 'ok' && outcome.status === 401) return { refusal: refuse('TOKEN_REVOKED'), headers: cleared, budget };
+      if (outcome.kind === 'refused' && statusOf(outcome.refusal) === 401) return { refusal: outcome.refusal, headers: cleared, budget };
       return signedIn(context, org, key, reply);
     },
   }),
@@ -254,21 +255,16 @@ export const signinRoutes = [
       if (!cookie || !keys) return { status: 204, headers: cleared };
       const { org, session } = cookie;
       const { outcome, budget } = await context.ask(org, keys, { kind: 'browser', org, hash: session }, {});
-      if (outcome.ok === false && statusOf(outcome.refusal) !== 401) return { refusal: outcome.refusal, budget };
+      if (outcome.kind === 'refused' && statusOf(outcome.refusal) !== 401) return { refusal: outcome.refusal, budget };
       return { status: 204, headers: cleared, budget };
     },
   }),
-  route({
-    method: 'get',
+  listRoute({
     path: sessions,
     action: 'auth.session_list',
     tag: 'Sign-in',
     summary: 'List your browser sessions',
-    query: z.strictObject(pageQuery),
     answers: { 200: wire.SessionPage },
-    refusals: ['INVALID_CURSOR'],
-    prepare: ({ query }) => ({ input: { limit: query.limit ?? 50, after: query.cursor ?? null } }),
-    render: (slice: { items: unknown[]; next: string | null }, _: Input, context: Context) => ({ json: pageOf(context, sessions, slice) }),
   }),
   route({
     method: 'delete',

@@ -1,19 +1,11 @@
-// Teams over HTTP.
-import { z } from '@hono/zod-openapi';
 import { newId } from '../../db/ids';
-import { type Context, pageOf } from '../../http/context';
-import { type Input, route } from '../../http/route';
-import { pageQuery } from '../../http/wire';
+import { listRoute } from '../../http/list';
+import { route } from '../../http/route';
 import * as wire from './wire';
 
-const PageQuery = z.strictObject(pageQuery);
 const teams = '/orgs/{org_id}/teams';
 const inTeam = `${teams}/{id}/members`;
 const byTeam = ({ params }: { params: Record<string, string> }) => ({ team: params.id as string });
-const page = ({ query }: Input<{ limit?: number; cursor?: string }>) => ({
-  input: { limit: query.limit ?? 50, after: query.cursor ?? null },
-});
-type Slice = { items: unknown[]; next: string | null };
 
 export const teamRoutes = [
   route({
@@ -27,17 +19,12 @@ export const teamRoutes = [
     refusals: ['LIMIT_REACHED'],
     prepare: ({ body }) => ({ input: { id: newId('team'), name: body.name } }),
   }),
-  route({
-    method: 'get',
+  listRoute({
     path: teams,
     action: 'team.list',
     tag: 'Teams',
     summary: 'List teams',
-    query: PageQuery,
     answers: { 200: wire.TeamPage },
-    refusals: ['INVALID_CURSOR'],
-    prepare: page,
-    render: (slice: Slice, _: Input, context: Context) => ({ json: pageOf(context, teams, slice) }),
   }),
   route({
     method: 'get',
@@ -85,18 +72,14 @@ export const teamRoutes = [
     named: byTeam,
     prepare: ({ body }) => ({ input: body }),
   }),
-  route({
-    method: 'get',
+  listRoute({
     path: inTeam,
     action: 'team_member.list',
     tag: 'Teams',
     summary: 'List the members of a team',
-    query: PageQuery,
     answers: { 200: wire.TeamMemberPage },
-    refusals: ['NOT_FOUND', 'INVALID_CURSOR'],
+    refusals: ['NOT_FOUND'],
     named: byTeam,
-    prepare: page,
-    render: (slice: Slice, { params }: Input, context: Context) => ({ json: pageOf(context, `${inTeam} ${params.id}`, slice) }),
   }),
   route({
     method: 'delete',

@@ -1,0 +1,14 @@
+// The actions of the audit log, and what each needs.
+import { bootstrap, emergency, type Needs } from '../../auth/actions';
+
+export const actions = {
+  'audit.archive': bootstrap,
+  'audit.read': { scopes: ['audit:read'], kinds: emergency },
+  'audit.verify': { scopes: ['audit:read'], kinds: emergency },
+} as const satisfies Needs;
+
+declare module '../../auth/actions' {
+  interface ActionNames {
+    audit: keyof typeof actions;
+  }
+}

@@ -1,0 +1,304 @@
+// Creating credentials. Invariants: nobody makes one that holds more than they do; what a session token or an agent makes ends with it;
+// nobody makes an owner of a key who is none.
+import { type Caller, mustBeConfirmed, type Wanted, withinPermissions } from '../../../auth/authorize';
+import { covers, type ProviderScope, providerScopes } from '../../../auth/scopes';
+import { forms } from '../../../db/names';
+import { type CredentialRow, madeByOwnerColumn, parentColumn } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import { insertion, type New } from '../../../gate/commit';
+import type { Core } from '../../../gate/core';
+import { countLive, isAlive } from '../../../gate/identity';
+import { lineageOf } from '../../../gate/lineage';
+import { environmentOf } from '../../../gate/named';
+import type { Plan } from '../../../gate/plan';
+import { DAY } from '../../../gate/rows';
+import type { Call, Operation } from '../../../gate/types';
+import { isoOrNull } from '../../../http/wire';
+import { endIn, raised, shown, type TokenInput } from './credential';
+
+const MOST_CREDENTIALS = 10_000;
+const AGENT_LIVES = 30 * DAY;
+const MOST_BREAK_GLASS = 5;
+/** Live session tokens of an API key. */
+const MOST_SESSIONS = 1000;
+/** Links that a credential may be away from the one at the top. */
+const MOST_LINKS = 16;
+/** Requests a minute, where nothing else is asked for. */
+const RATES = { api_key: 1200, session: 600, agent: 120, provider: 600, break_glass: 60 } as const;
+/** All that a break-glass token may do. */
+const EMERGENCY = ['secrets:list', 'secrets:read', 'secrets:write', 'secrets:rotate', 'secrets:delete', 'audit:read'] as const;
+
+/** What a request asks for in a new credential; null where it is silent: then what its creator holds. */
+interface Asked {
+  scopes: readonly string[];
+  environments: readonly string[] | null;
+  secrets: readonly string[] | null;
+  allowed_addresses: readonly string[] | null;
+  expires_at: number | null;
+}
+
+const earliest = (...times: (number | null)[]): number | null => {
+  const ends = times.filter((time) => time !== null);
+  return ends.length ? Math.min(...ends) : null;
+};
+
+/** What a new credential would hold. An environment that does not exist stands as an empty id. */
+export function wanted({ core, ask, caller }: Call<unknown>, asked: Asked): Wanted & Pick<CredentialRow, 'environments' | 'secrets'> {
+  const from = caller.permissions.find(({ scopes }) => asked.scopes.every((scope) => covers(scopes, scope))) ?? caller.permissions[0];
+  const copy = (list: readonly string[] | null | undefined) => (list ? [...list] : null);
+  return {
+    scopes: [...asked.scopes],
+    environments: asked.environments?.map((ref) => environmentOf(core, ask.org, ref)?.id ?? '') ?? copy(from.environments),
+    secrets: copy(asked.secrets ?? from.secrets),
+    allowed_addresses: copy(asked.allowed_addresses ?? caller.addresses[0]),
+    expires_at: asked.expires_at ?? earliest(caller.expires_at, from.expires_at),
+  };
+}
+
+/** 404 for an environment that a request names and that does not exist. */
+export function unknownEnvironment(asked: readonly string[] | null, held: readonly string[] | null): Refusal | null {
+  const at = held?.indexOf('') ?? -1;
+  if (at < 0) return null;
+  const ref = asked?.[at] ?? '';
+  return refuse('NOT_FOUND', {
+    message: forms.environment(ref) ? `There is no environment ${ref}.` : `The environment in environments.${at} does not exist.`,
+  });
+}
+
+/** The parent of what this caller creates: the credential that it ends with, or null. */
+export const parentOf = (caller: Caller): string | null => (caller.isDependent ? caller.credential : null);
+
+/** Who makes it; for a member, also in which browser session. */
+export const maker = ({ kind, id, credential }: Caller) => ({ created_by: id, created_in: kind === 'member' ? credential : null });
+
+type Made = Pick<New<'credential'>, 'kind' | 'name' | 'rate_limit' | 'reason'> & { scopes: readonly string[] };
+
+/** The plan of a new credential, whose permissions have been judged. */
+function issue(call: Call<unknown>, token: TokenInput, made: Made, permissions: Wanted, asked: Asked, now: number): Plan | Refusal {
+  const { core, ask, caller } = call;
+  const unknown = unknownEnvironment(asked.environments, permissions.environments);
+  if (unknown) return unknown;
+  if (countLive(core, ask.org, now) >= MOST_CREDENTIALS)
+    return refuse('LIMIT_REACHED', {
+      message: 'An organisation can have at most 10,000 live credentials. Revoke some that you no longer need.',
+    });
+  const parentId = parentOf(caller);
+  const parent = parentId === null ? null : core.rows.get('credential', parentId);
+  if (parent && lineageOf(core, parent).length >= MOST_LINKS)
+    return refuse('LIMIT_REACHED', {
+      message: 'A credential can have at most 16 parents in a row. Create this one with a credential closer to the top.',
+    });
+  const put = insertion(call, 'credential', {
+    ...fresh(core, ask.org, token, now),
+    ...(permissions as Pick<CredentialRow, 'environments' | 'secrets' | 'allowed_addresses' | 'expires_at'>),
+    ...made,
+    scopes: [...made.scopes],
+    ...maker(caller),
+    ...madeByOwnerColumn(made.kind !== 'api_key' || caller.isOwner),
+    ...parentColumn(parentId),
+  });
+  const row = put.row as CredentialRow;
+  const events = [raised(row.kind === 'break_glass' ? 'BREAK_GLASS_ISSUED' : 'CREDENTIAL_CREATED', row)];
+  return { status: 201, data: shown(core, row), puts: [put], resource: token.id, events };
+}
+
+/** What every new credential has. */
+export const fresh = (core: Core, org_id: string, token: TokenInput, created_at: number) => ({
+  org_id,
+  id: token.id,
+  token_hash: token.hash,
+  hint: token.hint,
+  created_at,
+  generation: core.rows.get('org', org_id)?.generation ?? null,
+});
+
+const aboutToken = ({ input }: Call<{ token: TokenInput }>) => ({ resource: input.token.id });
+
+/** While a credential is made, whoever makes it stays as it is: the credential that asks, and the member behind it. */
+export const makerLocks = ({ input, caller }: Call<{ token: TokenInput }>) => [input.token.id, caller.credential, caller.id];
+
+/** The first key of an org, or of one whose keys are lost or ended: it may do everything. `fields` say what is not as usual. */
+export const firstKey = (
+  call: Call<unknown>,
+  token: TokenInput,
+  name: string,
+  createdBy: string,
+  now: number,
+  fields: Partial<Pick<CredentialRow, 'generation' | 'created_in'>> = {},
+) =>
+  insertion(call, 'credential', {
+    ...fresh(call.core, call.ask.org, token, now),
+    kind: 'api_key',
+    name,
+    scopes: ['*'],
+    rate_limit: RATES.api_key,
+    created_by: createdBy,
+    ...fields,
+  });
+
+interface NewInput extends Asked {
+  token: TokenInput;
+  name: string;
+}
+
+/** Of API keys and agents: a lifetime in seconds, in place of an end; null for neither. */
+interface LastingInput extends NewInput {
+  ttlSeconds: number | null;
+}
+
+/** What is asked for, with the end that a lifetime gives. */
+const lasting = ({ input }: Call<LastingInput>, now: number): Asked => ({
+  ...input,
+  expires_at: endIn(input.ttlSeconds, now) ?? input.expires_at,
+});
+
+/** Whether an API key that holds this would act as an owner: then making it is making an owner, which a member must confirm. */
+export const wouldOwn = (caller: Caller, { scopes, environments, secrets }: Wanted): boolean =>
+  caller.isOwner && scopes.includes('*') && environments === null && secrets === null;
+
+export const createKey: Operation<LastingInput> = {
+  subject: aboutToken,
+  authorize(call) {
+    const { caller } = call;
+    const permissions = wanted(call, lasting(call, call.core.now()));
+    return withinPermissions(caller, permissions) ?? (wouldOwn(caller, permissions) ? mustBeConfirmed(caller) : null);
+  },
+  change: {
+    locks: makerLocks,
+    plan(call, now) {
+      const { token, name, scopes } = call.input;
+      const permissions = wanted(call, lasting(call, now));
+      return issue(call, token, { kind: 'api_key', name, scopes, rate_limit: RATES.api_key }, permissions, call.input, now);
+    },
+  },
+};
+
+interface AgentInput extends LastingInput {
+  rate_limit: number | null;
+}
+
+/** An agent that is given no lifetime ends after 30 days, or with its creator if that is sooner. */
+function agent(call: Call<AgentInput>, now: number) {
+  const asked = lasting(call, now);
+  const permissions = wanted(call, asked);
+  return asked.expires_at === null ? { ...permissions, expires_at: earliest(permissions.expires_at, now + AGENT_LIVES) } : permissions;
+}
+
+export const createAgent: Operation<AgentInput> = {
+  subject: aboutToken,
+  authorize: (call) => withinPermissions(call.caller, agent(call, call.core.now())),
+  change: {
+    locks: makerLocks,
+    plan(call, now) {
+      const { token, name, scopes, rate_limit } = call.input;
+      const permissions = agent(call, now);
+      const made = { kind: 'agent', name, scopes, rate_limit: rate_limit ?? RATES.agent } as const;
+      return issue(call, token, made, permissions, call.input, now);
+    },
+  },
+};
+
+/** A provider token has no end of its own; it holds what its maker would need to do the same by other ways. */
+const provided = (input: NewInput): Asked => ({ ...input, scopes: input.scopes.map((scope) => providerScopes[scope as ProviderScope]) });
+
+export const createProvider: Operation<NewInput> = {
+  subject: aboutToken,
+  authorize(call) {
+    const permissions = wanted(call, provided(call.input));
+    return withinPermissions(call.caller, { ...permissions, expires_at: null });
+  },
+  change: {
+    locks: makerLocks,
+    plan(call, now) {
+      const { token, name, scopes } = call.input;
+      const permissions = { ...wanted(call, provided(call.input)), expires_at: null };
+      return issue(call, token, { kind: 'provider', name, scopes, rate_limit: RATES.provider }, permissions, call.input, now);
+    },
+  },
+};
+
+interface BreakGlassInput {
+  token: TokenInput;
+  reason: string;
+  ttlSeconds: number;
+}
+
+export const createBreakGlass: Operation<BreakGlassInput> = {
+  subject: ({ input }) => ({ resource: input.token.id, reason: input.reason }),
+  authorize: (call) => withinPermissions(call.caller, emergency(call, call.core.now())),
+  change: {
+    locks: (call) => [...makerLocks(call), 'break-glass'],
+    plan(call, now) {
+      const { core, ask, input } = call;
+      if (core.rows.within('credential', 'break_glass').filter((row) => isAlive(core, ask.org, row)).length >= MOST_BREAK_GLASS)
+        return refuse('LIMIT_REACHED', {
+          message: 'An organisation can have at most 5 live break-glass tokens. Revoke one that you no longer need.',
+        });
+      const made = { kind: 'break_glass', name: null, reason: input.reason, scopes: EMERGENCY, rate_limit: RATES.break_glass } as const;
+      const permissions = emergency(call, now);
+      return issue(call, input.token, made, permissions, permissions, now);
+    },
+  },
+};
+
+/** The whole org, for so long. */
+const emergency = ({ caller, input }: Call<BreakGlassInput>, now: number): Wanted => ({
+  scopes: EMERGENCY,
+  environments: null,
+  secrets: null,
+  allowed_addresses: caller.addresses[0] ?? null,
+  expires_at: now + input.ttlSeconds * 1000,
+});
+
+// ---------------------------------------------------------------- session tokens
+
+interface MintInput {
+  token: TokenInput;
+  ttlSeconds: number;
+  scopes: string[] | null;
+  environments: string[] | null;
+  secrets: string[] | null;
+  allowed_addresses: string[] | null;
+}
+
+const session = (call: Call<MintInput>, now: number) => {
+  const { scopes, environments, secrets, ttlSeconds, allowed_addresses } = call.input;
+  return wanted(call, {
+    scopes: scopes ?? call.caller.permissions[0].scopes,
+    environments,
+    secrets,
+    allowed_addresses,
+    expires_at: endIn(ttlSeconds, now),
+  });
+};
+
+export const mint: Operation<MintInput> = {
+  subject: aboutToken,
+  authorize: (call) => withinPermissions(call.caller, session(call, call.core.now())),
+  change: {
+    // The parent is locked too: a mint and the parent's revocation come one after the other.
+    locks: makerLocks,
+    plan(call, now) {
+      const { core, ask, input, caller } = call;
+      const { scopes, environments, secrets, allowed_addresses, expires_at } = session(call, now);
+      const unknown = unknownEnvironment(input.environments, environments);
+      if (unknown) return unknown;
+      if (core.descendants.liveSessions(caller.id, now) >= MOST_SESSIONS)
+        return refuse('LIMIT_REACHED', {
+          message: 'An API key can have at most 1,000 live session tokens. Revoke some, or wait until they expire.',
+        });
+      const put = insertion(call, 'credential', {
+        ...fresh(core, ask.org, input.token, now),
+        kind: 'session',
+        name: caller.name,
+        ...{ scopes: [...scopes], environments, secrets, expires_at },
+        allowed_addresses: allowed_addresses && [...allowed_addresses],
+        rate_limit: RATES.session,
+        created_by: caller.id,
+        ...parentColumn(caller.id),
+      });
+      const about = { expires_at: isoOrNull(expires_at) };
+      return { status: 201, data: shown(core, put.row as CredentialRow), puts: [put], resource: input.token.id, about };
+    },
+  },
+};

@@ -1,0 +1,45 @@
+// What a credential is, as the gate shows and finds it. Tokens are made by the Worker; here are their hashes.
+import type { CredentialKind, CredentialRow } from '../../../db/schema';
+import type { Core } from '../../../gate/core';
+import { slugOf } from '../../../gate/named';
+import type { Raised } from '../../../gate/outbox';
+import type { Call } from '../../../gate/types';
+import { accessTokenOut, agentOut, apiKeyOut, breakGlassOut, providerTokenOut, type Shown } from '../wire';
+
+/** A token made by the Worker. */
+export interface TokenInput {
+  id: string;
+  hash: string;
+  hint: string;
+}
+
+const outs: Record<Exclude<CredentialKind, 'browser'>, (shown: Shown) => object> = {
+  api_key: apiKeyOut,
+  session: accessTokenOut,
+  agent: agentOut,
+  provider: providerTokenOut,
+  break_glass: breakGlassOut,
+};
+
+/** A credential as it is shown: its row, its environments by slug, its last use. */
+export const shown = (core: Core, row: CredentialRow): object =>
+  outs[row.kind as keyof typeof outs]({
+    row,
+    environments: row.environments?.map((id) => slugOf(core, id)) ?? null,
+    used: core.lastUsed.of(row.id),
+  });
+
+export const target = (call: Call<unknown>) => call.ask.named.credential as string;
+
+export function find(call: Call<unknown>, kind: CredentialKind): CredentialRow | null {
+  const row = call.core.rows.get('credential', target(call));
+  return row?.kind === kind ? row : null;
+}
+
+export const raised = (type: Raised['type'], { id, kind, name }: CredentialRow): Raised => ({
+  type,
+  data: { credential_id: id, kind, name },
+});
+
+/** When a lifetime that is asked for would end; null where none is. */
+export const endIn = (ttlSeconds: number | null, now: number) => (ttlSeconds === null ? null : now + ttlSeconds * 1000);

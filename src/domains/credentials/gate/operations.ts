@@ -1,0 +1,73 @@
+// What can be done with credentials, as the gate does it.
+
+import type { Caller } from '../../../auth/authorize';
+import { idStart } from '../../../db/ids';
+import { type CredentialKind, type CredentialRow, parentIdOf } from '../../../db/schema';
+import { refuse } from '../../../errors';
+import { isAlive } from '../../../gate/identity';
+import { type ListInput, listed } from '../../../gate/listing';
+import { slugOf } from '../../../gate/named';
+import { fail, type Outcome, ok } from '../../../gate/outcome';
+import type { Operation } from '../../../gate/types';
+import { createAgent, createBreakGlass, createKey, createProvider, mint } from './create';
+import { find, shown } from './credential';
+import { revoke, rotateKey, update } from './update';
+
+/** The live credentials of a kind come from the gate's own rows, for it alone knows who is alive. */
+const list = (kind: CredentialKind): Operation<ListInput> => ({
+  read: ({ core, ask, input }) =>
+    listed(core, 'credential', idStart(kind), input, (row) => (row.kind === kind && isAlive(core, ask.org, row) ? shown(core, row) : null)),
+});
+
+function read(kind: CredentialKind): Operation<Record<string, never>> {
+  return {
+    read(call): Outcome {
+      const row = find(call, kind);
+      return row ? ok(shown(call.core, row)) : fail(refuse('NOT_FOUND'));
+    },
+  };
+}
+
+const whoami: Operation<Record<string, never>> = {
+  read({ core, ask, caller }): Outcome {
+    const { scopes, environments, secrets } = caller.permissions[0];
+    return ok({
+      kind: caller.kind,
+      id: caller.id,
+      org_id: ask.org,
+      name: caller.name,
+      scopes,
+      environments: environments?.map((id) => slugOf(core, id)) ?? null,
+      secrets,
+      expires_at: caller.expires_at === null ? null : new Date(caller.expires_at).toISOString(),
+      parent_id: caller.parent_id,
+      rate_limit: caller.rate_limit,
+    });
+  },
+};
+
+const isSelf = (row: CredentialRow, caller: Caller) => row.id === caller.credential;
+
+export const credentialOperations = {
+  'caller.read': whoami,
+  'api_key.list': list('api_key'),
+  'api_key.read': read('api_key'),
+  'api_key.create': createKey,
+  'api_key.update': update('api_key'),
+  'api_key.rotate': rotateKey,
+  'api_key.revoke': revoke('api_key', isSelf),
+  'access_token.create': mint,
+  'access_token.list': list('session'),
+  'access_token.revoke': revoke('session', (row, caller) => isSelf(row, caller) || parentIdOf(row) === caller.id),
+  'agent.list': list('agent'),
+  'agent.read': read('agent'),
+  'agent.create': createAgent,
+  'agent.update': update('agent'),
+  'agent.revoke': revoke('agent', isSelf),
+  'provider_token.list': list('provider'),
+  'provider_token.create': createProvider,
+  'provider_token.revoke': revoke('provider', () => false),
+  'break_glass.list': list('break_glass'),
+  'break_glass.create': createBreakGlass,
+  'break_glass.revoke': revoke('break_glass', () => false),
+};

@@ -1,0 +1,185 @@
+// Updating and revoking credentials. Invariants: what widens one lies within the caller's own permissions, and does not outlive a caller who can
+// end; a revoked credential, and all that descends from it, is refused from the turn in which its row changes.
+import { type Caller, isNarrower, mustBeConfirmed, type Wanted, withinPermissions } from '../../../auth/authorize';
+import {
+  type CredentialKind,
+  type CredentialRow,
+  credentials,
+  isMadeByOwner,
+  madeByOwnerColumn,
+  parentColumn,
+  parentIdOf,
+} from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import { insertion, revision, rowKeyOf } from '../../../gate/commit';
+import { isAlive } from '../../../gate/identity';
+import { lineageOf } from '../../../gate/lineage';
+import { environmentOf } from '../../../gate/named';
+import type { Plan } from '../../../gate/plan';
+import { fromD1, macOf } from '../../../gate/rows';
+import type { Call, Operation } from '../../../gate/types';
+import { fresh, maker, makerLocks, unknownEnvironment, wouldOwn } from './create';
+import { endIn, find, raised, shown, type TokenInput, target } from './credential';
+
+/** What a credential holds, as its row says. */
+const held = ({ scopes, environments, secrets, allowed_addresses, expires_at }: CredentialRow): Wanted => ({
+  scopes,
+  environments,
+  secrets,
+  allowed_addresses,
+  expires_at,
+});
+
+/** 403 if a caller who ends with another would hand on what does not end with it. */
+function mayOutlive({ core, caller }: Call<unknown>, row: CredentialRow): Refusal | null {
+  if (!caller.isDependent || lineageOf(core, row).some(({ id }) => id === caller.credential)) return null;
+  return refuse('SCOPE_EXCEEDS_PARENT', { message: 'A credential that ends with another can extend only credentials that end with it.' });
+}
+
+/** 403 unless the caller may make a credential hold this. What only narrows, anyone may who may change it. */
+const mayGive = (call: Call<unknown>, row: CredentialRow, after: Wanted): Refusal | null =>
+  isNarrower(held(row), after) ? null : (mayOutlive(call, row) ?? withinPermissions(call.caller, after));
+
+/** 403 if a caller would raise a rate limit that it is under itself. */
+function raisesOwn({ core, caller }: Call<unknown>, row: CredentialRow, rate_limit = 0): Refusal | null {
+  const self = core.rows.get('credential', caller.credential);
+  if (rate_limit <= row.rate_limit || !self || !lineageOf(core, self).some(({ id }) => id === row.id)) return null;
+  return refuse('SCOPE_EXCEEDS_PARENT', { message: 'A credential cannot raise a rate limit that applies to itself.' });
+}
+
+interface UpdateInput {
+  name: string | null;
+  /** Undefined leaves them. */
+  scopes?: string[];
+  environments?: string[] | null;
+  secrets?: string[] | null;
+  allowed_addresses?: string[] | null;
+  ttlSeconds?: number | null;
+  rate_limit?: number;
+}
+
+/** The fields of a changed credential. An environment that does not exist stands as an empty id. */
+function changed({ core, ask, input }: Call<UpdateInput>, now: number): Partial<CredentialRow> {
+  const { scopes, environments, secrets, allowed_addresses, ttlSeconds, rate_limit } = input;
+  return {
+    ...(input.name !== null && { name: input.name }),
+    ...(scopes && { scopes }),
+    ...(environments !== undefined && {
+      environments: environments?.map((ref) => environmentOf(core, ask.org, ref)?.id ?? '') ?? null,
+    }),
+    ...(secrets !== undefined && { secrets }),
+    ...(allowed_addresses !== undefined && { allowed_addresses }),
+    ...(ttlSeconds !== undefined && { expires_at: endIn(ttlSeconds, now) }),
+    ...(rate_limit !== undefined && { rate_limit }),
+  };
+}
+
+export function update(kind: CredentialKind): Operation<UpdateInput> {
+  return {
+    authorize(call) {
+      const row = find(call, kind);
+      if (!row) return null;
+      const after = { ...row, ...changed(call, call.core.now()) };
+      return mayGive(call, row, held(after)) ?? raisesOwn(call, row, call.input.rate_limit);
+    },
+    change: {
+      locks: (call) => [target(call)],
+      plan(call, now) {
+        const { core, ask, input } = call;
+        const row = find(call, kind);
+        if (!row || !isAlive(core, ask.org, row)) return refuse('NOT_FOUND');
+        const fields = changed(call, now);
+        const unknown = unknownEnvironment(input.environments ?? null, fields.environments ?? null);
+        if (unknown) return unknown;
+        const put = revision(call, 'credential', row, fields);
+        return { status: 200, data: shown(core, put.row as CredentialRow), puts: [put] };
+      },
+    },
+  };
+}
+
+interface RotateInput {
+  token: TokenInput;
+  overlap_seconds: number;
+}
+
+export const rotateKey: Operation<RotateInput> = {
+  reach(call) {
+    // A successor would outlive whoever ends with another.
+    const { caller } = call;
+    if (caller.kind === 'session' || caller.kind === 'agent')
+      return refuse('CREDENTIAL_KIND_NOT_ALLOWED', {
+        message: 'A session token or an agent credential cannot rotate an API key. Use an API key.',
+      });
+    const row = find(call, 'api_key');
+    if (!row) return null;
+    const exceeds = mayOutlive(call, row) ?? withinPermissions(caller, held(row));
+    return exceeds ?? (wouldOwn(caller, held(row)) ? mustBeConfirmed(caller) : null);
+  },
+  change: {
+    // Whoever rotates is locked as any maker of a credential: what ends them waits, and then ends the successor too.
+    locks: (call) => [target(call), ...makerLocks(call)],
+    plan(call, now) {
+      const { core, ask, input } = call;
+      const row = find(call, 'api_key');
+      if (!row) return refuse('NOT_FOUND');
+      if (!isAlive(core, ask.org, row))
+        return refuse('CONFLICT', { message: 'This API key has expired or was revoked. Create a new one.' });
+      if (row.successor_id !== null)
+        return refuse('CONFLICT', { message: `This API key was already rotated. Its successor is ${row.successor_id}.` });
+      const { kind, name, scopes, environments, secrets, allowed_addresses, rate_limit, expires_at } = row;
+      const successor = insertion(call, 'credential', {
+        ...fresh(core, ask.org, input.token, now),
+        ...{ kind, name, scopes, environments, secrets, allowed_addresses, rate_limit, expires_at },
+        ...parentColumn(parentIdOf(row)),
+        ...maker(call.caller),
+        ...madeByOwnerColumn(isMadeByOwner(row) && call.caller.isOwner),
+      });
+      const end = now + input.overlap_seconds * 1000;
+      const old = revision(call, 'credential', row, {
+        successor_id: input.token.id,
+        ...(input.overlap_seconds === 0 ? { revoked_at: now } : { expires_at: Math.min(expires_at ?? end, end) }),
+      });
+      const made = successor.row as CredentialRow;
+      return {
+        status: 201,
+        data: shown(core, made),
+        puts: [successor, old],
+        resource: input.token.id,
+        events: [raised('CREDENTIAL_CREATED', made)],
+        about: { successor: made.id },
+      };
+    },
+  },
+};
+
+/** Ends a credential; again is the same answer. */
+export function revoke(kind: CredentialKind, isOwn: (row: CredentialRow, caller: Caller) => boolean): Operation<Record<string, never>> {
+  return {
+    exempt(call) {
+      const row = call.core.rows.get('credential', target(call));
+      return row?.kind === kind && isOwn(row, call.caller);
+    },
+    change: {
+      locks: (call) => [target(call)],
+      /** Whether it is known: a session token that is over has left the gate, or leaves it any moment, but is no unknown one. */
+      async before(call) {
+        const here = call.core.rows.get('credential', target(call));
+        if (here) return here.kind === kind;
+        const [found] = await call.core.database.all<Record<string, unknown>>({
+          sql: 'select * from credentials where org_id = ? and id = ? and kind = ?',
+          params: [call.ask.org, target(call), kind],
+        });
+        const row = found && fromD1<CredentialRow>(credentials, found);
+        return row !== undefined && row.mac === macOf(rowKeyOf(call), 'credential', row);
+      },
+      plan(call, now, known): Plan | Refusal {
+        const row = find(call, kind);
+        if (!row && !known) return refuse('NOT_FOUND');
+        if (!row || row.revoked_at !== null) return { status: 204, data: null };
+        const put = revision(call, 'credential', row, { revoked_at: now });
+        return { status: 204, data: null, puts: [put], events: kind === 'session' ? [] : [raised('CREDENTIAL_REVOKED', row)] };
+      },
+    },
+  };
+}

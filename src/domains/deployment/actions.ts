@@ -1,0 +1,13 @@
+// The actions of the deployment, and what each needs.
+import { bootstrap, type Needs } from '../../auth/actions';
+
+export const actions = {
+  'org.list': bootstrap,
+  'deployment.rewrap': bootstrap,
+} as const satisfies Needs;
+
+declare module '../../auth/actions' {
+  interface ActionNames {
+    deployment: keyof typeof actions;
+  }
+}

@@ -1,0 +1,14 @@
+// The actions of grants, and what each needs.
+import type { Needs } from '../../auth/actions';
+
+export const actions = {
+  'grant.list': { scopes: ['members:read'] },
+  'grant.create': { scopes: ['members:write'] },
+  'grant.delete': { scopes: ['members:write'] },
+} as const satisfies Needs;
+
+declare module '../../auth/actions' {
+  interface ActionNames {
+    grants: keyof typeof actions;
+  }
+}

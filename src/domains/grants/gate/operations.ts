@@ -1,0 +1,112 @@
+// What can be done with grants, as the gate does it: they add to what a member's role gives, directly or through a team.
+// Invariants: nobody grants more than they hold themselves, or for longer; what a session token or an agent grants ends with it.
+
+import { type Wanted, withinPermissions } from '../../../auth/authorize';
+import { idStart } from '../../../db/ids';
+import { type GrantRow, parentColumn } from '../../../db/schema';
+import { refuse } from '../../../errors';
+import { insertion, removal } from '../../../gate/commit';
+import type { Core } from '../../../gate/core';
+import { grantScopes, isGrantAlive } from '../../../gate/identity';
+import { type ListInput, listed } from '../../../gate/listing';
+import { slugOf } from '../../../gate/named';
+import { fail, type Outcome, ok } from '../../../gate/outcome';
+import type { Call, Operation } from '../../../gate/types';
+import { parentOf, unknownEnvironment, wanted } from '../../credentials/gate/create';
+import { grantOut } from '../wire';
+
+/** Each is looked at in every request of a member. */
+const MOST_GRANTS = 100;
+const MOST_IN_ALL = 10_000;
+
+const shown = (core: Core, row: GrantRow) => grantOut(row, row.environments?.map((id) => slugOf(core, id)) ?? null);
+
+function find({ core, ask }: Call<unknown>): GrantRow | null {
+  const row = core.rows.get('grant', ask.named.grant as string);
+  return row && isGrantAlive(core, ask.org, row) ? row : null;
+}
+
+const list: Operation<ListInput & { grantee: string | null }> = {
+  read: ({ core, ask, input }) =>
+    listed(core, 'grant', idStart('grant'), input, (row) =>
+      (input.grantee === null || row.grantee_id === input.grantee) && isGrantAlive(core, ask.org, row) ? shown(core, row) : null,
+    ),
+};
+
+const read: Operation<Record<string, never>> = {
+  read(call): Outcome {
+    const row = find(call);
+    return row ? ok(shown(call.core, row)) : fail(refuse('NOT_FOUND'));
+  },
+};
+
+interface NewInput {
+  id: string;
+  grantee: { type: 'member' | 'team'; id: string };
+  permission: GrantRow['permission'];
+  environments: string[] | null;
+  secrets: string[] | null;
+  expires_at: number | null;
+}
+
+/** What would be given: from any address, for a member acts from wherever the org lets them. */
+const permissionsToGrant = (call: Call<NewInput>): Wanted & Pick<GrantRow, 'environments' | 'secrets'> => ({
+  ...wanted(call, { ...call.input, scopes: grantScopes[call.input.permission], allowed_addresses: null }),
+  allowed_addresses: null,
+});
+
+const create: Operation<NewInput> = {
+  subject: ({ input }) => ({ resource: input.id }),
+  authorize: (call) => withinPermissions(call.caller, permissionsToGrant(call)),
+  change: {
+    // The grantee stays meanwhile, and so does whoever gives.
+    locks: ({ input, caller }) => [input.grantee.id, caller.credential, caller.id],
+    plan(call, now) {
+      const { core, ask, caller, input } = call;
+      const { id, grantee, permission } = input;
+      const { environments, secrets, expires_at } = permissionsToGrant(call);
+      const unknown = unknownEnvironment(input.environments, environments);
+      if (unknown) return unknown;
+      if (!core.rows.get(grantee.type, grantee.id))
+        return refuse('NOT_FOUND', { message: `The ${grantee.type} in grantee.id does not exist.` });
+      if (core.rows.within('grant', grantee.id).filter((row) => isGrantAlive(core, ask.org, row)).length >= MOST_GRANTS)
+        return refuse('LIMIT_REACHED', {
+          message: 'A member or team can have at most 100 grants. Combine some of them, or delete some that you no longer need.',
+        });
+      if (core.rows.count('grant') >= MOST_IN_ALL)
+        return refuse('LIMIT_REACHED', { message: 'An organisation can have at most 10,000 grants.' });
+      const put = insertion(call, 'grant', {
+        org_id: ask.org,
+        id,
+        grantee_type: grantee.type,
+        grantee_id: grantee.id,
+        permission,
+        environments,
+        secrets,
+        created_by: caller.id,
+        ...parentColumn(parentOf(caller)),
+        created_at: now,
+        expires_at,
+      });
+      return { status: 201, data: shown(core, put.row as GrantRow), puts: [put] };
+    },
+  },
+};
+
+const remove: Operation<Record<string, never>> = {
+  change: {
+    locks: (call) => [call.ask.named.grant as string],
+    plan(call) {
+      const row = find(call);
+      if (!row) return refuse('NOT_FOUND');
+      return { status: 204, data: null, ...removal(call.ask.org, [{ kind: 'grant', id: row.id }]) };
+    },
+  },
+};
+
+export const grantOperations = {
+  'grant.list': list,
+  'grant.read': read,
+  'grant.create': create,
+  'grant.delete': remove,
+};

@@ -1,0 +1,21 @@
+// Grants: access to secrets beside what roles give.
+import { exampleId } from '../../db/ids';
+import type { Domain } from '../domain';
+import { actions } from './actions';
+import { grantOperations } from './gate/operations';
+import { grantRoutes } from './routes';
+
+export const grants = {
+  tags: {
+    Grants:
+      'A grant gives a member or a team access to secrets in addition to roles: read or write, and optionally limited to environments, names and a lifetime.',
+  },
+  actions,
+  rows: ['grant'],
+  operations: grantOperations,
+  routes: grantRoutes,
+  examples: {
+    'Grant.grantee': { type: 'team', id: exampleId('team') },
+    'GrantIn.grantee': { type: 'team', id: exampleId('team') },
+  },
+} satisfies Domain;

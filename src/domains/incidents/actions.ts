@@ -1,0 +1,14 @@
+// The actions of incident response, and what each needs.
+import type { Needs } from '../../auth/actions';
+
+export const actions = {
+  'credential.contain': { scopes: ['tokens:write'], urgent: true },
+  'credential.graph': { scopes: ['tokens:read'] },
+  'org.panic': { scopes: [], kinds: ['api_key', 'member'], owner: true, fresh: true, urgent: true, makes: true },
+} as const satisfies Needs;
+
+declare module '../../auth/actions' {
+  interface ActionNames {
+    incidents: keyof typeof actions;
+  }
+}

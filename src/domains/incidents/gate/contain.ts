@@ -1,0 +1,205 @@
+// Containing a credential, as the gate does it: it and all that descends from it end, and what it did is laid open to the Worker, part
+// by part, for the exposure report that is answered.
+// Invariants: what ends with another needs no change of its own, what does not is revoked by its own row; nobody ends by containing
+// what they themselves descend from; a part changes nothing but what is still to be told, and needs no audit entry.
+
+import { reaches } from '../../../auth/authorize';
+import { contains } from '../../../auth/globs';
+import { covers } from '../../../auth/scopes';
+import { type CredentialRow, credentials, parentIdOf, type SecretRow } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import { portion, revision, rowKeyOf } from '../../../gate/commit';
+import { callerOf, isAlive } from '../../../gate/identity';
+import { lineageOf } from '../../../gate/lineage';
+import { missingEntries } from '../../../gate/missing-entries';
+import { slugOf } from '../../../gate/named';
+import { ok } from '../../../gate/outcome';
+import { fromD1, macOf } from '../../../gate/rows';
+import type { Call, Operation, OperationOutcome } from '../../../gate/types';
+import { raised } from '../../credentials/gate/credential';
+import { etagOf, statusOf } from '../../secrets/rules';
+import { independentOf } from '../descendants';
+import type { ChildrenPart, CredentialSummary, LogPart, NamedSecret, Part, RootPart, SecretsPart } from '../parts';
+
+const target = (call: Call<unknown>) => call.ask.named.credential as string;
+
+/** The caller's own credential and those that it ends with. */
+const ownOf = ({ core, caller }: Call<unknown>): Set<string> => {
+  const own = core.rows.get('credential', caller.credential);
+  return new Set(own ? lineageOf(core, own).map(({ id }) => id) : []);
+};
+
+/** The contained credential and its descendants, as far as they are alive and end only by a revocation of their own. */
+function independent(call: Call<unknown>): CredentialRow[] {
+  const { core, ask } = call;
+  return independentOf(core.descendants, target(call), ownOf(call), core.now()).flatMap((id) => {
+    const row = core.rows.get('credential', id);
+    return row && isAlive(core, ask.org, row) ? [row] : [];
+  });
+}
+
+/** The row of a credential, here or, once a session is over, in D1; null where nobody knows it. */
+async function rowOf(call: Call<unknown>): Promise<CredentialRow | null> {
+  const here = call.core.rows.get('credential', target(call));
+  if (here) return here;
+  const [found] = await call.core.database.all<Record<string, unknown>>({
+    sql: 'select * from credentials where org_id = ? and id = ?',
+    params: [call.ask.org, target(call)],
+  });
+  const row = found && fromD1<CredentialRow>(credentials, found);
+  return row && row.mac === macOf(rowKeyOf(call), 'credential', row) ? row : null;
+}
+
+/** 403 unless the caller may rotate wherever the credential could go. */
+function mayRotate(call: Call<unknown>): Refusal | null {
+  const { core, ask, caller } = call;
+  const row = core.rows.get('credential', target(call));
+  const everywhere = { environments: null, secrets: null };
+  const reached = row ? callerOf(core, ask.org, lineageOf(core, row)).permissions : [everywhere];
+  const isWithin = ({ environments, secrets }: { environments: readonly string[] | null; secrets: readonly string[] | null }) =>
+    caller.permissions.some(
+      (own) =>
+        covers(own.scopes, 'secrets:rotate') &&
+        (own.environments === null || environments?.every((id) => own.environments?.includes(id))) &&
+        (own.secrets === null || secrets?.every((inner) => own.secrets?.some((outer) => contains(outer, inner)))),
+    );
+  return reached.every(isWithin)
+    ? null
+    : refuse('INSUFFICIENT_SCOPE', {
+        message:
+          'With rotate, the calling credential needs the scope secrets:rotate for everything that the contained credential could reach.',
+      });
+}
+
+export interface Contained {
+  /** Credentials that are still to be revoked: one commit takes only so many. */
+  remaining: number;
+}
+
+export const contain: Operation<{ rotate: boolean }> = {
+  authorize: (call) => (call.input.rotate ? mayRotate(call) : null),
+  change: {
+    locks: (call) => [target(call), ...independent(call).map(({ id }) => id)],
+    before: (call) => rowOf(call),
+    plan(call, now, fetched) {
+      const { core } = call;
+      const id = target(call);
+      if (!(core.rows.get('credential', id) ?? fetched)) return refuse('NOT_FOUND');
+      if (ownOf(call).has(id))
+        return refuse('CONFLICT', {
+          message: 'This call would revoke the calling credential. Use a credential that does not end with the contained one.',
+        });
+      const living = independent(call);
+      const rows = portion(living);
+      return {
+        status: 200,
+        data: { remaining: living.length - rows.length } satisfies Contained,
+        puts: rows.map((row) => revision(call, 'credential', row, { revoked_at: now })),
+        events: rows.map((row) => raised('CREDENTIAL_REVOKED', row)),
+      };
+    },
+  },
+};
+
+// ---------------------------------------------------------------- parts of the report
+
+const PAGE = 1000;
+
+function summaryOf(row: CredentialRow): CredentialSummary {
+  const { id, kind, name, created_at, expires_at, revoked_at, generation } = row;
+  return { id, kind, name, created_at, expires_at, revoked_at, generation, parent_id: parentIdOf(row) };
+}
+
+async function root(call: Call<unknown>): Promise<RootPart | null> {
+  const { core, ask } = call;
+  const row = await rowOf(call);
+  const org = core.rows.get('org', ask.org);
+  if (!row || !org) return null;
+  const { generation, keys_generation, spared, panicked_at } = org;
+  return {
+    org: { generation, keys_generation, spared, panicked_at },
+    root: summaryOf(row),
+    spared: [...ownOf(call)],
+    member: row.member_id,
+  };
+}
+
+function children({ core }: Call<unknown>, of: string[], after: string): ChildrenPart {
+  const ids = core.descendants.children(of, after, PAGE);
+  const credentials = new Map<string, CredentialSummary>();
+  for (const id of ids) {
+    const row = core.rows.get('credential', id);
+    for (const link of row ? lineageOf(core, row) : []) {
+      const known = core.rows.get('credential', link.id);
+      if (known) credentials.set(link.id, summaryOf(known));
+    }
+  }
+  return { children: ids, credentials: [...credentials.values()], next: ids.length < PAGE ? null : (ids.at(-1) ?? null) };
+}
+
+function secrets({ core }: Call<unknown>, environments: string[], after: string): SecretsPart {
+  const page = core.rows.after('secret', after, 2 * PAGE);
+  const rows = page
+    .filter(({ environment_id }) => environments.includes(environment_id))
+    .map(({ id, environment_id, name, version, expires_at, deleted_at, revoked_at }) => ({
+      ...{ id, environment: environment_id, name, version, expires_at },
+      deleted: deleted_at !== null,
+      revoked: revoked_at !== null,
+    }));
+  return { rows, head: core.auditLog.head().sequence, next: page.length < 2 * PAGE ? null : (page.at(-1) as SecretRow).id };
+}
+
+function named({ core, caller }: Call<unknown>, ids: string[]): NamedSecret[] {
+  const now = core.now();
+  return ids.flatMap((id) => {
+    const row = core.rows.get('secret', id);
+    if (!row) return [];
+    const mayList = reaches(caller, ['secrets:list', 'secrets:read'], row.environment_id, row.name);
+    const isActive = statusOf(row, now) === 'active';
+    return [{ id, name: mayList ? row.name : null, type: row.type, etag: etagOf(row), isActive, generated: row.generated !== null }];
+  });
+}
+
+/** Raises that secrets are due, each once for this containment; answers whether any was. */
+function due(call: Call<unknown>, ids: string[]): boolean {
+  const { core } = call;
+  const id = target(call);
+  return core.storage.transactionSync(() => {
+    const fresh = ids.filter((secret) => core.meta.get(`due:${id}:${secret}`) === null);
+    for (const secret of fresh) {
+      const row = core.rows.get('secret', secret);
+      if (!row) continue;
+      core.meta.set(`due:${id}:${secret}`, String(core.now()));
+      const data = {
+        secret_id: secret,
+        name: row.name,
+        environment: slugOf(core, row.environment_id),
+        version: row.version,
+        credential_id: id,
+      };
+      core.outbox.put({ type: 'SECRET_ROTATION_DUE', data }, core.now());
+    }
+    return fresh.length > 0;
+  });
+}
+
+export const part: Operation<Part> = {
+  async read(call): Promise<OperationOutcome> {
+    const { core, input } = call;
+    const answer = (data: unknown): OperationOutcome => ({ ...ok(data), audited: true });
+    if (input.part === 'log') {
+      const oldest = core.auditLog.oldest();
+      const { entries } = input.from >= oldest ? core.auditLog.from(input.from, PAGE) : { entries: [] };
+      const head = core.auditLog.head().sequence;
+      return answer({ entries, oldest, held: core.auditLog.held(), head, missing: missingEntries(core) } satisfies LogPart);
+    }
+    if (input.part === 'secrets') return answer(secrets(call, input.environments, input.after));
+    if (input.part === 'named') return answer(named(call, input.ids));
+    if (input.part === 'due') {
+      // What is told has an entry of its own, so that neither is without the other.
+      return { ...ok(null), audited: !due(call, input.ids) };
+    }
+    if (input.part === 'children') return answer(children(call, input.of, input.after));
+    return answer(await root(call));
+  },
+};

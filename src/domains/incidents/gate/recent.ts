@@ -1,0 +1,58 @@
+// What an attacker may have left behind that a panic does not end: passkeys, enrolments and grants; and the sessions that it did end.
+// Invariant: each list is bounded in number and in bytes, since the answer of a panic is kept with its commit; the newest come first.
+import { utf8 } from '../../../crypto/bytes';
+import { DAY } from '../../../gate/rows';
+import type { Call } from '../../../gate/types';
+import { iso, isoOrNull } from '../../../http/wire';
+
+/** How long something counts as recent. */
+const RECENT = 7 * DAY;
+const MOST = 1000;
+const MOST_BYTES = 200_000;
+
+/** As many of the first as the answer may hold. */
+function bounded<T extends object>(items: T[]): T[] {
+  let bytes = 0;
+  const past = items.slice(0, MOST).findIndex((item) => {
+    bytes += utf8(JSON.stringify(item)).length;
+    return bytes > MOST_BYTES;
+  });
+  return items.slice(0, past < 0 ? MOST : past);
+}
+
+export function recentOf({ core }: Call<unknown>, now: number) {
+  const isRecent = ({ created_at }: { created_at: number }) => created_at > now - RECENT;
+  const { rows, lastUsed } = core;
+  const passkeys = rows.newest('passkey', 'psk', MOST).filter(isRecent);
+  const sessions = rows.newest('credential', 'ses', MOST).filter(isRecent);
+  const waiting = rows
+    .within('member', '')
+    .filter(({ enrolment_hash, enrolment_ends_at }) => enrolment_hash !== null && (enrolment_ends_at ?? 0) > now)
+    .sort((a, b) => (b.enrolment_made_at ?? 0) - (a.enrolment_made_at ?? 0));
+  const grants = rows.newest('grant', 'grt', MOST).filter(isRecent);
+  return {
+    passkeys: bounded(passkeys.map(({ id, member_id, name, created_at }) => ({ id, member_id, name, created_at: iso(created_at) }))),
+    sessions: bounded(
+      sessions.map(({ id, member_id, passkey_id, created_at }) => {
+        const used = lastUsed.of(id);
+        return {
+          ...{ id, member_id, passkey_id, created_at: iso(created_at) },
+          ...{ last_used_at: isoOrNull(used?.at ?? null), last_used_place: used?.place ?? null },
+        };
+      }),
+    ),
+    enrolments: bounded(
+      waiting.map(({ id, email, enrolment_made_at, enrolment_ends_at }) => ({
+        ...{ member_id: id, email },
+        ...{ created_at: iso(enrolment_made_at ?? 0), expires_at: iso(enrolment_ends_at ?? 0) },
+      })),
+    ),
+    grants: bounded(
+      grants.map(({ id, grantee_type, grantee_id, permission, created_by, created_at, expires_at }) => ({
+        ...{ id, grantee: { type: grantee_type, id: grantee_id }, permission, created_by },
+        ...{ created_at: iso(created_at), expires_at: isoOrNull(expires_at) },
+      })),
+    ),
+    trusts: [],
+  };
+}

@@ -1,0 +1,18 @@
+// Incident response: panic, containment and the graph of a credential.
+import type { Domain } from '../domain';
+import { actions } from './actions';
+import { incidentOperations } from './gate/operations';
+import { incidentRoutes } from './routes';
+
+export const incidents = {
+  tags: {
+    'Incident response': 'For leaked credentials: revoke one or all of them, and see what a credential did and what it could reach.',
+  },
+  actions,
+  rows: [],
+  operations: incidentOperations,
+  routes: incidentRoutes,
+  examples: {
+    'RecentEnrolment.expires_at': '2026-11-22T12:00:00.000Z',
+  },
+} satisfies Domain;

@@ -1,0 +1,19 @@
+// The actions of members and roles, and what each needs.
+import type { Needs } from '../../auth/actions';
+
+export const actions = {
+  'role.list': { scopes: [] },
+  'member.list': { scopes: ['members:read'] },
+  'member.read': { scopes: ['members:read'] },
+  'member.create': { scopes: ['members:write'] },
+  'member.update': { scopes: ['members:write'] },
+  'member.delete': { scopes: ['members:write'], urgent: true },
+  'member.access': { scopes: ['members:read'] },
+  'member.enrol': { scopes: [], kinds: ['api_key', 'member'], owner: true, fresh: true },
+} as const satisfies Needs;
+
+declare module '../../auth/actions' {
+  interface ActionNames {
+    members: keyof typeof actions;
+  }
+}

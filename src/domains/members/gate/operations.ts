@@ -1,0 +1,257 @@
+// What can be done with members, as the gate does it.
+// Invariants: there is always an owner; an email stands once in an org, whatever its capitals; who is removed leaves no passkey, membership
+// or grant behind, and their browser sessions end by their absence. Whoever makes or changes what belongs to a member locks the member's id.
+
+import { mustBeConfirmed, type PermissionSet, reasons } from '../../../auth/authorize';
+import { mayChangeMember, mayGiveRole } from '../../../auth/roles';
+import { covers, roleScopes } from '../../../auth/scopes';
+import { idStart } from '../../../db/ids';
+import { type CredentialRow, type MemberRow, type Role, roles } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import { insertion, portion, removal, revision } from '../../../gate/commit';
+import type { Core } from '../../../gate/core';
+import { isAlive, memberOf } from '../../../gate/identity';
+import { type ListInput, listed } from '../../../gate/listing';
+import { environmentOf } from '../../../gate/named';
+import { fail, type Outcome, ok } from '../../../gate/outcome';
+import type { Plan } from '../../../gate/plan';
+import { DAY, type RowKind } from '../../../gate/rows';
+import type { Call, Operation } from '../../../gate/types';
+import { raised } from '../../credentials/gate/credential';
+import { type Status, statusOf } from '../rules';
+import { memberOut } from '../wire';
+
+const MOST_MEMBERS = 2000;
+
+/** A member as they are shown. */
+export const shown = (core: Core, row: MemberRow): object => memberOut(row, core.rows.within('passkey', row.id).length, core.now());
+
+/** The fields of a new enrolment, by the hash of its token: for 24 hours. */
+export const enrolment = (enrolment_hash: string, now: number) => ({
+  enrolment_hash,
+  enrolment_made_at: now,
+  enrolment_ends_at: now + DAY,
+});
+
+const noEnrolment = { enrolment_hash: null, enrolment_made_at: null, enrolment_ends_at: null };
+
+/** The owner who is an owner by the oldest row, or the one with that email; null if there is none. */
+export function ownerOf(core: Core, email: string | null): MemberRow | null {
+  const owners = ownersOf(core).filter((row) => email === null || keyOf(row.email) === keyOf(email));
+  return owners.sort((a, b) => (a.id < b.id ? -1 : 1))[0] ?? null;
+}
+
+const ownersOf = (core: Core) => core.rows.within('member', '').filter(({ role }) => role === 'owner');
+const keyOf = (email: string) => email.toLowerCase();
+const emailLock = (email: string) => `email:${keyOf(email)}`;
+const isTaken = (core: Core, email: string, by: string) => {
+  const other = core.rows.find('member', '', keyOf(email));
+  return other !== null && other.id !== by;
+};
+
+const find = ({ core, ask }: Call<unknown>): MemberRow | null => core.rows.get('member', ask.named.member as string);
+
+/** Who asks stays as they are meanwhile: two who demote each other come one after the other. */
+const askers = ({ caller }: Call<unknown>) => [caller.credential, caller.id];
+
+const listRoles: Operation = {
+  read: (): Outcome => ok({ data: roles.map((role) => ({ role, scopes: roleScopes[role] })) }),
+};
+
+const list: Operation<ListInput & { status: Status | null }> = {
+  read: ({ core, input }) =>
+    listed(core, 'member', idStart('member'), input, (row) =>
+      input.status === null || statusOf(row, core.now()) === input.status ? shown(core, row) : null,
+    ),
+};
+
+const read: Operation<Record<string, never>> = {
+  read(call): Outcome {
+    const row = find(call);
+    return row ? ok(shown(call.core, row)) : fail(refuse('NOT_FOUND'));
+  },
+};
+
+interface NewInput {
+  id: string;
+  email: string;
+  name: string;
+  role: Role;
+  enrolment: string;
+}
+
+const create: Operation<NewInput> = {
+  subject: ({ input }) => ({ resource: input.id }),
+  authorize: ({ caller, input }) => mayGiveRole(caller, input.role) ?? (input.role === 'owner' ? mustBeConfirmed(caller) : null),
+  change: {
+    locks: (call) => ['members', emailLock(call.input.email), call.input.id, ...askers(call)],
+    plan(call, now) {
+      const { core, ask, caller, input } = call;
+      const { enrolment: hash, ...fields } = input;
+      if (isTaken(core, input.email, input.id)) return refuse('EMAIL_TAKEN');
+      if (core.rows.count('member') >= MOST_MEMBERS)
+        return refuse('LIMIT_REACHED', { message: 'An organisation can have at most 2,000 members.' });
+      const put = insertion(call, 'member', {
+        org_id: ask.org,
+        ...fields,
+        created_at: now,
+        invited_by: caller.id,
+        ...enrolment(hash, now),
+      });
+      return { status: 201, data: shown(core, put.row as MemberRow), puts: [put], resource: input.id };
+    },
+  },
+};
+
+interface UpdateInput {
+  email: string | null;
+  name: string | null;
+  role: Role | null;
+}
+
+const update: Operation<UpdateInput> = {
+  reach(call) {
+    const row = find(call);
+    return row && row.id !== call.caller.id ? mayChangeMember(call.caller, row.role) : null;
+  },
+  authorize(call) {
+    const { caller, input } = call;
+    const role = find(call)?.role;
+    if (input.role === null || input.role === role) return null;
+    return mayGiveRole(caller, input.role) ?? ([input.role, role].includes('owner') ? mustBeConfirmed(caller) : null);
+  },
+  change: {
+    locks: (call) => [
+      call.ask.named.member as string,
+      ...(call.input.email === null ? [] : [emailLock(call.input.email)]),
+      ...(call.input.role === null ? [] : ['owners']),
+      ...askers(call),
+    ],
+    plan(call) {
+      const { core, caller } = call;
+      const { email, name, role } = call.input;
+      const row = find(call);
+      if (!row) return refuse('NOT_FOUND');
+      if (email !== null && isTaken(core, email, row.id)) return refuse('EMAIL_TAKEN');
+      if (role !== null && role !== 'owner' && isLastOwner(core, row)) return refuse('LAST_OWNER');
+      const put = revision(call, 'member', row, {
+        ...(email !== null && { email }),
+        ...(name !== null && { name }),
+        ...(role !== null && { role }),
+        // Whoever invited may still have the URL: it serves for no role but the one that they gave.
+        ...(role !== null && role !== row.role && row.invited_by !== caller.id && noEnrolment),
+      });
+      return { status: 200, data: shown(core, put.row as MemberRow), puts: [put] };
+    },
+  },
+};
+
+const isLastOwner = (core: Core, row: MemberRow) => row.role === 'owner' && ownersOf(core).length === 1;
+
+const enrol: Operation<{ enrolment: string }> = {
+  change: {
+    locks: (call) => [call.ask.named.member as string, ...askers(call)],
+    plan(call, now) {
+      const row = find(call);
+      if (!row) return refuse('NOT_FOUND');
+      const put = revision(call, 'member', row, enrolment(call.input.enrolment, now));
+      return { status: 201, data: shown(call.core, put.row as MemberRow), puts: [put], resource: row.id };
+    },
+  },
+};
+
+// ---------------------------------------------------------------- removing
+
+/** What a member made that lives: session tokens and browser sessions apart. */
+function madeBy(core: Core, org: string, member: string): CredentialRow[] {
+  return core.descendants.madeBy([member], core.now()).flatMap(({ id, live }) => {
+    const row = live ? core.rows.get('credential', id) : null;
+    return row && row.kind !== 'browser' && isAlive(core, org, row) ? [row] : [];
+  });
+}
+
+/** A member who is gone may have left credentials that were too many to end at once. */
+const isLeft = ({ core, ask, input }: Call<{ revoke: boolean }>, made: readonly CredentialRow[]) =>
+  input.revoke && made.length > 0 && core.rows.isBuried('member', ask.named.member as string);
+
+const remove: Operation<{ revoke: boolean }> = {
+  reach(call) {
+    const row = find(call);
+    return row && (mayChangeMember(call.caller, row.role) ?? (row.role === 'owner' ? mustBeConfirmed(call.caller) : null));
+  },
+  authorize({ caller, input }): Refusal | null {
+    if (!input.revoke || caller.permissions.some(({ scopes }) => covers(scopes, 'tokens:write'))) return null;
+    return refuse('INSUFFICIENT_SCOPE', { message: 'With revoke_credentials=true, this call needs the scope tokens:write.' });
+  },
+  change: {
+    locks: (call) => [
+      call.ask.named.member as string,
+      'owners',
+      ...(call.input.revoke ? madeBy(call.core, call.ask.org, call.ask.named.member as string).map(({ id }) => id) : []),
+      ...askers(call),
+    ],
+    plan(call, now) {
+      const { core, ask, input } = call;
+      const row = find(call);
+      // All of them are locked: what was made while this waited for its turn has had it wait for that too.
+      const made = madeBy(core, ask.org, ask.named.member as string);
+      if (!row && !isLeft(call, made)) return refuse('NOT_FOUND');
+      if (row && isLastOwner(core, row)) return refuse('LAST_OWNER');
+      const named = portion(made);
+      const remaining = made.length - named.length;
+      const ended = input.revoke ? named : [];
+      const plan: Plan = {
+        status: 200,
+        data: {
+          credentials: named.map(({ kind, id, name }) => ({ kind, id, name })),
+          ...(remaining && { remaining }),
+        },
+        puts: ended.map((credential) => revision(call, 'credential', credential, { revoked_at: now })),
+        events: ended.map((credential) => raised('CREDENTIAL_REVOKED', credential)),
+      };
+      return row ? { ...plan, ...removal(ask.org, belongings(core, row)), resource: row.id, destroyed: [row.id] } : plan;
+    },
+  },
+};
+
+/** A member's row and all that goes with it. */
+function belongings({ rows }: Core, { id }: MemberRow): { kind: RowKind; id: string }[] {
+  const kinds = ['passkey', 'team_member', 'grant'] as const;
+  return [{ kind: 'member', id }, ...kinds.flatMap((kind) => rows.within(kind, id).map((row) => ({ kind, id: row.id })))];
+}
+
+// ---------------------------------------------------------------- explaining
+
+interface AccessInput {
+  scope: string;
+  environment: string | null;
+  secret: string | null;
+}
+
+const access: Operation<AccessInput> = {
+  read(call): Outcome {
+    const { core, ask, input } = call;
+    const row = find(call);
+    if (!row) return fail(refuse('NOT_FOUND'));
+    const isAimed = input.environment !== null || input.secret !== null;
+    const environment = isAimed ? environmentOf(core, ask.org, input.environment) : null;
+    if (isAimed && !environment) return fail(refuse('NOT_FOUND', { message: 'The environment does not exist.' }));
+    const target = environment && { environment: environment.id, ...(input.secret !== null && { name: input.secret }) };
+    const found = reasons(memberOf(core, ask.org, row.id, row).permissions, [input.scope], target);
+    return ok({ allowed: found.length > 0, reasons: found.map((permissionSet) => reasonOut(permissionSet, row)) });
+  },
+};
+
+const reasonOut = ({ grant }: PermissionSet, { role }: MemberRow) =>
+  grant ? { source: 'grant', grant_id: grant.id, grantee: grant.grantee } : { source: 'role', role };
+
+export const memberOperations = {
+  'role.list': listRoles,
+  'member.list': list,
+  'member.read': read,
+  'member.create': create,
+  'member.update': update,
+  'member.enrol': enrol,
+  'member.delete': remove,
+  'member.access': access,
+};

@@ -1,0 +1,22 @@
+// The actions of organisations and environments, and what each needs.
+import { bootstrap, type Needs } from '../../auth/actions';
+
+export const actions = {
+  'org.create': { scopes: [], kinds: ['system'], makes: true },
+  'org.recover': { ...bootstrap, makes: true },
+  'org.adopt': bootstrap,
+  'org.read': { scopes: ['org:read'] },
+  'org.update': { scopes: ['org:write'] },
+  'org.delete': { scopes: ['org:write'], fresh: true },
+  'environment.list': { scopes: ['environments:read'] },
+  'environment.read': { scopes: ['environments:read'] },
+  'environment.create': { scopes: ['environments:write'] },
+  'environment.update': { scopes: ['environments:write'] },
+  'environment.delete': { scopes: ['environments:write'] },
+} as const satisfies Needs;
+
+declare module '../../auth/actions' {
+  interface ActionNames {
+    orgs: keyof typeof actions;
+  }
+}

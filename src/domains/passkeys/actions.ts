@@ -1,0 +1,15 @@
+// The actions of passkeys, and what each needs.
+import type { Needs } from '../../auth/actions';
+
+export const actions = {
+  'passkey.list': { scopes: ['members:read'] },
+  'passkey.create': { scopes: [], kinds: ['member'], fresh: true },
+  'passkey.update': { scopes: ['members:write'], fresh: true },
+  'passkey.delete': { scopes: ['members:write'], fresh: true },
+} as const satisfies Needs;
+
+declare module '../../auth/actions' {
+  interface ActionNames {
+    passkeys: keyof typeof actions;
+  }
+}

@@ -1,0 +1,139 @@
+// What can be done with passkeys, as the gate does it. Invariants: a member who has enrolled always has one; a member adds theirs
+// alone, and only whoever may change a member touches that member's; the sessions that began with a passkey end with it.
+
+import { type Caller, withinPermissions } from '../../../auth/authorize';
+import { roleScopes } from '../../../auth/scopes';
+import type { MemberRow, PasskeyRow } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import { insertion, revision } from '../../../gate/commit';
+import { fail, type Outcome, ok } from '../../../gate/outcome';
+import type { Call, Operation } from '../../../gate/types';
+import type { Registered } from '../webauthn';
+import { passkeyOut } from '../wire';
+
+const MOST_PASSKEYS = 20;
+
+/** A passkey that the Worker has verified. */
+export interface PasskeyInput extends Registered {
+  id: string;
+}
+
+const target = (call: Call<unknown>): MemberRow | null => call.core.rows.get('member', call.ask.named.member ?? '');
+const isOwn = (call: Call<unknown>) => call.ask.named.member === call.caller.id && call.caller.kind === 'member';
+
+function find(call: Call<unknown>): PasskeyRow | null {
+  const id = call.ask.named.passkey ?? '';
+  const row = call.core.rows.get('passkey', id);
+  return row && row.member_id === call.ask.named.member ? row : null;
+}
+
+/** 403 for who may not change the member whose passkey it is: a role that holds more than they do, or an owner where they are none. */
+function mayTouch(call: Call<unknown>): Refusal | null {
+  const member = target(call);
+  if (!member || isOwn(call)) return null;
+  if (member.role === 'owner' && !call.caller.isOwner)
+    return refuse('INSUFFICIENT_SCOPE', { message: 'Only an owner can change the passkeys of an owner.' });
+  return withinRole(call.caller, member);
+}
+
+const withinRole = (caller: Caller, { role }: MemberRow) =>
+  withinPermissions(
+    { ...caller, addresses: [] },
+    { scopes: roleScopes[role], environments: null, secrets: null, expires_at: null, allowed_addresses: null },
+  ) && refuse('INSUFFICIENT_SCOPE', { message: 'The role of this member holds more than the calling credential.' });
+
+const passkeysOf = ({ core }: Call<unknown>, member: string): PasskeyRow[] =>
+  core.rows.within('passkey', member).sort((a, b) => (a.id < b.id ? -1 : 1));
+
+const list: Operation<{ limit: number; after: string | null }> = {
+  exempt: (call) => isOwn(call),
+  read(call): Outcome {
+    const { input } = call;
+    if (!target(call)) return fail(refuse('NOT_FOUND'));
+    const rows = passkeysOf(call, call.ask.named.member as string).filter(({ id }) => id > (input.after ?? ''));
+    const items = rows.slice(0, input.limit);
+    return ok({ items: items.map(passkeyOut), next: rows.length > input.limit ? items.at(-1)?.id : null });
+  },
+};
+
+/** 403 for anybody but the member, signed in. */
+const alone = (call: Call<unknown>): Refusal | null =>
+  isOwn(call) ? null : refuse('CREDENTIAL_KIND_NOT_ALLOWED', { message: 'This call needs a browser session of this member.' });
+
+/** What the options of a new passkey are made from. */
+const options: Operation<Record<string, never>> = {
+  reach: (call) => alone(call),
+  read(call): Outcome {
+    const member = target(call) as MemberRow;
+    const has = passkeysOf(call, member.id).map(({ credential_id, transports }) => ({ credential_id, transports }));
+    return ok({ id: member.id, email: member.email, name: member.name, has });
+  },
+};
+
+/** The row of a verified passkey, or why it cannot be: it is there, its challenge has been used, or there are too many. */
+export function addition(call: Call<unknown>, { id, ...fields }: PasskeyInput, member: string, now: number) {
+  const { rows } = call.core;
+  if (rows.get('passkey', id) || rows.isBuried('passkey', id))
+    return refuse('CONFLICT', { message: 'These options have been used. Get new ones.' });
+  if (rows.find('passkey', member, fields.credential_id)) return refuse('CONFLICT', { message: 'The member already has this passkey.' });
+  if (passkeysOf(call, member).length >= MOST_PASSKEYS)
+    return refuse('LIMIT_REACHED', {
+      message: `A member can have at most ${MOST_PASSKEYS} passkeys. Remove one that is no longer needed.`,
+    });
+  return insertion(call, 'passkey', { org_id: call.ask.org, id, member_id: member, ...fields, created_at: now });
+}
+
+const create: Operation<{ passkey: PasskeyInput }> = {
+  subject: ({ input }) => ({ resource: input.passkey.id }),
+  reach: (call) => alone(call),
+  change: {
+    locks: ({ ask, input }) => [ask.named.member as string, input.passkey.id],
+    plan(call, now) {
+      const { passkey } = call.input;
+      const put = addition(call, passkey, call.caller.id, now);
+      return 'code' in put ? put : { status: 201, data: passkeyOut(put.row as PasskeyRow), puts: [put] };
+    },
+  },
+};
+
+const rename: Operation<{ name: string }> = {
+  exempt: (call) => isOwn(call),
+  reach: (call) => mayTouch(call),
+  change: {
+    locks: ({ ask }) => [ask.named.passkey as string],
+    plan(call) {
+      const row = find(call);
+      if (!row) return refuse('NOT_FOUND');
+      const put = revision(call, 'passkey', row, { name: call.input.name });
+      return { status: 200, data: passkeyOut(put.row as PasskeyRow), puts: [put] };
+    },
+  },
+};
+
+const remove: Operation<Record<string, never>> = {
+  exempt: (call) => isOwn(call),
+  reach: (call) => mayTouch(call),
+  change: {
+    // With the member: of two that go at once the last one stays.
+    locks: ({ ask }) => [ask.named.member as string, ask.named.passkey as string],
+    plan(call) {
+      const row = find(call);
+      if (!row) return refuse('NOT_FOUND');
+      if (passkeysOf(call, row.member_id).length === 1) return refuse('LAST_PASSKEY');
+      return {
+        status: 204,
+        data: null,
+        also: [{ sql: 'delete from passkeys where org_id = ? and id = ?', params: [call.ask.org, row.id] }],
+        gone: [{ kind: 'passkey', id: row.id }],
+      };
+    },
+  },
+};
+
+export const passkeyOperations = {
+  'passkey.list': list,
+  'passkey.options': options,
+  'passkey.create': create,
+  'passkey.update': rename,
+  'passkey.delete': remove,
+};

@@ -1,0 +1,130 @@
+// What a provider token can do: push, replace and revoke the value of a name. Invariants: a name has one secret, however many providers
+// issue it at once; what was revoked is never read again, and only an issue gives the secret a value after that.
+import { mayReach } from '../../../auth/authorize';
+import type { SecretRow } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import type { Subject } from '../../../gate/audit-log';
+import { environmentOf } from '../../../gate/named';
+import type { Plan } from '../../../gate/plan';
+import { type Call, isRefusal, type Operation } from '../../../gate/types';
+import { advance, begin, changed, encryptFor, isUsedId, type Kept, keptOf, lifetime, nameLock } from '../../secrets/gate/plans';
+import { subjectOf } from '../../secrets/gate/state';
+import type { EncryptedValue } from '../../secrets/rules';
+import { issuedOut, revokedOut } from '../wire';
+
+interface NameInput {
+  name: string;
+  environment: string;
+}
+
+/** `id` is the secret that the Worker encrypted the value for: the one that it takes the name to have. */
+interface ValueInput extends NameInput {
+  id: string | null;
+  value: EncryptedValue | null;
+}
+
+/** The live secret of the name that the body gives, and its environment. */
+function find({ core, ask, input }: Call<NameInput>) {
+  const environment = environmentOf(core, ask.org, input.environment);
+  return { environment, row: environment && core.rows.find('secret', environment.id, input.name) };
+}
+
+/** Judges and locks what the body names. */
+const named = {
+  subject(call: Call<NameInput>): Partial<Subject> {
+    const { environment, row } = find(call);
+    return { environment: environment?.slug ?? null, resource_name: call.input.name, ...(row && subjectOf(call.core, row)) };
+  },
+  authorize(call: Call<NameInput>): Refusal | null {
+    const { environment } = find(call);
+    const { environment: shown, name } = call.input;
+    return mayReach(call.caller, call.need, { environment: environment?.id ?? '', shown, name });
+  },
+  locks(call: Call<NameInput>): string[] {
+    const { environment, row } = find(call);
+    return [nameLock(environment?.id ?? '', call.input.name), ...(row ? [row.id] : [])];
+  },
+};
+
+/** What the next version of the secret leaves of it, if the value was encrypted for it. */
+async function left(call: Call<ValueInput>): Promise<Kept | null> {
+  const { row } = find(call);
+  return row && row.id === call.input.id && call.input.value ? keptOf(call, row) : null;
+}
+
+/** 404 unless there is an environment and a secret of that name in it. */
+function found(call: Call<NameInput>): { row: SecretRow; shown: string } | Refusal {
+  const { environment, row } = find(call);
+  if (!environment) return refuse('NOT_FOUND', { message: 'The environment does not exist.' });
+  if (!row) return refuse('NOT_FOUND', { message: 'There is no secret with this name in this environment.' });
+  return { row, shown: environment.slug };
+}
+
+/** A plan that is answered in the provider's words. */
+const answered = (plan: Plan | Refusal, shown: string): Plan | Refusal =>
+  isRefusal(plan) ? plan : { ...plan, data: issuedOut(plan.puts?.[0]?.row as SecretRow, shown), etag: undefined };
+
+const issue: Operation<ValueInput & { ttl: number }> = {
+  subject: named.subject,
+  authorize: named.authorize,
+  change: {
+    locks: named.locks,
+    locked: left,
+    plan(call, now, _, kept) {
+      const { core, input } = call;
+      const { environment, row } = find(call);
+      if (!environment) return refuse('NOT_FOUND', { message: 'The environment does not exist.' });
+      if (row) {
+        if (row.id !== input.id || !input.value) return encryptFor(call, row.id);
+        const revived = { ...lifetime(input.ttl, now), revoked_at: null };
+        return answered(advance(call, row, input.value, revived, kept as Kept | null, now), environment.slug);
+      }
+      const { id, name, value, ttl } = input;
+      if (id === null || !value || isUsedId(core, id)) return encryptFor(call, null);
+      // Whoever issues knows what kind of thing it is; the vault is told a value, and claims no more.
+      const fields = { id, name, type: 'generic', description: null, tags: {}, rotate_every_seconds: null } as const;
+      return answered(begin(call, environment, fields, value, ttl, now), environment.slug);
+    },
+  },
+};
+
+const rotate: Operation<ValueInput> = {
+  subject: named.subject,
+  authorize: named.authorize,
+  change: {
+    locks: named.locks,
+    locked: left,
+    plan(call, now, _, kept) {
+      const { input } = call;
+      const there = found(call);
+      if (isRefusal(there)) return there;
+      const { row, shown } = there;
+      if (row.revoked_at !== null)
+        return refuse('SECRET_REVOKED', {
+          status: 409,
+          message: 'This secret has been revoked. Use POST /provider/issue to give it a new value.',
+        });
+      if (row.id !== input.id || !input.value) return encryptFor(call, row.id);
+      return answered(advance(call, row, input.value, lifetime(row.lifetime_seconds, now), kept as Kept | null, now), shown);
+    },
+  },
+};
+
+const revoke: Operation<NameInput> = {
+  subject: named.subject,
+  authorize: named.authorize,
+  change: {
+    locks: named.locks,
+    plan(call, now) {
+      const there = found(call);
+      if (isRefusal(there)) return there;
+      const { row, shown } = there;
+      const data = revokedOut(row, shown, row.revoked_at ?? now);
+      if (row.revoked_at !== null) return { status: 200, data };
+      const plan = changed(call, row, { revoked_at: now, revoked_through: row.version }, now);
+      return { ...plan, data, etag: undefined, destroyed: [row.id] };
+    },
+  },
+};
+
+export const providerOperations = { 'provider.issue': issue, 'provider.rotate': rotate, 'provider.revoke': revoke };

@@ -1,0 +1,246 @@
+// Changing secrets. Values pass through encrypted; equality is judged by keyed fingerprints.
+// Invariant: a name is unique among the live secrets of its environment.
+import { mayReach, reaches } from '../../../auth/authorize';
+import { canGenerate, type GenerateOptions, optionsProblem } from '../../../crypto/generate';
+import type { SecretRow, SecretType, VersionRow } from '../../../db/schema';
+import { invalid, type Refusal, refuse } from '../../../errors';
+import { environmentOf, slugOf } from '../../../gate/named';
+import type { Plan } from '../../../gate/plan';
+import { RESTORABLE } from '../../../gate/rows';
+import { type Call, isRefusal, type Operation } from '../../../gate/types';
+import { type EncryptedValue, etagOf, preconditionFailed, readable, readableVersion } from '../rules';
+import { secretOut } from '../wire';
+import { advance, begin, changed, type Kept, keptOf, lifetime, nameLock, withAbout } from './plans';
+import { aboutSecret } from './state';
+import { versionOf } from './versions';
+
+const target = (call: Call<unknown>) => call.ask.named.secret as string;
+const kept = (call: Call<unknown>) => keptOf(call, call.core.rows.get('secret', target(call)));
+
+interface CreateInput {
+  id: string;
+  name: string;
+  type: SecretType;
+  environment: string | null;
+  description: string | null;
+  tags: Record<string, string>;
+  ttl: number | null;
+  rotate_every_seconds: number | null;
+  value: EncryptedValue;
+}
+
+export const create: Operation<CreateInput> = {
+  subject: ({ core, ask, input }) => ({
+    resource: input.id,
+    resource_name: input.name,
+    environment: environmentOf(core, ask.org, input.environment)?.slug ?? null,
+  }),
+  authorize(call) {
+    const { core, ask, need, caller, input } = call;
+    const environment = environmentOf(core, ask.org, input.environment);
+    const shown = input.environment ?? environment?.slug ?? '';
+    return mayReach(caller, need, { environment: environment?.id ?? '', shown, name: input.name });
+  },
+  change: {
+    locks: ({ core, ask, input }) => [nameLock(environmentOf(core, ask.org, input.environment)?.id ?? '', input.name)],
+    plan(call, now) {
+      const { core, ask, input } = call;
+      const environment = environmentOf(core, ask.org, input.environment);
+      if (!environment) return refuse('NOT_FOUND', { message: 'The environment does not exist.' });
+      if (core.rows.find('secret', environment.id, input.name)) return refuse('SECRET_NAME_TAKEN');
+      const { id, name, type, description, tags, rotate_every_seconds, value } = input;
+      const fields = { id, name, type, description, tags, rotate_every_seconds };
+      return begin(call, environment, fields, value, input.ttl, now);
+    },
+  },
+};
+
+export interface UpdateInput {
+  if_match: string | null;
+  name: string | null;
+  /** Fields as they are to stand; those that are absent stay. */
+  fields: Partial<Pick<SecretRow, 'type' | 'description' | 'tags' | 'rotate_every_seconds'>>;
+  /** Seconds from now, null for no end; undefined leaves it. */
+  ttl?: number | null;
+  value: EncryptedValue | null;
+}
+
+export const update: Operation<UpdateInput> = {
+  subject: aboutSecret,
+  authorize({ core, ask, need, caller, input }) {
+    const row = core.rows.get('secret', ask.named.secret as string);
+    if (input.name === null || !row) return null;
+    return mayReach(caller, need, { environment: row.environment_id, shown: slugOf(core, row.environment_id), name: input.name });
+  },
+  change: {
+    locks(call) {
+      const row = call.core.rows.get('secret', target(call));
+      return [target(call), ...(row && call.input.name !== null ? [nameLock(row.environment_id, call.input.name)] : [])];
+    },
+    locked: async (call) => (call.input.value ? kept(call) : null),
+    plan: (call, now, _, left) => amend(call, call.core.rows.get('secret', target(call)), left as Kept | null, now),
+  },
+};
+
+/** The plan of a secret that gets other fields, another name or another value. */
+export function amend(call: Call<UpdateInput>, row: SecretRow | null, left: Kept | null, now: number): Plan | Refusal {
+  const { core, input, caller } = call;
+  // A new lifetime revives what has expired; nothing else may change it.
+  const refusal = row && input.ttl !== undefined && row.deleted_at === null && row.revoked_at === null ? null : readable(row, now);
+  if (refusal || !row) return refusal ?? refuse('NOT_FOUND');
+  const conflict = preconditionFailed(row, input.if_match);
+  if (conflict) return conflict;
+  const isRenamed = input.name !== null && input.name !== row.name;
+  if (isRenamed && core.rows.find('secret', row.environment_id, input.name as string)) return refuse('SECRET_NAME_TAKEN');
+
+  const wanted: Partial<SecretRow> = {
+    ...input.fields,
+    ...(input.name !== null && { name: input.name }),
+    ...(input.ttl !== undefined && lifetime(input.ttl, now)),
+  };
+  // Who may not read the value is not told, by a version that stays, that it equals theirs.
+  const same =
+    input.value !== null && input.value.fingerprint === row.fingerprint && reaches(caller, ['secrets:read'], row.environment_id, row.name);
+  const renamed = isRenamed ? { former_name: row.name } : {};
+  if (input.value && !same) return withAbout(advance(call, row, input.value, wanted, left, now), renamed);
+  const differs = Object.entries(wanted).some(([field, value]) => JSON.stringify(value) !== JSON.stringify(row[field as keyof SecretRow]));
+  if (differs) return withAbout(changed(call, row, wanted, now), renamed);
+  return { status: 200, data: secretOut(row, slugOf(core, row.environment_id), now), etag: etagOf(row) };
+}
+
+interface RotateInput {
+  if_match: string | null;
+  /** Null until the Worker has generated one: the gate then says for which type. */
+  value: EncryptedValue | null;
+  /** Null where the caller did not ask for a generated value by name. */
+  generate: GenerateOptions | null;
+}
+
+/** Types whose values others issue as often as not: a random string may replace one only if that is asked for, or if it replaces another. */
+const ISSUED: ReadonlySet<SecretType> = new Set(['api_key', 'env_var', 'generic']);
+
+/** 400 where no value can be generated for a secret as it stands, or none in that way. */
+function ungenerable({ type, generated }: SecretRow, asked: GenerateOptions | null): Refusal | null {
+  if (!canGenerate(type)) return invalid('value', `is required: values of type ${type} cannot be generated`);
+  if (asked === null && generated === null && ISSUED.has(type))
+    return invalid(
+      'generate',
+      'is required: this service did not generate the current value, and a generated one could replace a value that was issued elsewhere',
+    );
+  const problem = optionsProblem(type, asked ?? undefined);
+  return problem && invalid(problem.path, problem.message);
+}
+
+export const rotate: Operation<RotateInput> = {
+  subject: aboutSecret,
+  change: {
+    locks: (call) => [target(call)],
+    locked: async (call) => (call.input.value ? kept(call) : null),
+    plan(call, now, _, left) {
+      const { core, input } = call;
+      const row = core.rows.get('secret', target(call));
+      const refusal = readable(row, now);
+      if (refusal || !row) return refusal ?? refuse('NOT_FOUND');
+      // Judged in both halves of the request: the secret may have been given another value between them.
+      const problem = input.value === null || input.value.generated !== null ? ungenerable(row, input.generate) : null;
+      if (problem) return problem;
+      const conflict = preconditionFailed(row, input.if_match);
+      if (conflict) return conflict;
+      if (input.value === null) return { more: { type: row.type } };
+      return advance(call, row, input.value, {}, left as Kept | null, now);
+    },
+  },
+};
+
+interface RollbackInput {
+  if_match: string | null;
+  version: number;
+}
+export const rollback: Operation<RollbackInput> = {
+  subject: aboutSecret,
+  change: {
+    locks: (call) => [target(call)],
+    /** The version, or why there is none now: what stands once it is locked may be another, but that is as true an answer. */
+    async before(call): Promise<VersionRow | Refusal> {
+      const row = call.core.rows.get('secret', target(call));
+      return readableVersion(row, call.input.version, call.core.now()) ?? versionOf(call, (row as SecretRow).id, call.input.version);
+    },
+    locked: (call) => kept(call),
+    plan(call, now, fetched, left) {
+      const row = call.core.rows.get('secret', target(call));
+      const old = fetched as VersionRow | Refusal;
+      if (isRefusal(old)) return old;
+      const refusal = readableVersion(row, old.version, now);
+      if (refusal || !row) return refusal ?? refuse('NOT_FOUND');
+      const conflict = preconditionFailed(row, call.input.if_match);
+      if (conflict) return conflict;
+      // The ciphertext is bound to its own random id, not to a number: it serves again as it is.
+      const { seal_id, value_sealed, fingerprint, size } = old;
+      // A ciphertext that an earlier release has cached lacks the column.
+      const value = { seal_id, value_sealed, fingerprint, size, generated: old.generated ?? null };
+      return advance(call, row, value, {}, left as Kept | null, now);
+    },
+  },
+};
+
+interface DeleteInput {
+  if_match: string | null;
+  permanent: boolean;
+}
+
+export const remove: Operation<DeleteInput> = {
+  subject: aboutSecret,
+  authorize: ({ caller, input }) =>
+    input.permanent && caller.kind === 'break_glass'
+      ? refuse('INSUFFICIENT_SCOPE', { message: 'A break-glass token cannot delete a secret permanently. Leave out permanent.' })
+      : null,
+  change: {
+    locks: (call) => [target(call)],
+    plan(call, now) {
+      const { core, ask, input } = call;
+      const row = core.rows.get('secret', target(call));
+      if (!row || (row.deleted_at !== null && (!input.permanent || row.deleted_at + RESTORABLE <= now))) return refuse('NOT_FOUND');
+      const conflict = preconditionFailed(row, input.if_match);
+      if (conflict) return conflict;
+      const taken = row.deleted_at === null ? { former_name: row.name } : {};
+      // It can be restored from D1. Its cached ciphertexts go, and so do the generated values in stored responses.
+      if (!input.permanent) {
+        const plan = changed(call, row, { deleted_at: now }, now);
+        return withAbout({ ...plan, status: 204, data: null, etag: undefined, destroyed: [row.id] }, taken);
+      }
+      return {
+        status: 204,
+        data: null,
+        also: [
+          { sql: 'delete from secret_versions where org_id = ? and secret_id = ?', params: [ask.org, row.id] },
+          { sql: 'delete from secrets where org_id = ? and id = ?', params: [ask.org, row.id] },
+        ],
+        gone: [{ kind: 'secret', id: row.id }],
+        destroyed: [row.id],
+        environments: [row.environment_id],
+        about: taken,
+      };
+    },
+  },
+};
+
+export const restore: Operation<Record<string, never>> = {
+  subject: aboutSecret,
+  change: {
+    locks(call) {
+      const row = call.core.rows.get('secret', target(call));
+      return [target(call), ...(row ? [nameLock(row.environment_id, row.name)] : [])];
+    },
+    plan(call, now) {
+      const { core } = call;
+      const row = core.rows.get('secret', target(call));
+      if (!row || (row.deleted_at !== null && row.deleted_at + RESTORABLE <= now)) return refuse('NOT_FOUND');
+      if (!core.rows.get('environment', row.environment_id))
+        return refuse('NOT_FOUND', { message: 'The environment of this secret no longer exists.' });
+      if (row.deleted_at === null) return refuse('CONFLICT', { message: 'This secret is not deleted.' });
+      if (core.rows.find('secret', row.environment_id, row.name)) return refuse('SECRET_NAME_TAKEN');
+      if (core.intents.concerns(row.environment_id).leaving) return refuse('UNAVAILABLE', { retry_after: 1 });
+      return changed(call, row, { deleted_at: null }, now);
+    },
+  },
+};

@@ -1,0 +1,23 @@
+// What can be done with secrets, as the gate does it.
+
+import type { Operation } from '../../../gate/types';
+import { create, remove, restore, rollback, rotate, update } from './changes';
+import { put } from './put';
+import { type ListInput, list, readAll, secretRead, secretReadByName } from './reads';
+import { aboutSecret } from './state';
+import { type VersionsInput, versions } from './versions';
+
+export const secretOperations = {
+  'secret.create': create,
+  'secret.put': put,
+  'secret.list': { read: list } satisfies Operation<ListInput>,
+  'secret.read': secretRead,
+  'secret.read_by_name': secretReadByName,
+  'secret.read_all': readAll,
+  'secret.versions': { subject: aboutSecret, read: versions } satisfies Operation<VersionsInput>,
+  'secret.update': update,
+  'secret.rotate': rotate,
+  'secret.rollback': rollback,
+  'secret.delete': remove,
+  'secret.restore': restore,
+};

@@ -1,0 +1,161 @@
+// The plans that changes of secrets share: a new secret, a further version, a row that stands otherwise. Invariants: versions are numbered
+// here, one after the other; the audit entry of whatever sets a lifetime says until when it holds; `sealed_size` of a row is the ciphertext that D1 holds
+// of it.
+import type { EnvironmentRow, SecretRow, VersionRow } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import { insertion, revision, rowKeyOf } from '../../../gate/commit';
+import type { Core } from '../../../gate/core';
+import { slugOf } from '../../../gate/named';
+import type { Plan } from '../../../gate/plan';
+import { macOf } from '../../../gate/rows';
+import { type Call, isRefusal } from '../../../gate/types';
+import { isoOrNull } from '../../../http/wire';
+import { type EncryptedValue, etagOf, MOST_VERSIONS } from '../rules';
+import { secretOut } from '../wire';
+import { limits, subjectOf } from './state';
+
+/** Has the Worker encrypt the value for another secret, once. If the name belongs to yet another secret by then, the caller tries again. */
+export const encryptFor = ({ ask }: Call<unknown>, id: string | null): Refusal | { more: { id: string | null } } =>
+  ask.again ? refuse('UNAVAILABLE', { retry_after: 1 }) : { more: { id } };
+
+/** Whether a secret has, or had, this id: then a new one cannot get it. */
+export const isUsedId = ({ rows }: Core, id: string): boolean => rows.get('secret', id) !== null || rows.isBuried('secret', id);
+
+/** The lock of whoever gives a name, or depends on who has it. */
+export const nameLock = (environment: string, name: string) => `name:${environment}:${name}`;
+
+/** A lifetime of so many seconds from now on, null for no end, as a row holds it. */
+export const lifetime = (seconds: number | null, now: number) => ({
+  expires_at: seconds === null ? null : now + seconds * 1000,
+  lifetime_seconds: seconds,
+});
+
+function newVersion(call: Call<unknown>, secret: string, version: number, value: EncryptedValue, now: number): VersionRow {
+  const row = {
+    org_id: call.ask.org,
+    secret_id: secret,
+    version,
+    ...value,
+    created_by: call.caller.id,
+    created_at: now,
+    mac: '',
+  };
+  return { ...row, mac: macOf(rowKeyOf(call), 'version', row) };
+}
+
+type Fields = Pick<SecretRow, 'id' | 'name' | 'type' | 'description' | 'tags' | 'rotate_every_seconds'>;
+
+/** The plan of a new secret, of a name that is free in its environment. `ttl` is its lifetime in seconds, null for none. */
+export function begin(
+  call: Call<unknown>,
+  environment: EnvironmentRow,
+  fields: Fields,
+  { value_sealed, ...value }: EncryptedValue,
+  ttl: number | null,
+  now: number,
+): Plan | Refusal {
+  const { core, ask } = call;
+  if (core.intents.concerns(environment.id).leaving) return refuse('UNAVAILABLE', { retry_after: 1 });
+  const limit = limits(core, value_sealed.length, 1);
+  if (limit) return limit;
+  const put = insertion(call, 'secret', {
+    org_id: ask.org,
+    environment_id: environment.id,
+    ...fields,
+    ...value,
+    version: 1,
+    amended: 0,
+    sealed_size: value_sealed.length,
+    oldest_version: 1,
+    created_at: now,
+    updated_at: now,
+    ...lifetime(ttl, now),
+  });
+  const row = put.row as SecretRow;
+  return {
+    status: 201,
+    data: secretOut(row, environment.slug, now),
+    etag: etagOf(row),
+    puts: [put],
+    versions: [newVersion(call, row.id, 1, { value_sealed, ...value }, now)],
+    environments: [environment.id],
+    resource: row.id,
+    about: { ...subjectOf(core, row), expires_at: isoOrNull(row.expires_at) },
+  };
+}
+
+/** A plan that tells the audit entry more. */
+export const withAbout = <P extends Plan | Refusal>(plan: P, about: Plan['about']): P =>
+  isRefusal(plan) ? plan : { ...plan, about: { ...plan.about, ...about } };
+
+/** The oldest version that a secret keeps once it has one version more. */
+const oldestAfter = ({ version, oldest_version }: SecretRow) => Math.max(oldest_version, version + 1 - MOST_VERSIONS + 1);
+
+/** What one version more leaves of a secret's ciphertext, in bytes, where that destroys older ones; `of` is the MAC of the row that this was asked for. */
+export interface Kept {
+  of: string;
+  bytes: number;
+}
+
+/**
+ * Asks D1 what one version more leaves of a secret's ciphertext, if that destroys older ones: the row tells the sum alone, not what each
+ * version takes. For a change that has the secret locked, so that the answer holds until its plan is carried out.
+ */
+export async function keptOf({ core, ask }: Call<unknown>, row: SecretRow | null): Promise<Kept | null> {
+  if (!row || oldestAfter(row) === row.oldest_version) return null;
+  const [found] = await core.database.all<{ bytes: number }>({
+    sql: 'select coalesce(sum(octet_length(value_sealed)), 0) bytes from secret_versions where org_id = ? and secret_id = ? and version >= ?',
+    params: [ask.org, row.id, oldestAfter(row)],
+  });
+  return { of: row.mac, bytes: found?.bytes ?? 0 };
+}
+
+/** The plan of a secret's next version: the row moves on, the oldest version beyond the thousandth goes. */
+export function advance(
+  call: Call<unknown>,
+  row: SecretRow,
+  value: EncryptedValue,
+  fields: Partial<SecretRow>,
+  kept: Kept | null,
+  now: number,
+): Plan | Refusal {
+  const version = row.version + 1;
+  const oldest = oldestAfter(row);
+  const trims = oldest > row.oldest_version;
+  // Counted for another row: a database was restored meanwhile.
+  if (trims && kept?.of !== row.mac) return refuse('UNAVAILABLE', { retry_after: 1 });
+  const sealed_size = (trims && kept ? kept.bytes : row.sealed_size) + value.value_sealed.length;
+  const limit = limits(call.core, sealed_size - row.sealed_size, 0);
+  if (limit) return limit;
+  const moved = {
+    ...fields,
+    version,
+    amended: 0,
+    seal_id: value.seal_id,
+    fingerprint: value.fingerprint,
+    size: value.size,
+    generated: value.generated,
+    sealed_size,
+    oldest_version: oldest,
+  };
+  return {
+    ...changed(call, row, moved, now),
+    versions: [newVersion(call, row.id, version, value, now)],
+    ...(trims && { trimmed: [{ secret: row.id, version: oldest - 1 }] }),
+  };
+}
+
+/** The plan of a row that stands otherwise; what is no new version is one amendment more. */
+export function changed(call: Call<unknown>, before: SecretRow, fields: Partial<SecretRow>, now: number): Plan {
+  const put = revision(call, 'secret', before, { amended: before.amended + 1, ...fields, updated_at: now });
+  const row = put.row as SecretRow;
+  return {
+    status: 200,
+    data: secretOut(row, slugOf(call.core, row.environment_id), now),
+    etag: etagOf(row),
+    puts: [put],
+    environments: [row.environment_id],
+    resource: row.id,
+    about: { ...subjectOf(call.core, row), ...(fields.expires_at !== undefined && { expires_at: isoOrNull(row.expires_at) }) },
+  };
+}

@@ -1,0 +1,64 @@
+// Creating a secret by its name, or changing the one that has it: one call, and idempotent by nature. Invariant: it is audited as what it did,
+// a create or an update; a name has one secret, however many put it at once.
+import type { SecretRow } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import { environmentOf } from '../../../gate/named';
+import type { Plan } from '../../../gate/plan';
+import type { Call, Operation } from '../../../gate/types';
+import { type EncryptedValue, etagOf, matchesETag, preconditionFailed } from '../rules';
+import { amend, type UpdateInput } from './changes';
+import { begin, encryptFor, isUsedId, type Kept, keptOf, nameLock } from './plans';
+import { subjectOf } from './state';
+
+export interface PutInput extends Pick<UpdateInput, 'if_match' | 'fields' | 'ttl'> {
+  if_none_match: string | null;
+  /** The secret that the Worker encrypted the value for: the one that it takes the name to have. */
+  id: string;
+  value: EncryptedValue;
+}
+
+function find({ core, ask }: Call<PutInput>) {
+  const environment = environmentOf(core, ask.org, ask.named.environment);
+  return { environment, row: environment && core.rows.find('secret', environment.id, ask.named.name as string) };
+}
+
+/** 412 unless the secret is as the caller believes: absent, or of that version. */
+function conflicts(row: SecretRow | null, { if_match, if_none_match }: PutInput): Refusal | null {
+  if (!row) return if_match === null ? null : refuse('VERSION_CONFLICT');
+  return (
+    preconditionFailed(row, if_match) ??
+    (if_none_match !== null && matchesETag(if_none_match, etagOf(row)) ? refuse('VERSION_CONFLICT') : null)
+  );
+}
+
+export const put: Operation<PutInput> = {
+  subject(call) {
+    const { row } = find(call);
+    return row ? { ...subjectOf(call.core, row), action: 'secret.update' } : {};
+  },
+  change: {
+    locks(call) {
+      const { environment, row } = find(call);
+      return [nameLock(environment?.id ?? '', call.ask.named.name as string), ...(row ? [row.id] : [])];
+    },
+    async locked(call) {
+      const { row } = find(call);
+      return row?.id === call.input.id ? keptOf(call, row) : null;
+    },
+    plan(call, now, _, left): Plan | Refusal | { more: unknown } {
+      const { core, ask, input } = call;
+      const { environment, row } = find(call);
+      if (!environment) return refuse('NOT_FOUND', { message: 'The environment does not exist.' });
+      const conflict = conflicts(row, input);
+      if (conflict) return conflict;
+      if (row) {
+        if (row.id !== input.id) return encryptFor(call, row.id);
+        return amend({ ...call, input: { ...input, name: null } }, row, left as Kept | null, now);
+      }
+      const { id, value, ttl = null } = input;
+      if (isUsedId(core, id)) return encryptFor(call, null);
+      const fields = { type: 'generic' as const, description: null, tags: {}, rotate_every_seconds: null, ...input.fields };
+      return begin(call, environment, { id, name: ask.named.name as string, ...fields }, value, ttl, now);
+    },
+  },
+};

@@ -1,0 +1,271 @@
+// Reading secrets: one by id or by name, all of an environment, and their list. Invariant: the ciphertext of a version is given out only while
+// the secret's row, read in the same turn, says that it may be.
+
+import { namesHeld, reaches, stepsFor } from '../../../auth/authorize';
+import { sha256 } from '../../../crypto/digest';
+import type { SecretRow, SecretType, VersionRow } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import type { Subject } from '../../../gate/audit-log';
+import { environmentRevision } from '../../../gate/commit';
+import { environmentOf, slugOf } from '../../../gate/named';
+import { fail, type Outcome, ok } from '../../../gate/outcome';
+import { RESTORABLE } from '../../../gate/rows';
+import type { Call, Operation } from '../../../gate/types';
+import { type Delivered, etagOf, hasVersion, matchesETag, readable, revokedVersion, statusOf } from '../rules';
+import { secretOut } from '../wire';
+import { inDoubt, subjectOf } from './state';
+import { fetchVersions, keep, versionOf } from './versions';
+
+/** Bounds of a bulk answer: secrets, bytes of plaintext, bytes of ciphertext that go in one RPC, and steps of comparing names with patterns. */
+const MOST_BULK = { secrets: 2000, bytes: 16 * 1024 ** 2, page: 8 * 1024 ** 2, steps: 20_000_000 };
+
+interface ReadInput {
+  version: number | null;
+  if_none_match: string | null;
+}
+
+async function read(call: Call<ReadInput>, find: () => SecretRow | null, missing = () => refuse('NOT_FOUND')): Promise<Outcome> {
+  const { core, input } = call;
+  for (let fetched: VersionRow | null = null; ; ) {
+    const now = core.now();
+    const row = find();
+    if (!row) return fail((fetched && call.recheck()) ?? missing());
+    const refusal = inDoubt(call, row.id) ?? readable(row, now) ?? (fetched && call.recheck());
+    if (refusal) return fail(refusal);
+    const number = input.version ?? row.version;
+    if (!hasVersion(row, number)) return fail(refuse('NOT_FOUND', { message: `This secret has no version ${number}.` }));
+    const gone = revokedVersion(row, number);
+    if (gone) return fail(gone);
+    const etag = number === row.version ? etagOf(row) : `"v${number}"`;
+    if (input.if_none_match !== null && matchesETag(input.if_none_match, etag, true)) return ok(null, { status: 304, etag });
+    const version: VersionRow | null =
+      fetched?.secret_id === row.id && fetched.version === number ? fetched : core.ciphertexts.get(row.id, number, now);
+    if (version) {
+      if (fetched) keep(core, version);
+      return ok({ row, version, environment: slugOf(core, row.environment_id), now } satisfies Delivered, { etag });
+    }
+    fetched = await versionOf(call, row.id, number);
+  }
+}
+
+const byId = ({ core, ask }: Call<unknown>): SecretRow | null => core.rows.get('secret', ask.named.secret as string);
+
+function byName({ core, ask }: Call<unknown>): SecretRow | null {
+  const environment = environmentOf(core, ask.org, ask.named.environment);
+  return environment && core.rows.find('secret', environment.id, ask.named.name as string);
+}
+
+/** Names the version that is read, too. */
+const aboutRead = ({ core, input }: Call<ReadInput>, row: SecretRow | null) =>
+  row ? { ...subjectOf(core, row), version: input.version ?? row.version } : {};
+
+export const secretRead: Operation<ReadInput> = {
+  subject: (call) => aboutRead(call, byId(call)),
+  read: (call) => read(call, () => byId(call)),
+};
+
+export const secretReadByName: Operation<ReadInput> = {
+  subject: (call) => aboutRead(call, byName(call)),
+  read: (call) =>
+    read(
+      call,
+      () => byName(call),
+      () => unknownPart(call),
+    ),
+};
+
+/** Environments in which a refusal looks for a name, and how many of them it names. */
+const MOST_SEARCHED = 100;
+const MOST_SHOWN = 5;
+
+/** 404 that says which part of a read by name is unknown. Its reader may read that name there; of other environments it names those where they may list or read it. */
+function unknownPart({ core, ask, caller }: Call<unknown>): Refusal {
+  const name = ask.named.name as string;
+  const environment = environmentOf(core, ask.org, ask.named.environment);
+  if (!environment) return unknownEnvironment(ask.named.environment);
+  const hasIt = (id: string) => {
+    const row = core.rows.find('secret', id, name);
+    return row !== null && !core.intents.isOpen(row.id);
+  };
+  const elsewhere = core.rows
+    .after('environment', '', MOST_SEARCHED)
+    .filter(({ id }) => reaches(caller, ['secrets:list', 'secrets:read'], id, name) && hasIt(id))
+    .slice(0, MOST_SHOWN)
+    .map(({ slug }) => slug);
+  const hint = elsewhere.length ? ` It exists in: ${elsewhere.join(', ')}.` : '';
+  return refuse('NOT_FOUND', { message: `There is no secret ${name} in the environment ${environment.slug}.${hint}` });
+}
+
+const unknownEnvironment = (ref: string | null | undefined): Refusal =>
+  refuse('NOT_FOUND', { message: ref ? `There is no environment ${ref}.` : 'There is no default environment.' });
+
+export interface ValuesInput {
+  prefix: string;
+  if_none_match: string | null;
+  /** Where the page before ended, and the ETag that it bore. */
+  after: string | null;
+  etag: string | null;
+}
+
+export interface ValuesPage {
+  environment: string;
+  items: Delivered[];
+  next: string | null;
+  /** The set changed between pages: begin again. */
+  changed?: true;
+}
+
+/** The set that is read: which environment at which revision, and which names of it. */
+function aboutAll({ core, ask, need, caller, input }: Call<ValuesInput>): Partial<Subject> {
+  const environment = environmentOf(core, ask.org, ask.named.environment);
+  if (!environment) return {};
+  return {
+    resource: environment.id,
+    environment: environment.slug,
+    version: environmentRevision(core, environment.id),
+    prefix: input.prefix,
+    patterns: namesHeld(caller, need.scopes, environment.id) ?? undefined,
+  };
+}
+
+async function values(call: Call<ValuesInput>): Promise<Outcome> {
+  const { core, ask, input } = call;
+  const { scopes } = call.need;
+  const fetched = new Map<string, VersionRow>();
+  for (let asked = false; ; asked = true) {
+    const now = core.now();
+    const environment = environmentOf(core, ask.org, ask.named.environment);
+    if (!environment) return fail(unknownEnvironment(ask.named.environment));
+    const patterns = namesHeld(call.caller, scopes, environment.id);
+    const refusal = asked ? call.recheck() : null;
+    if (refusal) return fail(refusal);
+    const rows = rowsOf(call, environment.id, patterns, now);
+    if (rows === null || rows.reduce((sum, { size }) => sum + size, 0) > MOST_BULK.bytes) return fail(refuse('RESULT_TOO_LARGE'));
+    const doubt = inDoubt(call, ...rows.map(({ id }) => id));
+    if (doubt) return fail(doubt);
+
+    const etag = `"${sha256(JSON.stringify([environment.id, input.prefix, rows.map(({ id, name, version }) => [id, name, version])])).slice(0, 32)}"`;
+    if (input.etag !== null && input.etag !== etag)
+      return ok({ environment: environment.slug, items: [], next: null, changed: true } satisfies ValuesPage);
+    if (input.if_none_match !== null && matchesETag(input.if_none_match, etag, true)) return ok(null, { status: 304, etag });
+
+    const page: SecretRow[] = [];
+    let bytes = 0;
+    for (const row of rows) {
+      if (input.after !== null && row.name <= input.after) continue;
+      bytes += row.size * 1.4 + 1024;
+      if (page.length && bytes > MOST_BULK.page) break;
+      page.push(row);
+    }
+    const items: Delivered[] = [];
+    const missing: { secret: string; version: number }[] = [];
+    for (const row of page) {
+      const version = fetched.get(`${row.id}.${row.version}`) ?? core.ciphertexts.get(row.id, row.version, now);
+      if (version) items.push({ row, version, environment: environment.slug, now });
+      else missing.push({ secret: row.id, version: row.version });
+    }
+    if (missing.length === 0) {
+      for (const version of fetched.values()) keep(core, version);
+      const last = page.at(-1);
+      return ok({ environment: environment.slug, items, next: last && last !== rows.at(-1) ? last.name : null } satisfies ValuesPage, {
+        etag,
+      });
+    }
+    for (const version of await fetchVersions(call, missing)) fetched.set(`${version.secret_id}.${version.version}`, version);
+  }
+}
+
+export const readAll: Operation<ValuesInput> = { subject: aboutAll, read: values };
+
+/** The secrets of an environment that the caller may read, in the order of names; null for too many. Rows are read for names that match alone. */
+function rowsOf({ core, need, caller, input }: Call<ValuesInput>, environment: string, patterns: readonly string[] | null, now: number) {
+  const { scopes } = need;
+  const rows: SecretRow[] = [];
+  const steps = stepsFor(caller, scopes, MOST_BULK.steps);
+  // Names before the first that a pattern can match, and after the last, are not looked at.
+  for (const prefix of prefixesOf(input.prefix, patterns)) {
+    for (let after = ''; ; ) {
+      const page = core.rows.named(environment, prefix, after, 1000);
+      for (const { id, name } of page) {
+        if (!steps.take(environment, name)) return null;
+        if (!reaches(caller, scopes, environment, name)) continue;
+        const row = core.rows.get('secret', id);
+        if (row && readable(row, now) === null && rows.push(row) > MOST_BULK.secrets) return null;
+      }
+      if (page.length < 1000) break;
+      after = page.at(-1)?.name as string;
+    }
+  }
+  return rows.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** The literal beginnings that names of a bulk read can have: none begins with another. */
+function prefixesOf(prefix: string, patterns: readonly string[] | null): string[] {
+  if (patterns === null) return [prefix];
+  const beginnings = patterns.flatMap((pattern) => {
+    const literal = /^[^*?]*/.exec(pattern)?.[0] ?? '';
+    return literal.startsWith(prefix) ? [literal] : prefix.startsWith(literal) ? [prefix] : [];
+  });
+  return [...new Set(beginnings)].filter((one) => !beginnings.some((other) => other !== one && one.startsWith(other)));
+}
+
+export interface ListInput {
+  limit: number;
+  after: string | null;
+  environment: string | null;
+  type: SecretType | null;
+  prefix: string | null;
+  status: 'active' | 'expired' | 'revoked' | 'deleted' | null;
+  tag: string | null;
+}
+
+/** Rows that one page looks at, and steps of comparing their names with patterns: where few match, it may be short, or empty, and still not the last. */
+const LOOKED_AT = 1000;
+const MOST_STEPS = 4_000_000;
+
+/** From the gate's own rows: what D1 was made to say is not listed. */
+export function list(call: Call<ListInput>): Outcome {
+  const { core, ask, input, caller } = call;
+  const { scopes } = call.need;
+  const now = core.now();
+  const environment = input.environment === null ? null : environmentOf(core, ask.org, input.environment);
+  if (input.environment !== null && !environment) return fail(unknownEnvironment(input.environment));
+  const matches = (row: SecretRow) =>
+    (input.status === null ? row.deleted_at === null : statusOf(row, now) === input.status) &&
+    (row.deleted_at === null || row.deleted_at > now - RESTORABLE) &&
+    (environment === null || row.environment_id === environment.id) &&
+    (input.type === null || row.type === input.type) &&
+    row.name.startsWith(input.prefix ?? '') &&
+    (input.tag === null || hasTag(row.tags, input.tag)) &&
+    reaches(caller, scopes, row.environment_id, row.name);
+
+  const steps = stepsFor(caller, scopes, MOST_STEPS);
+  const shown: SecretRow[] = [];
+  const answer = (next: string | null): Outcome => {
+    const doubt = inDoubt(call, ...shown.map(({ id }) => id));
+    if (doubt) return fail(doubt);
+    return ok({ items: shown.map((row) => secretOut(row, slugOf(core, row.environment_id), now)), next });
+  };
+  const start = input.after ?? '';
+  let after = start;
+  for (let looked = 0; looked < LOOKED_AT; looked += 200) {
+    const rows = core.rows.after('secret', after, 200);
+    for (const row of rows) {
+      // A page looks at one row at least, so that the next one begins later.
+      if (!steps.take(row.environment_id, row.name) && after !== start) return answer(after);
+      if (matches(row) && shown.push(row) > input.limit) {
+        shown.pop();
+        return answer(after);
+      }
+      after = row.id;
+    }
+    if (rows.length < 200) return answer(null);
+  }
+  return answer(after);
+}
+
+function hasTag(tags: Record<string, string>, tag: string): boolean {
+  const colon = tag.indexOf(':');
+  const [key, value] = colon < 0 ? [tag, null] : [tag.slice(0, colon), tag.slice(colon + 1)];
+  return Object.hasOwn(tags, key) && (value === null || tags[key] === value);
+}

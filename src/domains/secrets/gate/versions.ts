@@ -1,0 +1,102 @@
+// Versions of secrets: their ciphertexts, cached or fetched from D1, and their history. Invariant: what D1 gives is checked before it is
+// kept or shown; a version that D1 does not hold as it was written is refused and reported as an integrity violation.
+
+import { and, desc, eq, getTableColumns, gte, lte } from 'drizzle-orm';
+import { secretVersions, type VersionRow } from '../../../db/schema';
+import { ApiError, refuse } from '../../../errors';
+import { rowKeyOf, sqlite } from '../../../gate/commit';
+import type { Core } from '../../../gate/core';
+import { reportViolation } from '../../../gate/integrity';
+import { fail, type Outcome, ok } from '../../../gate/outcome';
+import { fromD1, macOf } from '../../../gate/rows';
+import type { Call } from '../../../gate/types';
+import { hasVersion } from '../rules';
+import { versionOut } from '../wire';
+
+/** The versions of a secret whose ciphertexts are not cached are fetched from D1, in one query; each is checked before it is kept. */
+export async function fetchVersions(call: Call<unknown>, wanted: { secret: string; version: number }[]): Promise<VersionRow[]> {
+  const { core, ask } = call;
+  // CROSS JOIN fixes the order: one look into the primary key for each that is wanted, never a walk over all versions of the org.
+  const query =
+    'select v.* from json_each(?1) w cross join secret_versions v on v.org_id = ?2 and v.secret_id = w.value ->> 0 and v.version = w.value ->> 1';
+  const found = await core.database.all<Record<string, unknown>>({
+    sql: query,
+    params: [JSON.stringify(wanted.map(({ secret, version }) => [secret, version])), ask.org],
+  });
+  const versions = found.map((raw) => fromD1<VersionRow>(secretVersions, raw));
+  const right = new Set(versions.filter(isRight(call)).map((version) => `${version.secret_id}.${version.version}`));
+  const amiss = wanted.find(({ secret, version }) => !right.has(`${secret}.${version}`));
+  return amiss ? miss(call, amiss.secret, amiss.version) : versions;
+}
+
+const isRight = (call: Call<unknown>) => {
+  const key = rowKeyOf(call);
+  return (version: Omit<VersionRow, 'value_sealed'>) => version.mac === macOf(key, 'version', version);
+};
+
+/** Refuses for a version that D1 does not hold as it was written: as an integrity violation, unless a change that destroys it has come between. */
+async function miss({ core, ask }: Call<unknown>, secret: string, version: number): Promise<never> {
+  const row = await core.locks.hold([secret], async () => core.rows.get('secret', secret));
+  const isAmiss = row !== null && hasVersion(row, version) && !core.intents.isOpen(secret);
+  const { id: request_id, ip, user_agent } = ask.request;
+  if (isAmiss)
+    reportViolation(core, ask.org, { event: 'versions_missing_or_altered', resource: secret }, { request_id, ip, user_agent }, { version });
+  throw new ApiError(refuse('UNAVAILABLE', { retry_after: isAmiss ? 60 : 1 }));
+}
+
+/** One version, kept or fetched. The row is to be judged again after this. */
+export async function versionOf(call: Call<unknown>, secret: string, version: number): Promise<VersionRow> {
+  const kept = call.core.ciphertexts.get(secret, version, call.core.now());
+  if (kept) return kept;
+  const [fetched] = await fetchVersions(call, [{ secret, version }]);
+  return fetched as VersionRow;
+}
+
+/** Keeps a fetched ciphertext, unless its secret was destroyed meanwhile. */
+export function keep(core: Core, version: VersionRow) {
+  const row = core.rows.get('secret', version.secret_id);
+  if (row && version.version >= row.oldest_version && !core.ciphertexts.get(version.secret_id, version.version, core.now()))
+    core.ciphertexts.keep(version, core.now());
+}
+
+export interface VersionsInput {
+  limit: number;
+  after: string | null;
+}
+
+export async function versions(call: Call<VersionsInput>): Promise<Outcome> {
+  const { core, ask, input } = call;
+  const id = ask.named.secret as string;
+  const row = core.rows.get('secret', id);
+  if (!row || row.deleted_at !== null) return fail(refuse('NOT_FOUND'));
+  const newest = Math.min(row.version, input.after === null ? row.version : Number(input.after) - 1);
+  const { value_sealed: _, ...columns } = getTableColumns(secretVersions);
+  const query = sqlite
+    .select(columns)
+    .from(secretVersions)
+    .where(
+      and(
+        eq(secretVersions.org_id, ask.org),
+        eq(secretVersions.secret_id, id),
+        lte(secretVersions.version, newest),
+        gte(secretVersions.version, row.oldest_version),
+      ),
+    )
+    .orderBy(desc(secretVersions.version))
+    .limit(input.limit + 1)
+    .toSQL();
+  const found = await core.database.all<Omit<VersionRow, 'value_sealed'>>(query);
+  const right = isRight(call);
+  for (let number = newest, at = 0; number >= row.oldest_version && at <= input.limit; number--) {
+    if (!hasVersion(row, number)) continue;
+    const version = found[at++];
+    if (version?.version !== number || !right(version)) await miss(call, id, number);
+  }
+  const refusal = call.recheck();
+  if (refusal) return fail(refusal);
+  const shown = found.slice(0, input.limit);
+  return ok({
+    items: shown.map((version) => versionOut(version, row.version)),
+    next: found.length > input.limit ? String(shown.at(-1)?.version) : null,
+  });
+}

@@ -1,0 +1,20 @@
+// Secrets and their versions.
+import type { Domain } from '../domain';
+import { actions } from './actions';
+import { secretOperations } from './gate/operations';
+import { secretRoutes } from './routes';
+
+export const secrets = {
+  tags: {
+    Secrets: 'Encrypted values with versions, lifetimes and rotation. Only reads return values.',
+  },
+  actions,
+  rows: ['secret'],
+  operations: secretOperations,
+  routes: secretRoutes,
+  examples: {
+    'NewSecret.value': undefined,
+    'RotatedSecret.value': undefined,
+    'Version.current': true,
+  },
+} satisfies Domain;

@@ -1,0 +1,72 @@
+// The rules of secrets, without I/O: which status a secret has, whether it may be read, and which of its versions may be.
+// Invariant: however a value is requested, that of a deleted, expired or revoked secret is refused here.
+import type { SecretRow, VersionRow } from '../../db/schema';
+import { type Refusal, refuse } from '../../errors';
+
+/** Versions that a secret keeps: its newest. */
+export const MOST_VERSIONS = 1000;
+
+/** A value, encrypted by the Worker. */
+export interface EncryptedValue {
+  seal_id: string;
+  value_sealed: string;
+  fingerprint: string;
+  size: number;
+  /** 1 where this service generated the value, null where a caller gave it. */
+  generated: number | null;
+}
+
+/** An encrypted value on its way to the Worker, with the rows that the Worker checks it against. */
+export interface Delivered {
+  row: SecretRow;
+  version: VersionRow;
+  environment: string;
+  now: number;
+}
+
+export const statuses = ['active', 'expired', 'revoked', 'deleted'] as const;
+export type Status = (typeof statuses)[number];
+
+/** The status of a secret at a time. A secret expires by time alone; nothing has to run for it. */
+export function statusOf(row: SecretRow, now: number): Status {
+  if (row.deleted_at !== null) return 'deleted';
+  if (row.revoked_at !== null) return 'revoked';
+  return row.expires_at !== null && row.expires_at <= now ? 'expired' : 'active';
+}
+
+/** The refusal of a read: 404 if deleted, 410 if revoked or expired; null if the secret may be read now. */
+export const readable = (row: SecretRow | null, now: number): Refusal | null => {
+  if (!row || row.deleted_at !== null) return refuse('NOT_FOUND');
+  if (row.revoked_at !== null) return refuse('SECRET_REVOKED');
+  return statusOf(row, now) === 'expired' ? refuse('SECRET_EXPIRED') : null;
+};
+
+/** 410 for a version that was revoked. It stays revoked when the secret gets a new value. */
+export const revokedVersion = ({ revoked_through }: SecretRow, number: number): Refusal | null =>
+  number <= (revoked_through ?? 0) ? refuse('SECRET_REVOKED', { message: `Version ${number} of this secret has been revoked.` }) : null;
+
+export const hasVersion = ({ version, oldest_version, lost_versions }: SecretRow, number: number): boolean =>
+  number <= version && number >= oldest_version && !lost_versions?.some(([first, last]) => number >= first && number <= last);
+
+/** Refuses unless a secret is readable and has that version. */
+export const readableVersion = (row: SecretRow | null, version: number, now: number): Refusal | null =>
+  readable(row, now) ??
+  (row && hasVersion(row, version)
+    ? revokedVersion(row, version)
+    : refuse('NOT_FOUND', { message: `This secret has no version ${version}.` }));
+
+/** The ETag of a secret: `"vN"`, or `"vN.R"` after the R-th change of metadata since version N. */
+export const etagOf = (row: Pick<SecretRow, 'version' | 'amended'>): string =>
+  row.amended ? `"v${row.version}.${row.amended}"` : `"v${row.version}"`;
+
+/** Whether an If-Match or If-None-Match header names this ETag, or any (RFC 9110 §13.1). `weak` ignores the prefix `W/`. */
+export function matchesETag(header: string, etag: string, weak = false): boolean {
+  return header.split(',').some((part) => {
+    const tag = part.trim();
+    return tag === '*' || tag === etag || (weak && tag === `W/${etag}`);
+  });
+}
+
+/** 412 if If-Match does not name the secret's ETag. */
+export const preconditionFailed = (row: SecretRow, ifMatch: string | null): Refusal | null =>
+  ifMatch === null || matchesETag(ifMatch, etagOf(row)) ? null : refuse('VERSION_CONFLICT');

@@ -1,0 +1,18 @@
+// The actions of sign-in and browser sessions, and what each needs.
+import { type Needs, publicCall } from '../../auth/actions';
+
+export const actions = {
+  'auth.enrol': { ...publicCall, makes: true },
+  'auth.login': { ...publicCall, makes: true },
+  'auth.refresh': publicCall,
+  'auth.logout': publicCall,
+  'auth.confirm': { scopes: [], kinds: ['member'] },
+  'auth.session_list': { scopes: [], kinds: ['member'] },
+  'auth.session_end': { scopes: [], kinds: ['member'] },
+} as const satisfies Needs;
+
+declare module '../../auth/actions' {
+  interface ActionNames {
+    signin: keyof typeof actions;
+  }
+}

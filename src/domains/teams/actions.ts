@@ -1,0 +1,19 @@
+// The actions of teams, and what each needs.
+import type { Needs } from '../../auth/actions';
+
+export const actions = {
+  'team.list': { scopes: ['teams:read'] },
+  'team.read': { scopes: ['teams:read'] },
+  'team.create': { scopes: ['teams:write'] },
+  'team.update': { scopes: ['teams:write'] },
+  'team.delete': { scopes: ['teams:write'] },
+  'team_member.list': { scopes: ['teams:read'] },
+  'team_member.add': { scopes: ['teams:write'] },
+  'team_member.remove': { scopes: ['teams:write'] },
+} as const satisfies Needs;
+
+declare module '../../auth/actions' {
+  interface ActionNames {
+    teams: keyof typeof actions;
+  }
+}

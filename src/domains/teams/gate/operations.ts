@@ -1,0 +1,163 @@
+// What can be done with teams, as the gate does it. A team holds grants; whoever is in it has them.
+// Invariants: nobody puts a member into a team that holds more than they do themselves; with a team go its memberships and grants.
+
+import { withinPermissions } from '../../../auth/authorize';
+import { idStart } from '../../../db/ids';
+import type { MemberRow, TeamMemberRow, TeamRow } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import { insertion, removal, revision } from '../../../gate/commit';
+import type { Core } from '../../../gate/core';
+import { isGrantAlive, permissionsOfGrant } from '../../../gate/identity';
+import { type ListInput, listed } from '../../../gate/listing';
+import { fail, type Outcome, ok } from '../../../gate/outcome';
+import type { Call, Operation } from '../../../gate/types';
+import { teamMemberOut, teamOut } from '../wire';
+
+const MOST_TEAMS = 1000;
+/** Teams of a member: the grants of each are looked at in every request of the member. */
+const MOST_TEAMS_OF_ONE = 20;
+
+const find = ({ core, ask }: Call<unknown>): TeamRow | null => core.rows.get('team', ask.named.team as string);
+const target = ({ ask }: Call<unknown>) => ask.named.team as string;
+
+const list: Operation<ListInput> = { read: ({ core, input }) => listed(core, 'team', idStart('team'), input, teamOut) };
+
+const read: Operation<Record<string, never>> = {
+  read(call): Outcome {
+    const row = find(call);
+    return row ? ok(teamOut(row)) : fail(refuse('NOT_FOUND'));
+  },
+};
+
+const create: Operation<{ id: string; name: string }> = {
+  subject: ({ input }) => ({ resource: input.id }),
+  change: {
+    locks: ({ input }) => ['teams', input.id],
+    plan(call, now) {
+      const { core, ask, input } = call;
+      if (core.rows.count('team') >= MOST_TEAMS)
+        return refuse('LIMIT_REACHED', { message: 'An organisation can have at most 1,000 teams.' });
+      const put = insertion(call, 'team', { org_id: ask.org, ...input, created_at: now });
+      return { status: 201, data: teamOut(put.row as TeamRow), puts: [put] };
+    },
+  },
+};
+
+const rename: Operation<{ name: string }> = {
+  change: {
+    locks: (call) => [target(call)],
+    plan(call) {
+      const row = find(call);
+      if (!row) return refuse('NOT_FOUND');
+      const put = revision(call, 'team', row, { name: call.input.name });
+      return { status: 200, data: teamOut(put.row as TeamRow), puts: [put] };
+    },
+  },
+};
+
+const remove: Operation<Record<string, never>> = {
+  change: {
+    locks: (call) => [target(call)],
+    plan(call) {
+      const { core, ask } = call;
+      const row = find(call);
+      if (!row) return refuse('NOT_FOUND');
+      return {
+        status: 204,
+        data: null,
+        ...removal(ask.org, [
+          { kind: 'team', id: row.id },
+          ...membersOf(core, row.id).map(({ id }) => ({ kind: 'team_member', id }) as const),
+          ...core.rows.within('grant', row.id).map(({ id }) => ({ kind: 'grant', id }) as const),
+        ]),
+      };
+    },
+  },
+};
+
+// ---------------------------------------------------------------- who is in a team
+
+/** The id of a membership. */
+const idOf = (team: string, member: string) => `${team}.${member}`;
+
+function membersOf(core: Core, team: string): TeamMemberRow[] {
+  const found: TeamMemberRow[] = [];
+  for (let after = idOf(team, ''); ; ) {
+    const page = core.rows.after('team_member', after, 200);
+    const mine = page.filter(({ team_id }) => team_id === team);
+    found.push(...mine);
+    if (mine.length < 200) return found;
+    after = (mine.at(-1) as TeamMemberRow).id;
+  }
+}
+
+const shown = (core: Core, row: TeamMemberRow, member: MemberRow | null = core.rows.get('member', row.member_id)) =>
+  teamMemberOut(row, member);
+
+const listMembers: Operation<ListInput> = {
+  read(call): Outcome {
+    const { core, input } = call;
+    const row = find(call);
+    if (!row) return fail(refuse('NOT_FOUND'));
+    return listed(core, 'team_member', idOf(row.id, ''), input, (membership) => shown(core, membership));
+  },
+};
+
+/** 403 unless the caller holds what the team gives, for as long. What ends with its maker cannot leave a membership behind that does not. */
+function mayFill({ core, ask, caller }: Call<unknown>): Refusal | null {
+  const grants = core.rows.within('grant', ask.named.team as string).filter((grant) => isGrantAlive(core, ask.org, grant));
+  if (caller.isDependent && grants.length > 0)
+    return refuse('SCOPE_EXCEEDS_PARENT', { message: 'A credential that ends with another cannot add members to a team that has grants.' });
+  for (const grant of grants) {
+    const exceeds = withinPermissions(caller, { ...permissionsOfGrant(grant), allowed_addresses: null });
+    if (exceeds) return exceeds;
+  }
+  return null;
+}
+
+const add: Operation<{ member_id: string }> = {
+  subject: (call) => ({ resource: idOf(target(call), call.input.member_id) }),
+  reach: (call) => mayFill(call),
+  change: {
+    locks: (call) => [target(call), call.input.member_id, call.caller.credential, call.caller.id],
+    plan(call, now) {
+      const { core, ask, caller, input } = call;
+      const team = find(call);
+      if (!team) return refuse('NOT_FOUND');
+      const member = core.rows.get('member', input.member_id);
+      if (!member) return refuse('NOT_FOUND', { message: 'The member in member_id does not exist.' });
+      const id = idOf(team.id, member.id);
+      const there = core.rows.get('team_member', id);
+      if (there) return { status: 201, data: shown(core, there) };
+      if (core.rows.within('team_member', member.id).length >= MOST_TEAMS_OF_ONE)
+        return refuse('LIMIT_REACHED', { message: `A member is in up to ${MOST_TEAMS_OF_ONE} teams.` });
+      const fields = { org_id: ask.org, id, team_id: team.id, member_id: member.id, added_by: caller.id, created_at: now };
+      const put = insertion(call, 'team_member', fields);
+      return { status: 201, data: shown(core, put.row as TeamMemberRow, member), puts: [put] };
+    },
+  },
+};
+
+const removeMember: Operation<Record<string, never>> = {
+  subject: (call) => ({ resource: idOf(target(call), call.ask.named.member as string) }),
+  change: {
+    locks: (call) => [target(call), call.ask.named.member as string],
+    plan(call) {
+      const { core, ask } = call;
+      const id = idOf(target(call), ask.named.member as string);
+      if (!core.rows.get('team_member', id)) return refuse('NOT_FOUND');
+      return { status: 204, data: null, ...removal(ask.org, [{ kind: 'team_member', id }]) };
+    },
+  },
+};
+
+export const teamOperations = {
+  'team.list': list,
+  'team.read': read,
+  'team.create': create,
+  'team.update': rename,
+  'team.delete': remove,
+  'team_member.list': listMembers,
+  'team_member.add': add,
+  'team_member.remove': removeMember,
+};

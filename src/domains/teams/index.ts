@@ -1,0 +1,19 @@
+// Teams and who is in them.
+import type { Domain } from '../domain';
+import { actions } from './actions';
+import { teamOperations } from './gate/operations';
+import { teamRoutes } from './routes';
+
+export const teams = {
+  tags: {
+    Teams: 'A team is a group of members that shares grants.',
+  },
+  actions,
+  rows: ['team', 'team_member'],
+  operations: teamOperations,
+  routes: teamRoutes,
+  examples: {
+    'TeamMember.name': 'Ann',
+    'Team.name': 'Payments',
+  },
+} satisfies Domain;

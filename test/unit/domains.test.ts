@@ -1,0 +1,42 @@
+// What is derived from the list of domains: nothing is declared twice, and nothing is left out.
+import { describe, expect, it } from 'vitest';
+import { fullNeed } from '../../src/auth/actions';
+import { actions, domains, examples, operations, routes, tags } from '../../src/domains';
+import { places } from '../../src/gate/rows';
+
+const twice = (names: readonly string[]) => names.filter((name, at) => names.indexOf(name) !== at);
+
+describe('domains', () => {
+  it('declare each action, operation, tag and example once', () => {
+    expect(twice(domains.flatMap((domain) => Object.keys(domain.actions)))).toEqual([]);
+    expect(twice(domains.flatMap((domain) => Object.keys(domain.operations)))).toEqual([]);
+    expect(twice(domains.flatMap((domain) => Object.keys(domain.tags)))).toEqual([]);
+    expect(twice(domains.flatMap((domain) => Object.keys(domain.examples)))).toEqual([]);
+    expect(Object.keys(examples).length).toBeGreaterThan(40);
+  });
+
+  it('own each kind of row once', () => {
+    expect(domains.flatMap(({ rows }) => rows).sort()).toEqual(Object.keys(places).sort());
+  });
+
+  it('declare each route with an action, its operation and a described tag', () => {
+    expect(routes.length).toBeGreaterThan(80);
+    for (const route of routes) {
+      expect(route.need, route.path).toEqual(actions[route.action]);
+      expect(tags[route.tag], route.path).toMatch(/\.$/);
+      // What the Worker answers itself, and what another route of the action asks, needs no operation of its own.
+      if (!route.public) expect(operations[route.operation ?? route.action], route.path).toBeDefined();
+    }
+  });
+
+  it('declare no action that no route uses, and no operation of none', () => {
+    expect(Object.keys(actions).filter((action) => !routes.some((route) => route.action === action))).toEqual([]);
+    const asked = routes.flatMap((route) => [route.action, route.operation]);
+    // A part of a containment is asked for by the report, and so has no route.
+    expect(Object.keys(operations).filter((name) => !asked.includes(name))).toEqual(['credential.contain_part']);
+  });
+
+  it('deny by default: an action without a kind takes neither provider tokens nor the bootstrap token', () => {
+    expect(fullNeed({ scopes: [] }).kinds).toEqual(['api_key', 'session', 'agent', 'member']);
+  });
+});
