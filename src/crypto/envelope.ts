@@ -3,7 +3,6 @@
 // nonce is ever used twice under one key, whatever the number of messages. The context (who and what the plaintext belongs to) is
 // authenticated, length-prefixed: a ciphertext moved elsewhere does not decrypt.
 import { createCipheriv, createDecipheriv } from 'node:crypto';
-import QuickLRU from 'quick-lru';
 import { concat, fromBase64, randomBytes, toBase64, tuple } from './bytes';
 import { hkdf } from './digest';
 
@@ -52,34 +51,22 @@ export function decrypt(root: Uint8Array, purpose: Purpose, context: string[], s
   }
 }
 
-interface ValueKey {
-  root: Uint8Array;
-  key: CryptoKey;
-  iv: Uint8Array;
-}
+/** Decrypts one secret value; null if what `encrypt` gave, the key or the context is another. */
+export type Decrypter = () => Promise<Uint8Array | null>;
 
-/** Data keys of values that were decrypted lately, by salt: what is read often is derived once. They cannot be extracted. */
-const valueKeys = new QuickLRU<string, ValueKey>({ maxSize: 2000 });
-
-async function valueKeyOf(root: Uint8Array, salt: Uint8Array): Promise<ValueKey> {
-  const name = toBase64(salt);
-  const known = valueKeys.get(name);
-  // Another root's key is not this one's, even under a salt that somebody copied.
-  if (known?.root === root) return known;
-  const { key, iv } = derive(root, salt, 'secret value');
-  const imported = { root, iv, key: await crypto.subtle.importKey('raw', key, 'AES-GCM', false, ['decrypt']) };
-  valueKeys.set(name, imported);
-  return imported;
-}
-
-/** The same for a secret value, which is read often: Web Crypto takes a third of the time, and its keys are kept for a while. */
-export async function decryptValue(root: Uint8Array, context: string[], sealed: string): Promise<Uint8Array | null> {
+/**
+ * The same for a secret value, which is read often: what can be done once is done here. Web Crypto takes a third of the time of a decipher
+ * stream; the data key cannot be extracted, and no plaintext is kept.
+ */
+export async function decrypterOf(root: Uint8Array, context: string[], sealed: string): Promise<Decrypter> {
   const parsed = parse(sealed);
-  if (!parsed) return null;
-  const { key, iv } = await valueKeyOf(root, parsed.salt);
+  if (!parsed) return async () => null;
+  const { key, iv } = derive(root, parsed.salt, 'secret value');
+  const imported = await crypto.subtle.importKey('raw', key, 'AES-GCM', false, ['decrypt']);
   const algorithm = { name: 'AES-GCM', iv, additionalData: authenticated('secret value', context), tagLength: TAG * 8 };
-  return crypto.subtle.decrypt(algorithm, key, parsed.body).then(
-    (plain) => new Uint8Array(plain),
-    () => null,
-  );
+  return () =>
+    crypto.subtle.decrypt(algorithm, imported, parsed.body).then(
+      (plain) => new Uint8Array(plain),
+      () => null,
+    );
 }
