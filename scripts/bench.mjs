@@ -172,17 +172,21 @@ async function measure(name, count, floor) {
   await mine.drive(Math.min(0.5, seconds));
   await logged(0);
 
-  const taken = { rps: [], ratios: [], cpuRatios: [], latencies: [], gate: 0, d1: 0, requests: 0, cpu: 0 };
+  const taken = { rps: [], ratios: [], latencies: [], gate: 0, d1: 0, requests: 0, cpu: 0 };
+  const other = { cpu: 0, requests: 0 };
   for (let round = 0; round < rounds; round++) {
-    const least = await yardstick.slice();
+    // Each goes first in every other round: what comes second finds the machine as the first has left it.
+    const early = round % 2 ? null : await yardstick.slice();
     const own = await mine.slice();
+    const least = early ?? (await yardstick.slice());
     floor.cpu += least.cpu;
     floor.rps.push(least.rps);
     floor.latencies.push(...least.latencies);
     taken.cpu += own.cpu;
     taken.rps.push(own.rps);
     taken.ratios.push(own.rps / least.rps);
-    taken.cpuRatios.push(own.cpu / own.latencies.length / (least.cpu / least.latencies.length));
+    other.cpu += least.cpu;
+    other.requests += least.latencies.length;
     taken.latencies.push(...own.latencies);
     const calls = own.latencies.length;
     const { gate, d1 } = bare ? { gate: calls, d1: calls } : await logged(calls);
@@ -202,7 +206,7 @@ async function measure(name, count, floor) {
     gate_calls: taken.gate / taken.requests,
     d1_queries: taken.d1 / taken.requests,
     cpu_ms: taken.cpu / taken.requests,
-    ...(there && { cpu_ratio: median(taken.cpuRatios) }),
+    ...(there && { cpu_ratio: taken.cpu / taken.requests / (other.cpu / other.requests) }),
   };
   const compared = there ? `${row.cpu_ratio.toFixed(3)} of the other's CPU` : `${row.ratio_to_floor.toFixed(3)} of the floor`;
   tell(`${name}, ${count}: ${row.rps.toFixed(0)} requests a second, ${compared}`);

@@ -105,9 +105,11 @@ export function sweepAt<K extends RowKind>(kind: K, row: RowTypes[K]): number | 
  * release has added is as absent while it is null: rows of the release before keep their MACs.
  */
 export function macOf(key: Uint8Array, kind: RowKind | 'version', row: object): string {
-  const columns = Object.entries(row)
-    .filter(([name, value]) => name !== 'mac' && !name.endsWith('_sealed') && !(value === null && ADDED[kind]?.has(name)))
-    .sort(([a], [b]) => (a < b ? -1 : 1));
+  const values = row as Record<string, unknown>;
+  const columns = Object.keys(row)
+    .filter((name) => name !== 'mac' && !name.endsWith('_sealed') && !(values[name] === null && ADDED[kind]?.has(name)))
+    .sort()
+    .map((name) => [name, values[name]]);
   return hmacHex(key, tuple('svc/v1/row', kind, JSON.stringify(columns)));
 }
 
