@@ -524,14 +524,14 @@ export const mutants = [
   {
     name: 'the Worker opens a value without checking the MAC of its row',
     file: 'src/domains/secrets/encryption.ts',
-    from: "    isRight(keys, 'secret', row) &&\n",
+    from: "    equal(row.mac, macOf(keys.row, 'secret', row)) &&\n",
     to: '',
     notice: 'faults/tampering: is not decrypted by the Worker',
   },
   {
     name: 'the Worker opens a value without checking the MAC of its version',
     file: 'src/domains/secrets/encryption.ts',
-    from: " &&\n    isRight(keys, 'version', { ...version, value_sealed: '' });",
+    from: " &&\n    equal(version.mac, macOf(keys.row, 'version', version));",
     to: ';',
     notice: 'faults/tampering: is not decrypted by the Worker',
   },

@@ -1,7 +1,6 @@
 // Ids: a type prefix and 16 bytes in base62: 6 of the time in milliseconds, 10 random. They sort by time of creation, and nobody
 // can guess one.
-import { concat, fromBase62, randomBytes, toBase62 } from '../crypto/bytes';
-
+import { fromBase62, randomBytes, toBase62 } from '../crypto/bytes';
 import type { CredentialKind } from './schema';
 
 /** The prefix of the ids of each kind: the one table. `value` is a ciphertext, which is bound to an id of its own. */
@@ -50,17 +49,35 @@ export function credentialKindOf(id: string): CredentialKind | null {
   return found ? (found[0] as CredentialKind) : null;
 }
 
-let last: { time: number; random: Uint8Array } = { time: 0, random: new Uint8Array(10) };
+/** The time and the bytes of the newest id. */
+let time = 0;
+const newest = new DataView(new ArrayBuffer(16));
+const bytes = new Uint8Array(newest.buffer);
 
 /** A new id. Within one isolate later ids sort after earlier ones, also within a millisecond. */
 export function newId(prefix: Prefix, now = Date.now()): string {
-  const time = Math.max(now, last.time);
-  const random = time === last.time ? increment(last.random) : randomBytes(10);
-  last = { time, random };
-  const stamp = new DataView(new ArrayBuffer(6));
-  stamp.setUint16(0, Math.floor(time / 2 ** 32));
-  stamp.setUint32(2, time % 2 ** 32);
-  return `${prefix}_${toBase62(concat(new Uint8Array(stamp.buffer), random))}`;
+  if (now > time) {
+    time = now;
+    newest.setUint16(0, Math.floor(time / 2 ** 32));
+    newest.setUint32(2, time % 2 ** 32);
+    bytes.set(drawn(10), 6);
+  } else {
+    // The first 5 random bytes count up, the last 5 are fresh, so that an id does not tell its neighbours.
+    increment(bytes.subarray(6, 11));
+    bytes.set(drawn(5), 11);
+  }
+  return `${prefix}_${toBase62(bytes)}`;
+}
+
+/** Random bytes for ids, drawn many at a time. Each is given out once. */
+const POOL = 4096;
+let pool: Uint8Array = new Uint8Array();
+
+function drawn(length: number): Uint8Array {
+  if (pool.length < length) pool = randomBytes(POOL);
+  const given = pool.subarray(0, length);
+  pool = pool.subarray(length);
+  return given;
 }
 
 /** The 16 bytes of an id, or null if the text is no id of that type. */
@@ -70,12 +87,10 @@ export const idBytes = (prefix: Prefix, id: string): Uint8Array | null =>
 /** The id of that type with those 16 bytes. */
 export const idOf = (prefix: Prefix, bytes: Uint8Array): string => `${prefix}_${toBase62(bytes)}`;
 
-/** The next 10 bytes: the first 5 count up, the last 5 are fresh, so that an id does not tell its neighbours. */
-function increment(random: Uint8Array): Uint8Array {
-  const next = concat(random.subarray(0, 5), randomBytes(5));
-  for (let at = 4; at >= 0; at--) {
-    next[at] = ((next[at] as number) + 1) & 255;
-    if (next[at] !== 0) break;
+/** Adds one to a big-endian number. */
+function increment(digits: Uint8Array): void {
+  for (let at = digits.length - 1; at >= 0; at--) {
+    digits[at] = ((digits[at] as number) + 1) & 255;
+    if (digits[at] !== 0) break;
   }
-  return next;
 }

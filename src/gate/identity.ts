@@ -188,6 +188,9 @@ const allowancesOf = (lineage: readonly CredentialRow[]): Allowance[] => lineage
 const confirmable = (core: Core, org: string, lineage: readonly CredentialRow[], jwt: number | undefined): Caller =>
   Object.assign(callerOf(core, org, lineage), { confirmed: isConfirmed(lineage[0] as CredentialRow, jwt, core.now()) });
 
+/** Callers by the one row that says who they are. A row object is never changed: another state of the row is another object. */
+const alone = new WeakMap<CredentialRow, Caller>();
+
 /** What a lineage may do: its first credential, bounded in time and address by all. */
 export function callerOf(core: Core, org: string, lineage: readonly CredentialRow[]): Caller {
   const row = lineage[0] as CredentialRow;
@@ -195,6 +198,13 @@ export function callerOf(core: Core, org: string, lineage: readonly CredentialRo
     const member = memberOf(core, org, row.member_id, core.rows.get('member', row.member_id));
     return { ...member, parent_id: row.id, credential: row.id, rate_limit: row.rate_limit };
   }
+  if (lineage.length > 1) return credentialCaller(core, row, lineage);
+  const caller = alone.get(row) ?? credentialCaller(core, row, lineage);
+  alone.set(row, caller);
+  return caller;
+}
+
+function credentialCaller(core: Core, row: CredentialRow, lineage: readonly CredentialRow[]): Caller {
   const ends = lineage.flatMap(({ expires_at }) => (expires_at === null ? [] : [expires_at]));
   const caller: Caller = {
     ...nobody,

@@ -8,10 +8,12 @@ import type { Refusal } from '../errors';
 import type { Outcome } from '../gate/outcome';
 import type { RateLimitState } from '../gate/rate-limit';
 import type { Ask, Named, Reply, RequestFacts } from '../gate/types';
+import type { RequestHeaders } from './headers';
 
 /** What every request is handled with. */
 export interface Incoming {
   request: Request;
+  headers: RequestHeaders;
   env: Env;
   settings: Settings;
   base: string;

@@ -18,7 +18,7 @@ export async function callGate(
     const started = Date.now();
     try {
       trace.gate_calls++;
-      const stub = env.GATE.get(env.GATE.idFromName(ask.org), locationHint ? { locationHint } : {});
+      const stub = env.GATE.getByName(ask.org, locationHint ? { locationHint } : {});
       const answer = stub.call(writeAsk(attempt ? { ...ask, repeated: true } : ask)) as unknown as Promise<Reply>;
       // If whoever asked for a change goes away, the gate is still heard out.
       if (changes) defer(answer.catch(() => {}));

@@ -17,9 +17,9 @@ import type { Also, BaseContext, Context, Incoming, Org, RenderContext } from '.
 import { callGate } from './gate-call';
 import { listName } from './list';
 import { decryptOneTime, encryptOneTime, withOnce } from './one-time';
-import { errorResponse, isRead, rendered } from './responses';
+import { errorResponse, rendered } from './responses';
 import type { Input, Prepared, Route } from './route';
-import { findingOf, idempotencyKeyOf, validate } from './validate';
+import { findingOf, validate } from './validate';
 
 /** What a request asks, as far as it could be read. */
 interface Asked {
@@ -52,16 +52,16 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
 
 /** Reads and validates what is asked. */
 async function parse(route: Route, incoming: Incoming, { isExpired }: Authenticated): Promise<Asked> {
-  const { request } = incoming;
-  const body: ReadBody = isRead(request.method) ? { bytes: new Uint8Array(), refusal: null } : await readBody(request);
+  const { request, headers } = incoming;
+  const body: ReadBody = route.method === 'get' ? { bytes: new Uint8Array(), refusal: null } : await readBody(request);
   const { input, finding } = validate(route, incoming, body);
   const { named, isWellFormed } = namedOf(route, input);
   return {
     body,
     input,
     named,
-    finding: isExpired ? refuse('TOKEN_EXPIRED') : (findingOf(request, body, finding) ?? (isWellFormed ? null : refuse('NOT_FOUND'))),
-    idempotencyKey: request.method === 'POST' && !route.unkept ? idempotencyKeyOf(request) : null,
+    finding: isExpired ? refuse('TOKEN_EXPIRED') : (findingOf(headers, body, finding) ?? (isWellFormed ? null : refuse('NOT_FOUND'))),
+    idempotencyKey: route.unkept ? null : headers.idempotency_key,
   };
 }
 

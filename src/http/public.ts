@@ -11,10 +11,10 @@ import type { Route } from './route';
 import { findingOf, validate } from './validate';
 
 export async function handlePublic(route: Route, incoming: Incoming): Promise<Response> {
-  const { request, env, settings, base, facts, trace } = incoming;
+  const { request, headers, env, settings, base, facts, trace } = incoming;
   const body = await readBody(request);
   const { input, finding: found } = validate(route, incoming, body);
-  const finding = findingOf(request, body, found);
+  const finding = findingOf(headers, body, found);
   if (finding) return errorResponse(finding, base, trace);
 
   const keyring = keyringOf(env.DB, settings.masterKeys);

@@ -191,7 +191,10 @@ export function faulty(env: Env, outer: D1Database, abort: () => Promise<void> =
   const GATE = new Proxy(env.GATE, {
     get(target, name) {
       const value = Reflect.get(target, name) as unknown;
-      if (name === 'get') return (...args: Parameters<Env['GATE']['get']>) => watched(target.get(...args));
+      // The gates of orgs; the one of the deployment is none.
+      if (name === 'getByName')
+        return (...args: Parameters<Env['GATE']['getByName']>) =>
+          args[0].startsWith('org_') ? watched(target.getByName(...args)) : target.getByName(...args);
       return typeof value === 'function' ? value.bind(target) : value;
     },
   });
@@ -210,7 +213,7 @@ export function faulty(env: Env, outer: D1Database, abort: () => Promise<void> =
 }
 
 /** A stub whose calls are counted, and fail as told. */
-function watched(stub: ReturnType<Env['GATE']['get']>) {
+function watched(stub: ReturnType<Env['GATE']['getByName']>) {
   const n = ++faults.gate;
   const told = faults.rpc?.(n);
   if (!told) return stub;

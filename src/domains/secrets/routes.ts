@@ -26,15 +26,9 @@ async function generated(context: Context, secret: string, type: string, options
   return { value: encrypted(context, secret, value, 1), once: { value, ...(public_key !== undefined && { public_key }) } };
 }
 
-const withValue = (delivered: Delivered, _: unknown, context: Context) => {
-  const { row, version, environment, now } = delivered;
-  return {
-    json: {
-      ...wire.secretOut(row, environment, now),
-      version: version.version,
-      value: decryptValue(keysOf(context), context.org, delivered),
-    },
-  };
+const withValue = async (delivered: Delivered, _: unknown, context: Context) => {
+  const { row, version, value } = await decryptValue(keysOf(context), context.org, delivered);
+  return { json: { ...wire.secretOut(row, delivered.environment, delivered.now), version: version.version, value } };
 };
 
 /** Reads pages from the gate until the set is whole; begins again if it changed between two pages. */
@@ -44,10 +38,10 @@ async function allValues(first: ValuesPage, { query }: Input<z.output<typeof wir
   let { next } = first;
   let etag = context.etag;
   for (let starts = 0; next !== null; ) {
-    let page = unwrap(await context.further({ prefix, if_none_match: null, after: next, etag })).data as ValuesPage;
+    let page = unwrap(await context.further({ prefix, if_none_match: null, after: next, etag, as_text: true })).data as ValuesPage;
     if (page.changed) {
       if (++starts > 3) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
-      const again = unwrap(await context.further({ prefix, if_none_match: null, after: null, etag: null }));
+      const again = unwrap(await context.further({ prefix, if_none_match: null, after: null, etag: null, as_text: true }));
       page = again.data as ValuesPage;
       etag = again.etag ?? null;
       items = [];
@@ -59,8 +53,9 @@ async function allValues(first: ValuesPage, { query }: Input<z.output<typeof wir
   const values: Record<string, string> = Object.create(null);
   const versions: Record<string, number> = Object.create(null);
   for (const item of items) {
-    values[item.row.name] = decryptValue(keysOf(context), context.org, item);
-    versions[item.row.name] = item.row.version;
+    const { row, value } = await decryptValue(keysOf(context), context.org, item);
+    values[row.name] = value;
+    versions[row.name] = row.version;
   }
   return { json: { environment: first.environment, values, versions }, ...(etag && { headers: { ETag: etag } }) };
 }
@@ -99,7 +94,7 @@ export const secretRoutes = [
     answers: { 200: wire.SecretWithValue, 304: null },
     refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED'],
     named: ({ params, query }) => ({ environment: query.environment ?? null, name: params.name as string }),
-    prepare: ({ query, if_none_match }) => ({ input: { version: query.version ?? null, if_none_match } }),
+    prepare: ({ query, if_none_match }) => ({ input: { version: query.version ?? null, if_none_match, as_text: true } }),
     render: withValue,
   }),
   route({
@@ -185,7 +180,7 @@ export const secretRoutes = [
     answers: { 200: wire.SecretWithValue, 304: null },
     refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED'],
     named: bySecret,
-    prepare: ({ query, if_none_match }) => ({ input: { version: query.version ?? null, if_none_match } }),
+    prepare: ({ query, if_none_match }) => ({ input: { version: query.version ?? null, if_none_match, as_text: true } }),
     render: withValue,
   }),
   route({
@@ -302,7 +297,9 @@ export const secretRoutes = [
     answers: { 200: wire.Values, 304: null },
     refusals: ['NOT_FOUND', 'RESULT_TOO_LARGE'],
     named: ({ params }) => ({ environment: params.environment as string }),
-    prepare: ({ query, if_none_match }) => ({ input: { prefix: query.prefix ?? '', if_none_match, after: null, etag: null } }),
+    prepare: ({ query, if_none_match }) => ({
+      input: { prefix: query.prefix ?? '', if_none_match, after: null, etag: null, as_text: true },
+    }),
     render: allValues,
   }),
 ];
