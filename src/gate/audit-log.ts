@@ -132,6 +132,7 @@ export function hashOf({ hash: _, ...entry }: Entry): string {
 export const outcomeOf = (status: number): Entry['outcome'] =>
   status < 400 ? 'success' : status === 401 || status === 403 || status === 429 ? 'denied' : 'failed';
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its methods share the head of the chain, and the statements.
 export function createAuditLog(sql: SqlStorage, meta: Meta): AuditLog {
   sql.exec(`create table if not exists audit (sequence integer primary key, at integer not null, actor text not null, parent text, action text not null,
     resource text, outcome text not null, body text not null)`);

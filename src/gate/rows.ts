@@ -189,6 +189,7 @@ interface Parsed {
 /** Rows that stay parsed in memory, at 1 to 3 kB each: a gate shares 128 MB with others. */
 const RECENT = 2000;
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its methods share the rows in memory, the counts, and the statements.
 export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
   sql.exec(`create table if not exists rows (kind text not null, id text not null, revision integer not null, space text, key text, body text, sweep_at integer,
     primary key (kind, id)) without rowid`);
