@@ -3,11 +3,11 @@ import { defineConfig } from 'vitest/config';
 import './scripts/scratch.mjs'; // before the runtime makes its directories
 import './scripts/assets.mjs';
 
-// The real Worker in the local runtime, its D1 wrapped so that a test can delay or fail any call (`test/main.ts`).
+// The real Worker in the local runtime, its D1 wrapped so that a test can delay or fail any call (`test/support/main.ts`).
 export default defineConfig({
   plugins: [
     cloudflareTest(async () => ({
-      main: './test/main.ts',
+      main: './test/support/main.ts',
       wrangler: { configPath: './wrangler.toml' },
       miniflare: {
         bindings: {

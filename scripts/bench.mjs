@@ -1,16 +1,21 @@
 // `npm run bench`: how fast the service is, beside the least that a Worker with a Durable Object can do (the floor). Floor and subject
 // take turns in short slices within one process of the runtime, so that whatever slows the machine slows both; a ratio is taken within a
-// round. Invariant: an answer with another status than the expected one ends the run; nothing but whole successes is counted.
+// round. With `--against DIR` another checkout takes the floor's place: the same rows by the code in DIR, in a process of its own. Invariant: an answer with another status than the expected one ends the run; nothing but whole successes is counted.
 //
 // What the numbers hold: the runtime runs Worker, gate and D1 on one thread, so requests a second are the inverse of all their CPU time
 // together. The client has the other core to itself: this process does nothing else meanwhile. `cpu_ms` is that CPU time a request, as the
 // system counts it (0 where it does not): it stays true on a machine that is busy with other things.
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { callerOf, connect, drive, fill, freshValue, good, newOrg, parallel, requestOf, signIn, startVault, tell } from './measure.mjs';
+import * as measuring from './measure.mjs';
+
+const { callerOf, connect, drive, freshValue, good, parallel, requestOf, tell } = measuring;
 
 const options = {
   json: { type: 'boolean', default: false },
   only: { type: 'string', multiple: true },
+  against: { type: 'string' },
   seconds: { type: 'string', default: '1' },
   rounds: { type: 'string', default: '5' },
   connections: { type: 'string', multiple: true, default: ['1', '16', '64'] },
@@ -35,6 +40,7 @@ const MANY = 100_000;
 const COLD = 40_000;
 
 /** @typedef {import('./measure.mjs').Org} Org */
+/** A running vault, and the scripts of its checkout, which fill it. @typedef {Pick<typeof measuring, 'newOrg' | 'fill' | 'signIn'> & { vault: import('./measure.mjs').Vault }} Side */
 /** @typedef {{ method?: string, path: string, global?: true, body?: unknown, expect?: number }} Wish */
 let made = 0;
 const read = (secret) => ({ path: `/secrets/${secret.id}` });
@@ -42,29 +48,30 @@ const read = (secret) => ({ path: `/secrets/${secret.id}` });
 /**
  * What is measured. `bare` is asked of the floor's own Worker; `org` makes the organisation that is asked, a fresh one where none is named; `tokens` makes
  * other callers than API keys; `wish` is the n-th request, whose path is one of the organisation's unless it is `global`.
- * @type {Record<string, { bare?: true, org?: () => Promise<Org>, tokens?: (org: Org) => Promise<string[]>, wish: (org: Org, n: number) => Wish }>}
+ * @type {Record<string, { bare?: true, org?: (side: Side) => Promise<Org>, tokens?: (side: Side, org: Org) => Promise<string[]>, wish: (org: Org, n: number) => Wish }>}
  */
 const subjects = {
   'floor of a change': { bare: true, wish: () => ({ path: '/change' }) },
   'warm read': { wish: (org, n) => read(org.secrets[n % FEW]) },
   // A prime step, so that neighbours in time are none in the table.
-  'warm read of 100,000': { org: once(() => large(MANY, true)), wish: (org, n) => read(org.secrets[(n * 7919) % MANY]) },
+  'warm read of 100,000': { org: once((side) => large(side, MANY, true)), wish: (org, n) => read(org.secrets[(n * 7919) % MANY]) },
   // Each secret is read once: its ciphertext is in D1 alone. Gate, key and isolate are warm.
   'cold read': {
-    org: once(() => large(COLD, false)),
+    org: once((side) => large(side, COLD, false)),
     wish: (org) => read(org.secrets.pop() ?? fail('All secrets have been read: lower --seconds or --rounds')),
   },
   'agent read': {
-    tokens: (org) => others(org, '/agent-credentials', 6000, { name: 'a', scopes: ['secrets:read'], secrets: ['g*'], rate_limit: 6000 }),
+    tokens: (side, org) =>
+      others(side, org, '/agent-credentials', 6000, { name: 'a', scopes: ['secrets:read'], secrets: ['g*'], rate_limit: 6000 }),
     wish: (org, n) => read(org.secrets[n % FEW]),
   },
   // A member in a browser session, by its JWT.
   'member read': {
-    tokens: (org) => signIn(vault, org, Math.ceil(spent / 600) + 1),
+    tokens: (side, org) => side.signIn(side.vault, org, Math.ceil(spent / 600) + 1),
     wish: (org, n) => read(org.secrets[n % FEW]),
   },
   'provider issue': {
-    tokens: (org) => others(org, '/provider-tokens', 600, { name: 'p', scopes: ['issue'] }),
+    tokens: (side, org) => others(side, org, '/provider-tokens', 600, { name: 'p', scopes: ['issue'] }),
     wish: (org, n) => ({
       ...{ method: 'POST', path: '/provider/issue', global: true },
       body: { secretName: org.secrets[n % FEW].name, environment: 'production', value: freshValue(), ttlSeconds: 3600 },
@@ -83,40 +90,50 @@ const subjects = {
 const unknown = values.only?.find((name) => !(name in subjects));
 if (unknown) fail(`--only ${unknown} is none of the rows: ${Object.keys(subjects).join(', ')}`);
 
-tell('starting the service');
-const vault = await startVault();
-const call = callerOf(vault);
+/** @type {Side[]} */
+const sides = [];
 const rows = [];
 try {
-  const before = vault.memory();
+  await begin(measuring, 'the service');
+  if (values.against !== undefined) {
+    const other = path.resolve(process.env.INIT_CWD ?? '', values.against, 'scripts/measure.mjs');
+    await begin(await import(pathToFileURL(other).href), `the service of ${values.against}`);
+  }
+  const [here] = sides;
+  const before = here.vault.memory();
+  const names = (values.only ?? Object.keys(subjects)).filter((name) => sides.length === 1 || !subjects[name].bare);
   const floors = new Map(counts.map((count) => [count, { rps: [], latencies: [], cpu: 0 }]));
-  for (const name of values.only ?? Object.keys(subjects))
-    for (const count of counts) rows.push(await measure(name, count, floors.get(count)));
-  for (const [count, { rps, latencies, cpu }] of [...floors].reverse())
-    rows.unshift({
-      ...{ name: 'floor', connections: count, rps: median(rps), ...percentiles(latencies), ratio_to_floor: 1 },
-      ...{ gate_calls: 1, d1_queries: 0, cpu_ms: cpu / latencies.length },
-    });
+  for (const name of names) for (const count of counts) rows.push(await measure(name, count, floors.get(count)));
+  if (sides.length === 1)
+    for (const [count, { rps, latencies, cpu }] of [...floors].reverse())
+      rows.unshift({
+        ...{ name: 'floor', connections: count, rps: median(rps), ...percentiles(latencies), ratio_to_floor: 1 },
+        ...{ gate_calls: 1, d1_queries: 0, cpu_ms: cpu / latencies.length },
+      });
   if (!values.json) print();
-  process.stdout.write(`memory of the runtime: ${megabytes(before)} at the start, ${megabytes(vault.memory())} at the end\n`);
+  process.stdout.write(`memory of the runtime: ${megabytes(before)} at the start, ${megabytes(here.vault.memory())} at the end\n`);
   if (values.json) process.stdout.write(`${JSON.stringify({ rows: rows.map(rounded) })}\n`);
 } catch (error) {
   process.exitCode = 1;
   tell(`The run was given up: ${error.message}`);
 } finally {
-  await vault.stop();
+  for (const { vault } of sides) await vault.stop();
 }
 process.exit();
 
-/** One row: a warm-up, then rounds of a slice of the floor and one of the subject. */
-async function measure(name, count, floor) {
+/** Starts a vault. @param {typeof measuring} scripts those of its checkout */
+async function begin({ startVault, newOrg, fill, signIn }, what) {
+  tell(`starting ${what}`);
+  sides.push({ newOrg, fill, signIn, vault: await startVault() });
+}
+
+/** Connections to a side, and the requests of a row for it. @param {Side} side */
+async function laneOf(side, name, count) {
+  const { vault } = side;
   const subject = subjects[name];
   const { bare = false } = subject;
-  const org = bare ? null : await (subject.org?.() ?? newOrg(vault, { secrets: FEW, keys: KEYS }));
-  const tokens = bare ? [] : ((await subject.tokens?.(org)) ?? org.tokens);
-  const [toFloor, toVault] = await Promise.all(
-    [vault.floorPort, bare ? vault.floorPort : vault.port].map((port) => parallel(count, () => connect(port), count)),
-  );
+  const org = bare ? null : await (subject.org?.(side) ?? side.newOrg(vault, { secrets: FEW, keys: KEYS }));
+  const tokens = bare ? [] : ((await subject.tokens?.(side, org)) ?? org.tokens);
   let n = 0;
   const next = () => {
     const { method = 'GET', path, global, body, expect = 200 } = subject.wish(org, n);
@@ -126,43 +143,73 @@ async function measure(name, count, floor) {
     const bearer = expect === 401 ? `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}` : token;
     return { request: requestOf(method, `/api/v1${global ? '' : `/orgs/${org.id}`}${path}`, bearer, body), expect };
   };
-  const nextOfFloor = () => ({ request: requestOf('GET', '/floor'), expect: 200 });
-  await drive(toFloor, nextOfFloor, Math.min(0.3, seconds));
-  await drive(toVault, next, Math.min(0.5, seconds));
+  return lane(vault, bare ? vault.floorPort : vault.port, count, next);
+}
+
+const floorOf = ({ vault }, count) => lane(vault, vault.floorPort, count, () => ({ request: requestOf('GET', '/floor'), expect: 200 }));
+
+async function lane(vault, port, count, next) {
+  const connections = await parallel(count, () => connect(port), count);
+  return {
+    drive: (seconds) => drive(connections, next, seconds),
+    /** Drives for a slice of time; `cpu` is what the runtime used meanwhile. */
+    async slice() {
+      const before = vault.cpu();
+      const driven = await drive(connections, next, seconds);
+      return { ...driven, cpu: vault.cpu() - before };
+    },
+    close: () => connections.forEach((connection) => void connection.close()),
+  };
+}
+
+/** One row: a warm-up, then rounds of a slice of the yardstick (the floor, or the other checkout) and one of the subject. */
+async function measure(name, count, floor) {
+  const [here, there] = sides;
+  const bare = subjects[name].bare ?? false;
+  const yardstick = there ? await laneOf(there, name, count) : await floorOf(here, count);
+  const mine = await laneOf(here, name, count);
+  await yardstick.drive(Math.min(there ? 0.5 : 0.3, seconds));
+  await mine.drive(Math.min(0.5, seconds));
   await logged(0);
 
   const taken = { rps: [], ratios: [], latencies: [], gate: 0, d1: 0, requests: 0, cpu: 0 };
+  const other = { cpu: 0, requests: 0 };
   for (let round = 0; round < rounds; round++) {
-    const marks = [vault.cpu()];
-    const least = await drive(toFloor, nextOfFloor, seconds);
-    marks.push(vault.cpu());
-    const mine = await drive(toVault, next, seconds);
-    marks.push(vault.cpu());
-    floor.cpu += marks[1] - marks[0];
-    taken.cpu += marks[2] - marks[1];
+    // Each goes first in every other round: what comes second finds the machine as the first has left it.
+    const early = round % 2 ? null : await yardstick.slice();
+    const own = await mine.slice();
+    const least = early ?? (await yardstick.slice());
+    floor.cpu += least.cpu;
     floor.rps.push(least.rps);
     floor.latencies.push(...least.latencies);
-    taken.rps.push(mine.rps);
-    taken.ratios.push(mine.rps / least.rps);
-    taken.latencies.push(...mine.latencies);
-    const calls = mine.latencies.length;
+    taken.cpu += own.cpu;
+    taken.rps.push(own.rps);
+    taken.ratios.push(own.rps / least.rps);
+    other.cpu += least.cpu;
+    other.requests += least.latencies.length;
+    taken.latencies.push(...own.latencies);
+    const calls = own.latencies.length;
     const { gate, d1 } = bare ? { gate: calls, d1: calls } : await logged(calls);
     taken.gate += gate;
     taken.d1 += d1;
     taken.requests += calls;
   }
-  for (const connection of [...toFloor, ...toVault]) connection.close();
+  there?.vault.readLog();
+  yardstick.close();
+  mine.close();
   const row = {
     name,
     connections: count,
     rps: median(taken.rps),
     ...percentiles(taken.latencies),
-    ratio_to_floor: median(taken.ratios),
+    [there ? 'ratio' : 'ratio_to_floor']: median(taken.ratios),
     gate_calls: taken.gate / taken.requests,
     d1_queries: taken.d1 / taken.requests,
     cpu_ms: taken.cpu / taken.requests,
+    ...(there && { cpu_ratio: taken.cpu / taken.requests / (other.cpu / other.requests) }),
   };
-  tell(`${name}, ${count}: ${row.rps.toFixed(0)} requests a second, ${row.ratio_to_floor.toFixed(3)} of the floor`);
+  const compared = there ? `${row.cpu_ratio.toFixed(3)} of the other's CPU` : `${row.ratio_to_floor.toFixed(3)} of the floor`;
+  tell(`${name}, ${count}: ${row.rps.toFixed(0)} requests a second, ${compared}`);
   return row;
 }
 
@@ -171,7 +218,7 @@ async function logged(requests) {
   const sum = { gate: 0, d1: 0 };
   let lines = 0;
   for (let waited = 0; ; waited += 20) {
-    for (const [, gate, d1] of vault.readLog().matchAll(/\\"gate_calls\\":(\d+),\\"d1_calls\\":(\d+)/g)) {
+    for (const [, gate, d1] of sides[0].vault.readLog().matchAll(/\\"gate_calls\\":(\d+),\\"d1_calls\\":(\d+)/g)) {
       sum.gate += Number(gate);
       sum.d1 += Number(d1);
       lines++;
@@ -183,8 +230,9 @@ async function logged(requests) {
   return sum;
 }
 
-/** An organisation of many secrets. `warm`: all ciphertexts are at hand in the gate, brought there by bulk reads. */
-async function large(secrets, warm) {
+/** An organisation of many secrets. `warm`: all ciphertexts are at hand in the gate, brought there by bulk reads. @param {Side} side */
+async function large({ vault, newOrg, fill }, secrets, warm) {
+  const call = callerOf(vault);
   tell(`making an organisation of ${secrets.toLocaleString('en')} secrets`);
   const org = await newOrg(vault, { secrets: 0, keys: KEYS * counts.length });
   await fill(vault, org, secrets);
@@ -201,16 +249,17 @@ async function large(secrets, warm) {
   return org;
 }
 
-/** Tokens of another kind, as many as a row needs where each may make `rate` requests a minute. @param {Org} org */
-async function others(org, path, rate, body) {
+/** Tokens of another kind, as many as a row needs where each may make `rate` requests a minute. @param {Side} side @param {Org} org */
+async function others({ vault }, org, path, rate, body) {
+  const call = callerOf(vault);
   const make = async () => good(await call('POST', `/orgs/${org.id}${path}`, org.token, body)).token;
   return parallel(Math.ceil(spent / rate) + 1, make);
 }
 
-/** @template T @param {() => Promise<T>} make */
+/** What is made once for each side. @template T @param {(side: Side) => Promise<T>} make */
 function once(make) {
-  let result;
-  return () => (result ??= make());
+  const made = new Map();
+  return (side) => made.get(side) ?? made.set(side, make(side)).get(side);
 }
 
 function median(numbers) {
@@ -226,27 +275,52 @@ function percentiles(latencies) {
 }
 
 function rounded(row) {
-  const digits = { rps: 1, p50_ms: 2, p99_ms: 2, ratio_to_floor: 3, gate_calls: 3, d1_queries: 3, cpu_ms: 3 };
+  const digits = { rps: 1, p50_ms: 2, p99_ms: 2, ratio_to_floor: 3, ratio: 3, cpu_ratio: 3, gate_calls: 3, d1_queries: 3, cpu_ms: 3 };
   return Object.fromEntries(
     Object.entries(row).map(([name, value]) => [name, name in digits ? Number(value.toFixed(digits[name])) : value]),
   );
 }
 
 function print() {
-  const heads = ['', 'connections', 'requests/s', 'p50 ms', 'p99 ms', 'of the floor', 'gate calls', 'D1 queries', 'CPU ms'];
+  const there = sides.length > 1;
+  const heads = [
+    '',
+    'connections',
+    'requests/s',
+    'p50 ms',
+    'p99 ms',
+    there ? 'rate ratio' : 'of the floor',
+    'gate calls',
+    'D1 queries',
+    'CPU ms',
+  ];
+  if (there) heads.push('CPU ratio');
   const lines = rows.map((row) => {
-    const { name, connections, rps, p50_ms, p99_ms, ratio_to_floor, gate_calls, d1_queries, cpu_ms } = row;
+    const {
+      name,
+      connections,
+      rps,
+      p50_ms,
+      p99_ms,
+      ratio_to_floor,
+      ratio = ratio_to_floor,
+      gate_calls,
+      d1_queries,
+      cpu_ms,
+      cpu_ratio,
+    } = row;
     const calls = [gate_calls, d1_queries].map((calls) => String(Number(calls.toFixed(2))));
-    return [
+    const cells = [
       name,
       String(connections),
       rps.toFixed(0),
       p50_ms.toFixed(2),
       p99_ms.toFixed(2),
-      ratio_to_floor.toFixed(2),
+      ratio.toFixed(2),
       ...calls,
       cpu_ms.toFixed(3),
     ];
+    return there ? [...cells, cpu_ratio.toFixed(2)] : cells;
   });
   for (const [first, ...rest] of [heads, ...lines])
     process.stdout.write(`${[first.padEnd(22), ...rest.map((cell, n) => cell.padStart(heads[n + 1].length + 2))].join('')}\n`);

@@ -57,6 +57,7 @@ export const tell = (text) => process.stderr.write(`${text}\n`);
  * Starts the bundle that would be deployed, with D1, Durable Objects and queue on disk, and the floor beside it in the same process.
  * @param {{ inspector?: boolean }} [options]
  */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one service from its start to its end.
 export async function startVault({ inspector = false } = {}) {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'measure-'));
   const secrets = { MASTER_KEYS: `k1:${randomBytes(32).toString('base64')}`, BOOTSTRAP_TOKEN: randomBytes(32).toString('hex') };
@@ -407,7 +408,7 @@ export async function fill(vault, org, count) {
  * @param {Vault} vault @param {Org} org @param {number} count
  */
 export async function signIn(vault, org, count) {
-  const { newPasskey } = await codeOf({ 'test/passkey': ['newPasskey'] });
+  const { newPasskey } = await codeOf({ 'test/support/passkey': ['newPasskey'] });
   const origin = 'http://localhost';
   const call = callerOf(vault);
   return parallel(

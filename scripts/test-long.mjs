@@ -1,5 +1,5 @@
-// Many random histories of test/model.test.ts, in batches with seeds of their own, after a long flood of test/bounds.test.ts; ends at the
-// first that does not hold.
+// Many random histories of test/model/histories.test.ts, in batches with seeds of their own, after a long flood of
+// test/api/limits/flood.test.ts; ends at the first that does not hold.
 //   npm run test:long -- [--flood 1000] [--histories 10000] [--batch 500] [--seed NUMBER]
 import { createHash, randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
@@ -20,9 +20,9 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exi
 
 if (flood) {
   say(`Every route, ${flood} times, with the largest requests.`);
-  const { why } = await runTests(root, { files: ['test/bounds.test.ts'], named: 'a flood', env: { FLOOD: String(flood) } });
+  const { why } = await runTests(root, { files: ['test/api/limits/flood.test.ts'], named: 'a flood', env: { FLOOD: String(flood) } });
   if (why) {
-    const again = `FLOOD=${flood} npx vitest run test/bounds.test.ts -t 'a flood'`;
+    const again = `FLOOD=${flood} npx vitest run test/api/limits/flood.test.ts -t 'a flood'`;
     process.stdout.write(`${why}\n\nThe flood passes a bound. Once more: ${again}\n`);
     process.exit(1);
   }
@@ -34,10 +34,10 @@ const started = Date.now();
 for (let done = 0; done < histories; ) {
   const count = Math.min(batch, histories - done);
   const env = { HISTORIES: String(count), SEED: String(seedOf(seed, done / batch)) };
-  const { failed, why } = await runTests(root, { files: ['test/model.test.ts'], named: 'random histories', env });
+  const { failed, why } = await runTests(root, { files: ['test/model/histories.test.ts'], named: 'random histories', env });
   if (why) {
     process.stdout.write(`${why}\n\n`);
-    const again = `HISTORIES=${env.HISTORIES} SEED=${env.SEED} npx vitest run test/model.test.ts -t 'random histories'`;
+    const again = `HISTORIES=${env.HISTORIES} SEED=${env.SEED} npx vitest run test/model/histories.test.ts -t 'random histories'`;
     process.stdout.write(`${failed ? 'A history does not hold' : 'The batch did not run'}. Once more: ${again}\n`);
     process.exit(1);
   }

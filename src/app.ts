@@ -1,7 +1,6 @@
 // HTTP: which path goes where, what every response owes, and one log line a request. Invariant: no response leaves without
 // Request-Id, no-store and nosniff (and HSTS where PUBLIC_URL is https), and no error in any shape but the catalogue's.
 import { OpenAPIHono } from '@hono/zod-openapi';
-import { addressOf } from './auth/addresses';
 import { newId } from './db/ids';
 import { docsRoutes } from './docs/pages';
 import { routes } from './domains';
@@ -10,11 +9,10 @@ import { ApiError, type Refusal, refuse } from './errors';
 import { health } from './health';
 import type { Trace } from './http/context';
 import { handle } from './http/handle';
+import { readHeaders } from './http/headers';
 import { handlePublic } from './http/public';
 import { errorResponse, isRead, readOnly } from './http/responses';
 import { API, type Route } from './http/route';
-import { printable } from './http/text';
-import { reasonOf } from './http/validate';
 import { pageRoutes } from './pages/routes';
 import { version } from './version';
 
@@ -40,10 +38,9 @@ function placeOf({ cf }: Request): string | null {
 
 app.use(async (c, next) => {
   const started = Date.now();
-  const url = new URL(c.req.url);
   const settings = settingsOf(c.env);
   const trace: Trace = { route: 'unmatched', org: null, credential: null, gate_calls: 0, gate_ms: 0, d1_calls: 0, code: null };
-  const base = 'problem' in settings ? url.origin : (settings.publicUrl ?? url.origin);
+  const base = ('publicUrl' in settings && settings.publicUrl) || new URL(c.req.url).origin;
   c.set('trace', trace);
   c.set('base', base);
   c.set('requestId', newId('req'));
@@ -100,19 +97,16 @@ for (const [path, allowed] of methods) {
     if (!route) return errorResponse(refuse('METHOD_NOT_ALLOWED'), c.get('base'), trace, null, { Allow: allowed.join(', ') });
     const settings = settingsOf(c.env);
     if ('problem' in settings) throw new ApiError(refuse('MISCONFIGURED', { message: settings.problem }));
+    const headers = readHeaders(c.req.raw);
+    const { ip, user_agent, reason } = headers;
     return (route.public ? handlePublic : handle)(route, {
       request: c.req.raw,
+      headers,
       env: c.env,
       settings,
       base: c.get('base'),
       trace,
-      facts: {
-        id: c.get('requestId'),
-        ip: addressOf(c.req.header('cf-connecting-ip')),
-        user_agent: printable(c.req.header('user-agent') ?? '', 256) || null,
-        reason: reasonOf(c.req.raw),
-        place: placeOf(c.req.raw),
-      },
+      facts: { id: c.get('requestId'), ip, user_agent, reason, place: placeOf(c.req.raw) },
       params: c.req.param() as Record<string, string>,
       defer: (work) => c.executionCtx.waitUntil(work),
     });

@@ -20,8 +20,8 @@ function parseRange(text: string): Range | null {
 const isAddress = (text: string) => ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text);
 
 /** The client's address as a header gives it: an IPv4 or IPv6 address, and of at most 45 characters; else `unknown`. */
-export const addressOf = (header: string | undefined): string =>
-  header !== undefined && /^[0-9A-Fa-f:.]{1,45}$/.test(header) && isAddress(header) ? header : 'unknown';
+export const addressOf = (header: string | null): string =>
+  header !== null && /^[0-9A-Fa-f:.]{1,45}$/.test(header) && isAddress(header) ? header : 'unknown';
 
 /** Whether the text is an IPv4 or IPv6 address or range (CIDR). */
 export const isRange = (text: string): boolean => parseRange(text) !== null;

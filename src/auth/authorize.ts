@@ -139,8 +139,8 @@ const holds = (permissionSet: PermissionSet, scopes: readonly string[], place: P
   (place === null || (enters(permissionSet, place.environment) && (place.name === undefined || names(permissionSet, place.name))));
 
 /** Why any of these scopes may be used there: the permission sets that give one. */
-export const reasons = (holdings: readonly PermissionSet[], scopes: readonly string[], place: Place): readonly PermissionSet[] =>
-  holdings.filter((permissionSet) => holds(permissionSet, scopes, place));
+export const reasons = (permissionSets: readonly PermissionSet[], scopes: readonly string[], place: Place): readonly PermissionSet[] =>
+  permissionSets.filter((permissionSet) => holds(permissionSet, scopes, place));
 
 /** Whether the caller holds any of these scopes for a name in an environment. */
 export const reaches = (caller: Caller, scopes: readonly string[], environment: string, name: string): boolean =>

@@ -6,7 +6,7 @@ import { type Caller, nobody, standsAlone, type Wanted, withinPermissions } from
 import { roleScopes } from './scopes';
 
 /** What a role gives: everywhere, and without an end. */
-const holdingOf = (role: Role): Wanted => ({
+const permissionsOfRole = (role: Role): Wanted => ({
   scopes: roleScopes[role],
   environments: null,
   secrets: null,
@@ -22,16 +22,16 @@ export function mayGiveRole(caller: Caller, role: Role): Refusal | null {
         'A credential that is limited to environments, names, addresses or a lifetime, or that ends with another, cannot invite members or change roles.',
     });
   if (role === 'owner' && !caller.isOwner) return refuse('SCOPE_EXCEEDS_PARENT', { message: 'Only an owner can make a member an owner.' });
-  return withinPermissions(caller, holdingOf(role));
+  return withinPermissions(caller, permissionsOfRole(role));
 }
 
 /** Whether a role covers all that the caller holds, and something more. */
 function outranks(role: Role, caller: Caller): boolean {
   if (role === 'owner') return !caller.isOwner;
-  const member: Caller = { ...nobody, permissions: [holdingOf(role)] };
+  const member: Caller = { ...nobody, permissions: [permissionsOfRole(role)] };
   return (
     caller.permissions.every((permissionSet) => withinPermissions(member, { ...permissionSet, allowed_addresses: null }) === null) &&
-    withinPermissions(caller, holdingOf(role)) !== null
+    withinPermissions(caller, permissionsOfRole(role)) !== null
   );
 }
 

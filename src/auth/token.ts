@@ -1,6 +1,7 @@
 // Tokens: prefix + base62 of (format byte, 16 bytes of org id, 24 random bytes, 8-byte tag). The tag is HMAC-SHA256 over the
 // prefix and all before it, keyed by the deployment: what is forged, truncated, mistyped or re-prefixed is refused without asking
 // anyone, and a genuine token says by itself whose gate to ask. Invariant: only the SHA-256 of a token is ever stored.
+import QuickLRU from 'quick-lru';
 import { concat, fromBase62, randomBytes, toBase62, utf8 } from '../crypto/bytes';
 import { equal, hmac, sha256 } from '../crypto/digest';
 import { idBytes, idOf } from '../db/ids';
@@ -61,6 +62,9 @@ export interface ReadToken<K = Kind> extends Omit<TokenRef, 'kind'> {
   isGenuine(key: Uint8Array): boolean;
 }
 
+/** Tokens that this isolate has verified lately: whose they are and under which key, by hash. The tokens themselves are not kept. */
+const verified = new QuickLRU<string, { org: string; key: Uint8Array }>({ maxSize: 2500 });
+
 /** The one spelling of a token: that of an agent is also accepted under the prefix svc_agent_. */
 export const canonical = (text: string): string => text.replace(/^svc_agent_/, prefixes.agent);
 
@@ -73,15 +77,19 @@ export const readPageToken = (text: string): ReadToken<PageKind> | null => readA
 function readAny<K extends string>(known: Record<K, string>, token: string): ReadToken<K> | null {
   for (const [kind, prefix] of Object.entries(known) as [K, string][]) {
     if (!token.startsWith(prefix)) continue;
+    const hash = sha256(token);
+    const known = verified.get(hash);
+    if (known) return { kind, org: known.org, hash, isGenuine: (key) => equal(known.key, key) };
     const bytes = fromBase62(token.slice(prefix.length), LENGTH);
     if (!bytes || bytes[0] !== FORMAT) return null;
     const body = bytes.subarray(0, LENGTH - 8);
-    return {
-      kind,
-      org: idOf('org', bytes.subarray(1, 17)),
-      hash: sha256(token),
-      isGenuine: (key) => equal(bytes.subarray(LENGTH - 8), tagOf(key, prefix, body)),
+    const org = idOf('org', bytes.subarray(1, 17));
+    const isGenuine = (key: Uint8Array): boolean => {
+      const holds = equal(bytes.subarray(LENGTH - 8), tagOf(key, prefix, body));
+      if (holds) verified.set(hash, { org, key });
+      return holds;
     };
+    return { kind, org, hash, isGenuine };
   }
   return null;
 }

@@ -29,14 +29,16 @@ export function concat(...parts: Uint8Array[]): Uint8Array {
 
 /** Joins parts so that no two different lists give the same bytes: each part behind its length, 4 bytes, big-endian. */
 export function tuple(...parts: (string | Uint8Array)[]): Uint8Array {
-  const pieces: Uint8Array[] = [];
-  for (const part of parts) {
-    const bytes = typeof part === 'string' ? utf8(part) : part;
-    const length = new Uint8Array(4);
-    new DataView(length.buffer).setUint32(0, bytes.length);
-    pieces.push(length, bytes);
+  const pieces = parts.map((part) => (typeof part === 'string' ? utf8(part) : part));
+  const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + 4 + piece.length, 0));
+  const lengths = new DataView(whole.buffer);
+  let at = 0;
+  for (const piece of pieces) {
+    lengths.setUint32(at, piece.length);
+    whole.set(piece, at + 4);
+    at += 4 + piece.length;
   }
-  return concat(...pieces);
+  return whole;
 }
 
 export const toBase64 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
@@ -57,7 +59,8 @@ export function fromBase64Url(text: string): Uint8Array | null {
 }
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const DIGIT = new Map([...ALPHABET].map((char, value) => [char.charCodeAt(0), value]));
+const CODES = [...ALPHABET].map((char) => char.charCodeAt(0));
+const DIGIT = new Map(CODES.map((code, value) => [code, value]));
 /** Characters that `length` bytes take in base62. */
 const width = (length: number) => Math.ceil((length * 8) / Math.log2(62));
 
@@ -71,18 +74,20 @@ export function toBase62(bytes: Uint8Array): string {
   const odd = bytes.length % 2;
   const words: number[] = odd ? [bytes[0] as number] : [];
   for (let at = odd; at < bytes.length; at += 2) words.push((bytes[at] as number) * 256 + (bytes[at + 1] as number));
-  let text = '';
-  for (let left = width(bytes.length); left > 0; left -= 3) {
+  const codes = new Array<number>(width(bytes.length));
+  for (let at = codes.length - 1; at >= 0; ) {
     let rest = 0;
-    for (let at = 0; at < words.length; at++) {
-      const value = rest * WORD + (words[at] as number);
-      words[at] = Math.floor(value / STEP);
+    for (let word = 0; word < words.length; word++) {
+      const value = rest * WORD + (words[word] as number);
+      words[word] = Math.floor(value / STEP);
       rest = value % STEP;
     }
-    const digits = ALPHABET.charAt(Math.floor(rest / 3844)) + ALPHABET.charAt(Math.floor(rest / 62) % 62) + ALPHABET.charAt(rest % 62);
-    text = digits.slice(Math.max(0, 3 - left)) + text;
+    for (const end = Math.max(-1, at - 3); at > end; at--) {
+      codes[at] = CODES[rest % 62] as number;
+      rest = Math.floor(rest / 62);
+    }
   }
-  return text;
+  return String.fromCharCode(...codes);
 }
 
 /** Decodes fixed-width base62 of `length` bytes; null for another width, another character, or a number that does not fit. */

@@ -3,7 +3,6 @@
 // nonce is ever used twice under one key, whatever the number of messages. The context (who and what the plaintext belongs to) is
 // authenticated, length-prefixed: a ciphertext moved elsewhere does not decrypt.
 import { createCipheriv, createDecipheriv } from 'node:crypto';
-import QuickLRU from 'quick-lru';
 import { concat, fromBase64, randomBytes, toBase64, tuple } from './bytes';
 import { hkdf } from './digest';
 
@@ -14,28 +13,9 @@ const TAG = 16;
 /** What a key is used for; part of key derivation and of the authenticated data. */
 export type Purpose = 'org key' | 'deployment key' | 'secret value' | 'kept answer' | 'one-time value' | 'signing key' | 'cursor';
 
-interface DataKey {
-  key: Uint8Array;
-  iv: Uint8Array;
-}
-
-function derive(root: Uint8Array, salt: Uint8Array, purpose: Purpose): DataKey {
+function derive(root: Uint8Array, salt: Uint8Array, purpose: Purpose) {
   const bytes = hkdf(root, salt, `svc/v1/seal/${purpose}`, 44);
   return { key: bytes.subarray(0, 32), iv: bytes.subarray(32) };
-}
-
-/** Data keys of values that were opened lately: what is read often is derived once. */
-const derived = new QuickLRU<string, DataKey & { root: Uint8Array }>({ maxSize: 2000 });
-
-function deriveOnce(root: Uint8Array, salt: Uint8Array, purpose: Purpose): DataKey {
-  if (purpose !== 'secret value') return derive(root, salt, purpose);
-  const name = toBase64(salt);
-  const known = derived.get(name);
-  // Another root's key is not this one's, even under a salt that somebody copied.
-  if (known?.root === root) return known;
-  const key = { root, ...derive(root, salt, purpose) };
-  derived.set(name, key);
-  return key;
 }
 
 const authenticated = (purpose: Purpose, context: string[]) => tuple(Uint8Array.of(FORMAT), purpose, ...context);
@@ -49,18 +29,44 @@ export function encrypt(root: Uint8Array, purpose: Purpose, context: string[], p
   return toBase64(concat(Uint8Array.of(FORMAT), salt, body, cipher.getAuthTag()));
 }
 
-/** Decrypts what `encrypt` gave; null if a single bit of it, the key, the purpose or the context is another. */
-export function decrypt(root: Uint8Array, purpose: Purpose, context: string[], sealed: string): Uint8Array | null {
+/** Salt, and ciphertext with tag, of what `encrypt` gave; null for what has another form. */
+function parse(sealed: string) {
   const bytes = fromBase64(sealed);
   if (!bytes || bytes.length < 1 + SALT + TAG || bytes[0] !== FORMAT) return null;
-  const { key, iv } = deriveOnce(root, bytes.subarray(1, 1 + SALT), purpose);
+  return { salt: bytes.subarray(1, 1 + SALT), body: bytes.subarray(1 + SALT) };
+}
+
+/** Decrypts what `encrypt` gave; null if a single bit of it, the key, the purpose or the context is another. */
+export function decrypt(root: Uint8Array, purpose: Purpose, context: string[], sealed: string): Uint8Array | null {
+  const parsed = parse(sealed);
+  if (!parsed) return null;
+  const { key, iv } = derive(root, parsed.salt, purpose);
   const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG });
   decipher.setAAD(authenticated(purpose, context));
-  decipher.setAuthTag(bytes.subarray(bytes.length - TAG));
+  decipher.setAuthTag(parsed.body.subarray(-TAG));
   try {
-    const body = decipher.update(bytes.subarray(1 + SALT, bytes.length - TAG));
-    return concat(body, decipher.final());
+    return concat(decipher.update(parsed.body.subarray(0, -TAG)), decipher.final());
   } catch {
     return null;
   }
+}
+
+/** Decrypts one secret value; null if what `encrypt` gave, the key or the context is another. */
+export type Decrypter = () => Promise<Uint8Array | null>;
+
+/**
+ * The same for a secret value, which is read often: what can be done once is done here. Web Crypto takes a third of the time of a decipher
+ * stream; the data key cannot be extracted, and no plaintext is kept.
+ */
+export async function decrypterOf(root: Uint8Array, context: string[], sealed: string): Promise<Decrypter> {
+  const parsed = parse(sealed);
+  if (!parsed) return async () => null;
+  const { key, iv } = derive(root, parsed.salt, 'secret value');
+  const imported = await crypto.subtle.importKey('raw', key, 'AES-GCM', false, ['decrypt']);
+  const algorithm = { name: 'AES-GCM', iv, additionalData: authenticated('secret value', context), tagLength: TAG * 8 };
+  return () =>
+    crypto.subtle.decrypt(algorithm, imported, parsed.body).then(
+      (plain) => new Uint8Array(plain),
+      () => null,
+    );
 }

@@ -1,23 +1,46 @@
 // Ids: a type prefix and 16 bytes in base62: 6 of the time in milliseconds, 10 random. They sort by time of creation, and nobody
 // can guess one.
-import { concat, fromBase62, randomBytes, toBase62 } from '../crypto/bytes';
-
+import { fromBase62, randomBytes, toBase62 } from '../crypto/bytes';
 import type { CredentialKind } from './schema';
 
-export type Prefix =
-  | ('org' | 'env' | 'mem' | 'team' | 'grt' | 'psk')
-  | ('key' | 'tok' | 'agt' | 'prv' | 'bgt' | 'ses')
-  | ('sec' | 'ver' | 'aud' | 'evt' | 'req' | 'jwk');
-
-/** The prefix of the id of each kind of credential. */
-export const credentialPrefixes = {
+/** The prefix of the ids of each kind: the one table. `value` is a ciphertext, which is bound to an id of its own. */
+export const idPrefixes = {
+  org: 'org',
+  environment: 'env',
+  member: 'mem',
+  passkey: 'psk',
+  team: 'team',
+  grant: 'grt',
+  secret: 'sec',
+  value: 'ver',
   api_key: 'key',
   session: 'tok',
   agent: 'agt',
   provider: 'prv',
   break_glass: 'bgt',
   browser: 'ses',
-} as const satisfies Record<CredentialKind, Prefix>;
+  audit_entry: 'aud',
+  event: 'evt',
+  request: 'req',
+  signing_key: 'jwk',
+} as const;
+
+export type IdKind = keyof typeof idPrefixes;
+export type Prefix = (typeof idPrefixes)[IdKind];
+
+const { api_key, session, agent, provider, break_glass, browser } = idPrefixes;
+
+/** The prefix of the id of each kind of credential. */
+export const credentialPrefixes = { api_key, session, agent, provider, break_glass, browser } as const satisfies Record<
+  CredentialKind,
+  Prefix
+>;
+
+/** What ids of a kind begin with. */
+export const idStart = (kind: IdKind): string => `${idPrefixes[kind]}_`;
+
+/** An id of that kind, for documents. */
+export const exampleId = (kind: IdKind): string => `${idStart(kind)}01M9xQeKcX3vTz6nWJfQ4b`;
 
 /** The kind of credential that an id is of, by its prefix; null for the id of anything else. */
 export function credentialKindOf(id: string): CredentialKind | null {
@@ -26,17 +49,35 @@ export function credentialKindOf(id: string): CredentialKind | null {
   return found ? (found[0] as CredentialKind) : null;
 }
 
-let last: { time: number; random: Uint8Array } = { time: 0, random: new Uint8Array(10) };
+/** The time and the bytes of the newest id. */
+let time = 0;
+const newest = new DataView(new ArrayBuffer(16));
+const bytes = new Uint8Array(newest.buffer);
 
 /** A new id. Within one isolate later ids sort after earlier ones, also within a millisecond. */
 export function newId(prefix: Prefix, now = Date.now()): string {
-  const time = Math.max(now, last.time);
-  const random = time === last.time ? increment(last.random) : randomBytes(10);
-  last = { time, random };
-  const stamp = new DataView(new ArrayBuffer(6));
-  stamp.setUint16(0, Math.floor(time / 2 ** 32));
-  stamp.setUint32(2, time % 2 ** 32);
-  return `${prefix}_${toBase62(concat(new Uint8Array(stamp.buffer), random))}`;
+  if (now > time) {
+    time = now;
+    newest.setUint16(0, Math.floor(time / 2 ** 32));
+    newest.setUint32(2, time % 2 ** 32);
+    bytes.set(drawn(10), 6);
+  } else {
+    // The first 5 random bytes count up, the last 5 are fresh, so that an id does not tell its neighbours.
+    increment(bytes.subarray(6, 11));
+    bytes.set(drawn(5), 11);
+  }
+  return `${prefix}_${toBase62(bytes)}`;
+}
+
+/** Random bytes for ids, drawn many at a time. Each is given out once. */
+const POOL = 4096;
+let pool: Uint8Array = new Uint8Array();
+
+function drawn(length: number): Uint8Array {
+  if (pool.length < length) pool = randomBytes(POOL);
+  const given = pool.subarray(0, length);
+  pool = pool.subarray(length);
+  return given;
 }
 
 /** The 16 bytes of an id, or null if the text is no id of that type. */
@@ -46,12 +87,10 @@ export const idBytes = (prefix: Prefix, id: string): Uint8Array | null =>
 /** The id of that type with those 16 bytes. */
 export const idOf = (prefix: Prefix, bytes: Uint8Array): string => `${prefix}_${toBase62(bytes)}`;
 
-/** The next 10 bytes: the first 5 count up, the last 5 are fresh, so that an id does not tell its neighbours. */
-function increment(random: Uint8Array): Uint8Array {
-  const next = concat(random.subarray(0, 5), randomBytes(5));
-  for (let at = 4; at >= 0; at--) {
-    next[at] = ((next[at] as number) + 1) & 255;
-    if (next[at] !== 0) break;
+/** Adds one to a big-endian number. */
+function increment(digits: Uint8Array): void {
+  for (let at = digits.length - 1; at >= 0; at--) {
+    digits[at] = ((digits[at] as number) + 1) & 255;
+    if (digits[at] !== 0) break;
   }
-  return next;
 }

@@ -119,7 +119,7 @@ export const teamMembers = sqliteTable(
   (t) => [primaryKey({ columns: [t.org_id, t.id] })],
 );
 
-/** What a member or a team may do beyond roles. What has `dies_with` ends with that credential. */
+/** What a member or a team may do beyond roles. A grant with a parent ends with that credential. */
 export const grants = sqliteTable(
   'grants',
   {
@@ -140,7 +140,7 @@ export const grants = sqliteTable(
 
 /**
  * Everything that admits a request: API keys, session tokens, agents, provider and break-glass tokens, browser sessions. `environments`
- * and `secrets` are null where unbounded; what has `dies_with` ends with that credential.
+ * and `secrets` are null where unbounded; a credential with a parent ends with it.
  */
 export const credentials = sqliteTable(
   'credentials',
@@ -316,3 +316,13 @@ export type CredentialRow = typeof credentials.$inferSelect;
 export type SecretRow = typeof secrets.$inferSelect;
 export type VersionRow = typeof secretVersions.$inferSelect;
 export type SegmentRow = typeof auditSegments.$inferSelect;
+
+// Two columns keep the names of the first releases, which rows and their MACs contain. Code reads and writes them through these functions.
+
+/** The credential that a credential or a grant ends with: `parent_id` in the API. */
+export const parentIdOf = ({ dies_with }: Pick<CredentialRow, 'dies_with'>): string | null => dies_with;
+export const parentColumn = (parent_id: string | null) => ({ dies_with: parent_id });
+
+/** Whether an API key was made by an owner, or by a credential that acts as one. Keys of releases before roles were. */
+export const isMadeByOwner = ({ below_owner }: Pick<CredentialRow, 'below_owner'>): boolean => below_owner === null;
+export const madeByOwnerColumn = (isByOwner: boolean) => ({ below_owner: isByOwner ? null : 1 });

@@ -1,6 +1,7 @@
 // Examples made from JSON schemas: what a schema gives as its own example wins, and the rest follows from its type, its format and
 // the name of its field. Invariant: pure, and the same schema always gives the same example.
 
+import { exampleId } from '../db/ids';
 import { examples } from '../domains';
 
 export interface Schema {
@@ -31,16 +32,15 @@ export interface Schema {
 
 export type Schemas = Record<string, Schema>;
 
-const ID = '01M9xQeKcX3vTz6nWJfQ4b';
 const HASH = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08';
 const HASH_BEFORE = '60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752';
 
 /** What fields hold in examples, by the name of the field. Domains add theirs by the name of the schema and the field. */
 const common: Record<string, unknown> = {
   action: 'secret.read',
-  actor: `key_${ID}`,
+  actor: exampleId('api_key'),
   charset: 'alphanumeric',
-  created_by: `key_${ID}`,
+  created_by: exampleId('api_key'),
   cursor: 'eyJ2IjoxfQ.kR2vT9',
   deleted_at: undefined,
   email: 'ann@example.com',
@@ -59,15 +59,15 @@ const common: Record<string, unknown> = {
   limit: 50,
   broken: undefined,
   next_cursor: null,
-  org_id: `org_${ID}`,
+  org_id: exampleId('org'),
   overlap_seconds: 3600,
-  parentId: `key_${ID}`,
+  parentId: exampleId('api_key'),
   prefix: 'app/',
   prev_hash: HASH_BEFORE,
   public_key: undefined,
   rate_limit: 600,
-  request_id: `req_${ID}`,
-  resource: `sec_${ID}`,
+  request_id: exampleId('request'),
+  resource: exampleId('secret'),
   revoked_at: null,
   scopes: ['secrets:read'],
   sequence: 42,

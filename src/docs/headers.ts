@@ -1,11 +1,12 @@
 // Headers of responses.
+import { exampleId } from '../db/ids';
 import type { Components, Header, Ref } from './document';
 
 const headers: Record<string, Header> = {
   'Request-Id': {
     description: 'Id of this request. Include it when you report a problem.',
     schema: { type: 'string' },
-    example: 'req_01M9xQeKcX3vTz6nWJfQ4b',
+    example: exampleId('request'),
   },
   'RateLimit-Policy': {
     description: 'The rate limit of the credential: q requests in w seconds.',

@@ -75,7 +75,7 @@ function operationOf(route: Route, generated: Operation, document: Document, bas
   const { components } = document;
   const { schemas } = components;
   const byBootstrap = route.need.kinds.includes('system');
-  const isUnbudgeted = byBootstrap || route.public !== undefined;
+  const isUnlimited = byBootstrap || route.public !== undefined;
   const requestBody = generated.requestBody && route.body && bodyOf(generated.requestBody.content, !route.body.optional, schemas);
   return {
     operationId: idOf(route.operation ?? route.action),
@@ -85,7 +85,7 @@ function operationOf(route: Route, generated: Operation, document: Document, bas
     security: route.public ? [] : [{ [byBootstrap ? 'bootstrap' : 'bearer']: [] }],
     parameters: parametersOf(route, generated, components),
     ...(requestBody && { requestBody }),
-    responses: { ...answersOf(route, generated, components, isUnbudgeted), ...refusedOf(route, components, base, isUnbudgeted) },
+    responses: { ...answersOf(route, generated, components, isUnlimited), ...refusedOf(route, components, base, isUnlimited) },
   };
 }
 

@@ -1,5 +1,5 @@
 // Parameters of operations: in paths, queries and headers.
-import { credentialPrefixes, type Prefix } from '../db/ids';
+import { exampleId, type IdKind } from '../db/ids';
 import type { Route } from '../http/route';
 import type { Components, Operation, Parameter, Ref } from './document';
 import { exampleFor } from './examples';
@@ -74,7 +74,7 @@ export function parametersOf(route: Route, generated: Operation, components: Com
       required: true,
       description: pathDescriptions[name] ?? words ?? `The ${name.replaceAll('_', ' ')}.`,
       schema: { type: 'string', maxLength: name === 'name' ? 255 : 64 },
-      example: pathExamples[name] ?? `${resource?.prefix}_01M9xQeKcX3vTz6nWJfQ4b`,
+      example: pathExamples[name] ?? (resource ? exampleId(resource.kind) : undefined),
     };
   });
   const inQuery = (generated.parameters ?? [])
@@ -99,31 +99,31 @@ export function parametersOf(route: Route, generated: Operation, components: Com
   return [...inPath, ...inQuery, ...shared.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
 }
 
-/** The prefix of ids by the collection that they stand in. */
-const prefixes: Record<string, Prefix> = {
-  'api-keys': credentialPrefixes.api_key,
-  'access-tokens': credentialPrefixes.session,
-  'agent-credentials': credentialPrefixes.agent,
-  credentials: credentialPrefixes.api_key,
-  'provider-tokens': credentialPrefixes.provider,
-  'break-glass-tokens': credentialPrefixes.break_glass,
-  sessions: credentialPrefixes.browser,
-  secrets: 'sec',
-  environments: 'env',
-  members: 'mem',
+/** The kind of thing by the collection that it stands in. */
+const kinds: Record<string, IdKind> = {
+  'api-keys': 'api_key',
+  'access-tokens': 'session',
+  'agent-credentials': 'agent',
+  credentials: 'api_key',
+  'provider-tokens': 'provider',
+  'break-glass-tokens': 'break_glass',
+  sessions: 'browser',
+  secrets: 'secret',
+  environments: 'environment',
+  members: 'member',
   orgs: 'org',
-  passkeys: 'psk',
+  passkeys: 'passkey',
   teams: 'team',
-  grants: 'grt',
+  grants: 'grant',
 };
 const singular: Record<string, string> = { 'api-keys': 'API key', 'access-tokens': 'session token', sessions: 'browser session' };
 
 /** What an id in a path stands for: the collection before it says so. */
-function resourceOf(route: Route, name: string): { words: string; prefix: Prefix } | null {
+function resourceOf(route: Route, name: string): { words: string; kind: IdKind } | null {
   const collection = name in pathExamples ? undefined : new RegExp(`([a-z-]+)/\\{${name}\\}`).exec(route.path)?.[1];
   if (collection === undefined) return null;
   const words = singular[collection] ?? collection.replace(/s$/, '').replaceAll('-', ' ');
-  const prefix = prefixes[collection];
-  if (!prefix) throw new Error(`no prefix of ids is known for ${collection}`);
-  return { words, prefix };
+  const kind = kinds[collection];
+  if (!kind) throw new Error(`no kind is known for ${collection}`);
+  return { words, kind };
 }

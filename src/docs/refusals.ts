@@ -78,7 +78,7 @@ export function errorExample(code: Code, base: string) {
   return errorBody(refuse(code, waits.includes(code) ? { retry_after: code === 'RATE_LIMITED' ? 12 : 1 } : {}), base);
 }
 
-export function refusedOf(route: Route, components: Components, base: string, isUnbudgeted: boolean): Record<string, Answer> {
+export function refusedOf(route: Route, components: Components, base: string, isUnlimited: boolean): Record<string, Answer> {
   const byStatus = new Map<number, Code[]>();
   for (const code of refusalsOf(route)) {
     const status = route.statuses?.[code] ?? catalogue[code].status;
@@ -88,7 +88,7 @@ export function refusedOf(route: Route, components: Components, base: string, is
   for (const [status, codes] of byStatus) {
     for (const code of codes) components.examples[code] ??= { summary: catalogue[code].message, value: errorExample(code, base) };
     const names = ['Request-Id'];
-    if (!isUnbudgeted && ![401, 405].includes(status)) names.push('RateLimit', 'RateLimit-Policy');
+    if (!isUnlimited && ![401, 405].includes(status)) names.push('RateLimit', 'RateLimit-Policy');
     if (status === 401) names.push('WWW-Authenticate');
     if (status === 405) names.push('Allow');
     if ([429, 503].includes(status) || codes.includes('IDEMPOTENCY_IN_PROGRESS')) names.push('Retry-After');

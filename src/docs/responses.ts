@@ -17,13 +17,13 @@ const statusWords: Record<number, string> = {
 
 const tagged = new Set(['Secret', 'SecretWithValue', 'RotatedSecret']);
 
-export function answersOf(route: Route, generated: Operation, components: Components, isUnbudgeted: boolean): Record<string, Answer> {
+export function answersOf(route: Route, generated: Operation, components: Components, isUnlimited: boolean): Record<string, Answer> {
   const { schemas } = components;
   const found: Record<string, Answer> = {};
   for (const status of Object.keys(route.answers)) {
     const schema = generated.responses[status]?.content?.['application/json']?.schema;
     const hasTag = status === '304' || (schema && (route.conditional?.length || tagged.has(nameOf(schema.$ref ?? ''))));
-    const names = ['Request-Id', ...(isUnbudgeted ? [] : ['RateLimit', 'RateLimit-Policy'])];
+    const names = ['Request-Id', ...(isUnlimited ? [] : ['RateLimit', 'RateLimit-Policy'])];
     if (hasTag) names.push('ETag');
     if (isKept(route)) names.push('Idempotency-Replayed');
     found[status] = {

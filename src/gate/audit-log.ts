@@ -132,6 +132,7 @@ export function hashOf({ hash: _, ...entry }: Entry): string {
 export const outcomeOf = (status: number): Entry['outcome'] =>
   status < 400 ? 'success' : status === 401 || status === 403 || status === 429 ? 'denied' : 'failed';
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its methods share the head of the chain, and the statements.
 export function createAuditLog(sql: SqlStorage, meta: Meta): AuditLog {
   sql.exec(`create table if not exists audit (sequence integer primary key, at integer not null, actor text not null, parent text, action text not null,
     resource text, outcome text not null, body text not null)`);
@@ -216,19 +217,27 @@ export function createAuditLog(sql: SqlStorage, meta: Meta): AuditLog {
 
 /** An entry and its text: its fields in the order over which the hash is made. */
 function entryOf(draft: Draft, status: number, count: number, { sequence, at, hash }: { sequence: number; at: number; hash: string }) {
-  const { actor, action, resource, environment, version, reason, request_id, ip, user_agent } = draft;
-  const { prefix, patterns, patterns_digest, successor, expires_at, former_name } = draft;
   const body = {
     id: newId('aud', at),
     sequence,
     time: new Date(at).toISOString(),
-    ...{ actor, action, resource, resource_name: draft.resource_name ?? null, environment, version, reason, request_id, ip, user_agent },
-    ...(prefix !== undefined && { prefix }),
-    ...(patterns !== undefined && { patterns }),
-    ...(patterns_digest !== undefined && { patterns_digest }),
-    ...(expires_at !== undefined && { expires_at }),
-    ...(former_name !== undefined && { former_name }),
-    ...(successor !== undefined && { successor }),
+    actor: draft.actor,
+    action: draft.action,
+    resource: draft.resource,
+    resource_name: draft.resource_name ?? null,
+    environment: draft.environment,
+    version: draft.version,
+    reason: draft.reason,
+    request_id: draft.request_id,
+    ip: draft.ip,
+    user_agent: draft.user_agent,
+    // JSON leaves out what is undefined.
+    prefix: draft.prefix,
+    patterns: draft.patterns,
+    patterns_digest: draft.patterns_digest,
+    expires_at: draft.expires_at,
+    former_name: draft.former_name,
+    successor: draft.successor,
     outcome: outcomeOf(status),
     status,
     count,

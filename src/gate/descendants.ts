@@ -4,7 +4,7 @@
 /** A credential that another made. `live`: neither revoked nor expired by its own row. */
 export interface Made {
   id: string;
-  dies_with: string | null;
+  parent_id: string | null;
   live: number;
 }
 
@@ -37,7 +37,7 @@ export function createDescendants(sql: SqlStorage): Descendants {
   const bySession = from('rows_created_in', "r.body ->> 'created_in'");
   const byParent = from('rows_dies_with', "r.body ->> 'dies_with'");
   const made =
-    "select r.id, r.body ->> 'dies_with' dies_with, r.body ->> 'revoked_at' is null and coalesce(r.body ->> 'expires_at', 9e15) > ?2 live";
+    "select r.id, r.body ->> 'dies_with' parent_id, r.body ->> 'revoked_at' is null and coalesce(r.body ->> 'expires_at', 9e15) > ?2 live";
   const child = `select r.id ${byParent} and r.id > ?2 union select r.id ${byMaker} and r.id > ?2 union select r.id ${bySession} and r.id > ?2`;
 
   return {

@@ -4,7 +4,7 @@
 // bounded in time and address by all of them, and in all else by the agents among them, which may have been narrowed meanwhile.
 import { type Caller, ended, type Lifetime, nobody, overlap, type PermissionSet, standsAlone } from '../auth/authorize';
 import { roleScopes } from '../auth/scopes';
-import { type CredentialRow, credentials, type GrantRow, type MemberRow, type OrgRow } from '../db/schema';
+import { type CredentialRow, credentials, type GrantRow, isMadeByOwner, type MemberRow, type OrgRow, parentIdOf } from '../db/schema';
 import { type Refusal, refuse, UNKNOWN_TOKEN } from '../errors';
 import { isConfirmed, isRefused } from './confirmation';
 import type { Core } from './core';
@@ -127,9 +127,9 @@ export function identifyAgain(core: Core, ask: Ask, before: Caller): { caller: C
 
 /** 401 if a lineage has ended by now, in any of the ways in which one can. */
 export function endOf(core: Core, org: string, lineage: readonly CredentialRow[]): Refusal | null {
-  const standing = core.rows.get('org', org);
+  const orgRow = core.rows.get('org', org);
   return ended(
-    lineage.map((row) => lifetimeOf(core, standing, row)),
+    lineage.map((row) => lifetimeOf(core, orgRow, row)),
     core.now(),
   );
 }
@@ -160,19 +160,23 @@ export function countLive(core: Core, org: string, now: number): number {
   const edits = core.rows.edits();
   const before = counted.get(core.rows);
   if (before?.edits === edits && now < before.until && now >= before.until - COUNTED) return before.n;
-  const standing = core.rows.get('org', org);
-  if (!standing) return 0;
+  const orgRow = core.rows.get('org', org);
+  if (!orgRow) return 0;
   // Each is judged once, however many end with it.
   const known = new Map<string, boolean>();
+  const hasLivingParent = (row: CredentialRow): boolean => {
+    const parent = parentIdOf(row);
+    return parent === null || lives(parent);
+  };
   const lives = (id: string): boolean => {
     const judged = known.get(id);
     if (judged !== undefined) return judged;
     const row = core.rows.get('credential', id);
-    const alive = row !== null && endOf(core, org, [row]) === null && (row.dies_with === null || lives(row.dies_with));
+    const alive = row !== null && endOf(core, org, [row]) === null && hasLivingParent(row);
     known.set(id, alive);
     return alive;
   };
-  const n = core.rows.liveBelow(now, standing).reduce((sum, { parent, n }) => (parent === null || lives(parent) ? sum + n : sum), 0);
+  const n = core.rows.liveBelow(now, orgRow).reduce((sum, { parent, n }) => (parent === null || lives(parent) ? sum + n : sum), 0);
   counted.set(core.rows, { n, edits, until: now + COUNTED });
   return n;
 }
@@ -184,6 +188,9 @@ const allowancesOf = (lineage: readonly CredentialRow[]): Allowance[] => lineage
 const confirmable = (core: Core, org: string, lineage: readonly CredentialRow[], jwt: number | undefined): Caller =>
   Object.assign(callerOf(core, org, lineage), { confirmed: isConfirmed(lineage[0] as CredentialRow, jwt, core.now()) });
 
+/** Callers by the one row that says who they are. A row object is never changed: another state of the row is another object. */
+const alone = new WeakMap<CredentialRow, Caller>();
+
 /** What a lineage may do: its first credential, bounded in time and address by all. */
 export function callerOf(core: Core, org: string, lineage: readonly CredentialRow[]): Caller {
   const row = lineage[0] as CredentialRow;
@@ -191,24 +198,31 @@ export function callerOf(core: Core, org: string, lineage: readonly CredentialRo
     const member = memberOf(core, org, row.member_id, core.rows.get('member', row.member_id));
     return { ...member, parent_id: row.id, credential: row.id, rate_limit: row.rate_limit };
   }
+  if (lineage.length > 1) return credentialCaller(core, row, lineage);
+  const caller = alone.get(row) ?? credentialCaller(core, row, lineage);
+  alone.set(row, caller);
+  return caller;
+}
+
+function credentialCaller(core: Core, row: CredentialRow, lineage: readonly CredentialRow[]): Caller {
   const ends = lineage.flatMap(({ expires_at }) => (expires_at === null ? [] : [expires_at]));
   const caller: Caller = {
     ...nobody,
     kind: row.kind as Exclude<CredentialRow['kind'], 'browser'>,
     id: row.id,
     name: row.name,
-    parent_id: row.dies_with,
+    parent_id: parentIdOf(row),
     credential: row.id,
-    root: row.kind === 'session' ? (row.dies_with ?? row.id) : row.id,
+    root: row.kind === 'session' ? (parentIdOf(row) ?? row.id) : row.id,
     permissions: [permissionsOf(row)],
     addresses: lineage.flatMap(({ allowed_addresses }) => (allowed_addresses ? [allowed_addresses] : [])),
     expires_at: ends.length ? Math.min(...ends) : null,
-    isDependent: row.kind === 'session' || row.kind === 'agent' || row.dies_with !== null,
+    isDependent: row.kind === 'session' || row.kind === 'agent' || parentIdOf(row) !== null,
     rate_limit: row.rate_limit,
   };
   const agents = lineage.slice(1).filter(({ kind }) => kind === 'agent');
   if (agents.length) return narrowed(core, caller, [row, ...agents]);
-  return { ...caller, isOwner: row.kind === 'api_key' && row.below_owner === null && row.scopes.includes('*') && standsAlone(caller) };
+  return { ...caller, isOwner: row.kind === 'api_key' && isMadeByOwner(row) && row.scopes.includes('*') && standsAlone(caller) };
 }
 
 const permissionsOf = ({ scopes, environments, secrets }: CredentialRow): PermissionSet => ({
@@ -273,9 +287,10 @@ export const grantScopes = {
   write: ['secrets:list', 'secrets:read', 'secrets:write', 'secrets:rotate'],
 } as const;
 
-export function isGrantAlive(core: Core, org: string, { expires_at, dies_with }: GrantRow): boolean {
-  if (expires_at !== null && expires_at <= core.now()) return false;
-  if (dies_with === null) return true;
-  const maker = core.rows.get('credential', dies_with);
-  return maker !== null && isAlive(core, org, maker);
+export function isGrantAlive(core: Core, org: string, grant: GrantRow): boolean {
+  if (grant.expires_at !== null && grant.expires_at <= core.now()) return false;
+  const parentId = parentIdOf(grant);
+  if (parentId === null) return true;
+  const parent = core.rows.get('credential', parentId);
+  return parent !== null && isAlive(core, org, parent);
 }

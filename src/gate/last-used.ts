@@ -1,6 +1,7 @@
 // When, how often and from where a credential was last used. Invariants: no request costs a write for it; how often is what the audit
 // log says. What is new is counted in memory and written down when audit entries move away; a gate that starts counts the entries that
 // still lie here.
+import { idStart } from '../db/ids';
 import type { Actor } from './audit-log';
 import type { Meta } from './meta';
 
@@ -34,7 +35,7 @@ interface Around {
 const MOST = 5000;
 
 /** A member's entries name the browser session as parent: it is what was used. */
-const usedBy = (actor: string, parent: string | null) => (actor.startsWith('mem_') ? parent : actor);
+const usedBy = (actor: string, parent: string | null) => (actor.startsWith(idStart('member')) ? parent : actor);
 
 export function createLastUsed(sql: SqlStorage, meta: Meta, { head, linksOf, isKnown }: Around): LastUsed {
   sql.exec(

@@ -2,7 +2,7 @@
 
 import type QuickLRU from 'quick-lru';
 import type { Caller, PermissionSet } from '../auth/authorize';
-import type { CredentialRow } from '../db/schema';
+import { type CredentialRow, parentIdOf } from '../db/schema';
 import type { Refusal } from '../errors';
 import type { Allowance } from './rate-limit';
 import type { Rows } from './rows';
@@ -27,11 +27,11 @@ export type Overlaps = QuickLRU<string, PermissionSet>;
 /** A credential and those that it ends with, itself first. One whose ancestor is gone has ended. */
 export function lineageOf(core: { rows: Pick<Rows, 'get'> }, row: CredentialRow): CredentialRow[] {
   const lineage = [row];
-  for (let link = row; link.dies_with !== null; ) {
-    const above = core.rows.get('credential', link.dies_with);
+  for (let parent = parentIdOf(row); parent !== null; ) {
+    const above = core.rows.get('credential', parent);
     if (!above) return [{ ...row, revoked_at: row.revoked_at ?? 0 }, ...lineage.slice(1)];
     lineage.push(above);
-    link = above;
+    parent = parentIdOf(above);
   }
   return lineage;
 }

@@ -54,11 +54,16 @@ export function createStoredResponses(sql: SqlStorage): StoredResponses {
     save(keep) {
       // An intent of a release before 0.4.0 does not say whose it is.
       const { key, request, digest, answer, one_time, resource, keep_until, root = '' } = keep;
-      stored.drop('key = ?', key);
-      sql.exec(
-        'insert into replays (key, request, digest, answer, one_time, resource, keep_until, root, bytes) values (?, ?, ?, ?, ?, ?, ?, ?, ?)',
-        ...[key, request, digest, answer, one_time, resource, keep_until, root, sizeOf(keep)],
-      );
+      const insert = () =>
+        sql.exec(
+          'insert or ignore into replays (key, request, digest, answer, one_time, resource, keep_until, root, bytes) values (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+          ...[key, request, digest, answer, one_time, resource, keep_until, root, sizeOf(keep)],
+        ).rowsWritten;
+      // Most keys are new. Where one is not, what it held goes first, and is taken off the sum.
+      if (insert() === 0) {
+        stored.drop('key = ?', key);
+        insert();
+      }
       stored.add(root, sizeOf(keep));
     },
     forget: (resource) =>

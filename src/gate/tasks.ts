@@ -205,13 +205,13 @@ function isPastOver(core: Core, org: string, now: number): boolean {
 /** Clears away what a panic ended, a batch at a time: such credentials have no end of their own. */
 async function clearPast(core: Core, org: string, now: number): Promise<number | null> {
   if (!isPastOver(core, org, now)) return null;
-  const standing = core.rows.get('org', org) as OrgRow;
-  const ids = core.rows.past(standing, BATCH);
+  const orgRow = core.rows.get('org', org) as OrgRow;
+  const ids = core.rows.past(orgRow, BATCH);
   const rows = ids.map((id) => ({ kind: 'credential', id }) as const);
   // Locked, for one of them may just be revoked once more.
   const done = await core.locks.hold(ids, () => clear(core, org, rows));
   if (!done) return now + 5000;
   if (ids.length === BATCH) return now;
-  core.meta.set('cleared', String(standing.generation));
+  core.meta.set('cleared', String(orgRow.generation));
   return null;
 }

@@ -23,8 +23,9 @@ export interface Authenticated {
 
 /** Identifies the caller without the gate, or says why not: 401, or 429 after too many attempts at the bootstrap token. */
 export async function authenticate(route: Route, incoming: Incoming, keyring: Keyring): Promise<Authenticated | Refusal> {
-  const { request, env, settings, base, facts } = incoming;
-  const bearer = bearerOf(request);
+  const { env, settings, base, facts } = incoming;
+  const { authorization } = incoming.headers;
+  const bearer = bearerOf(authorization);
   if (bearer !== null) {
     const token = readToken(bearer);
     const deployment = token || isJwt(bearer) ? await keyring.deployment(token?.org) : null;
@@ -35,7 +36,7 @@ export async function authenticate(route: Route, incoming: Incoming, keyring: Ke
     if (isBootstrap(route) && equalSecret(settings.bootstrapToken, bearer))
       return { bearer, genuine: null, isExpired: false, deployment: await keyring.deployment() };
   }
-  const refusal = refuse('UNAUTHENTICATED', { message: unauthenticatedMessage(request, bearer, route) });
+  const refusal = refuse('UNAUTHENTICATED', { message: unauthenticatedMessage(authorization, bearer, route) });
   if (!isBootstrap(route)) return refusal;
   const wait = await countRefused(env, facts.ip);
   return wait ? refuse('RATE_LIMITED', { retry_after: wait }) : refusal;
@@ -45,8 +46,8 @@ const hasPrefix = (bearer: string) => Object.values(prefixes).some((prefix) => b
 const isBootstrap = (route: Route) => route.need.kinds.includes('system');
 
 /** The token of an Authorization header (RFC 6750 §2.1), or null. */
-function bearerOf(request: Request): string | null {
-  const shown = /^Bearer +([\x21-\x7e]{1,1024}) *$/i.exec(request.headers.get('authorization') ?? '')?.[1];
+function bearerOf(authorization: string | null): string | null {
+  const shown = /^Bearer +([\x21-\x7e]{1,1024}) *$/i.exec(authorization ?? '')?.[1];
   return shown === undefined ? null : canonical(shown);
 }
 
@@ -54,8 +55,8 @@ function bearerOf(request: Request): string | null {
  * What was wrong with what was sent, by its form alone: nothing is compared with the bootstrap token where that is not accepted, so that no
  * response tells whether a guess at it was right.
  */
-function unauthenticatedMessage(request: Request, bearer: string | null, route: Route): string {
-  if (!request.headers.get('authorization')) return 'The Authorization header is missing. Send "Authorization: Bearer TOKEN".';
+function unauthenticatedMessage(authorization: string | null, bearer: string | null, route: Route): string {
+  if (!authorization) return 'The Authorization header is missing. Send "Authorization: Bearer TOKEN".';
   if (bearer === null) return 'The Authorization header does not hold a bearer token. Send "Authorization: Bearer TOKEN".';
   if (isJwt(bearer) || hasPrefix(bearer)) return UNKNOWN_TOKEN;
   return isBootstrap(route)

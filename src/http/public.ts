@@ -11,10 +11,10 @@ import type { Route } from './route';
 import { findingOf, validate } from './validate';
 
 export async function handlePublic(route: Route, incoming: Incoming): Promise<Response> {
-  const { request, env, settings, base, facts, trace } = incoming;
+  const { request, headers, env, settings, base, facts, trace } = incoming;
   const body = await readBody(request);
   const { input, finding: found } = validate(route, incoming, body);
-  const finding = findingOf(request, body, found);
+  const finding = findingOf(headers, body, found);
   if (finding) return errorResponse(finding, base, trace);
 
   const keyring = keyringOf(env.DB, settings.masterKeys);
@@ -45,6 +45,6 @@ export async function handlePublic(route: Route, incoming: Incoming): Promise<Re
     },
   };
   const opened = await (route.public as NonNullable<Route['public']>)(input, context);
-  if ('refusal' in opened) return errorResponse(opened.refusal, base, trace, opened.budget, opened.headers);
-  return rendered({ json: opened.json }, opened.status, opened.budget ?? null, opened.headers);
+  if ('refusal' in opened) return errorResponse(opened.refusal, base, trace, opened.rate_limit, opened.headers);
+  return rendered({ json: opened.json }, opened.status, opened.rate_limit ?? null, opened.headers);
 }

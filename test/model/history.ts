@@ -2,15 +2,13 @@
 // model. The audit chain is the witness: its order is the order in which everything happened. Checked: each effect has one entry and is
 // what the model says at that place; each answer was right at some moment between its request and itself; what came after an answer
 // in real time comes after it in the chain; no keyed call took effect twice; D1 and the gate hold the same rows, and nothing is in doubt.
-import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
-import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
-import type { Gate } from '../../src/gate';
 import { runTasks } from '../../src/gate/tasks';
-import { type Fate, faults, reset } from '../faults';
-import { type Caller, callerOf, newOrg } from '../world';
+import { type Fate, faults, reset } from '../support/faults';
+import { evict, inGate } from '../support/gate';
+import { type Caller, callerOf, newOrg } from '../support/world';
+import { problemOf } from './invariants';
 import { type Answer, ended, type Op, type State, step } from './model';
-import { problemOf } from './whole';
 
 // ---------------------------------------------------------------- what is planned
 
@@ -135,9 +133,6 @@ interface Running {
   tokens: { id: string; token: string; kind: 'api_key' | 'session' }[];
   rootId: string;
 }
-
-const gateOf = (o: Caller) => (env as unknown as { GATE: DurableObjectNamespace }).GATE.getByName(o.id);
-const inGate = <T>(o: Caller, run: (gate: Gate) => T | Promise<T>) => runInDurableObject(gateOf(o), (gate) => run(gate as unknown as Gate));
 
 /** What a plan means with what is known by now. */
 function opOf({ kind, target, name, pick }: Planned, { secrets, tokens }: Running, id: string): Op {
@@ -287,7 +282,7 @@ async function quieten(running: Running): Promise<void> {
   reset();
   faults.clock = clock;
   for (const land of orphans) await land().catch(() => {});
-  await evictDurableObject(gateOf(running.o)).catch(() => {});
+  await evict(running.o).catch(() => {});
   await inGate(running.o, ({ core }) => runTasks(core, running.o.id, Number.MAX_SAFE_INTEGER));
 }
 
@@ -312,7 +307,7 @@ export async function runHistory(plan: Plan): Promise<void> {
   faults.delay = (n) => plan.delays[n % plan.delays.length] as number;
   for (const [p, phase] of plan.phases.entries()) {
     await Promise.all(phase.ops.map((op, i) => perform(running, op, `${p}-${i}`)));
-    if (phase.after === 'evict') await evictDurableObject(gateOf(o)).catch(() => {});
+    if (phase.after === 'evict') await evict(o).catch(() => {});
     if (phase.after === 'work') await inGate(o, ({ core }) => runTasks(core, o.id)).catch(() => {});
     if (phase.after === 'orphans') for (const land of faults.orphans.splice(0)) await land().catch(() => {});
     faults.clock = (faults.clock as number) + phase.pass * 1000;

@@ -7,7 +7,7 @@ import { env, project } from './service.mjs';
 const bench = (...args) =>
   spawnSync(process.execPath, ['scripts/bench.mjs', ...args], { cwd: project, env, encoding: 'utf8', timeout: 60_000 });
 
-it('the benchmark measures floor and subject and ends with a line of JSON', { timeout: 60_000 }, () => {
+it('benchmark: measures floor and subject and ends with a line of JSON', { timeout: 60_000 }, () => {
   const only = ['warm read', 'mint', '401 junk token'];
   const ran = bench('--json', '--seconds', '0.1', '--rounds', '2', '--connections', '4', ...only.flatMap((name) => ['--only', name]));
   assert.equal(ran.status, 0, ran.stderr);
@@ -26,7 +26,7 @@ it('the benchmark measures floor and subject and ends with a line of JSON', { ti
   }
 });
 
-it('a row that does not exist is named, with those that do', () => {
+it('benchmark: an unknown row is refused with the names of the known ones', () => {
   const ran = bench('--only', 'nothing');
   assert.equal(ran.status, 1);
   assert.match(ran.stderr, /--only nothing .*warm read/);

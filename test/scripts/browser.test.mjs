@@ -18,7 +18,7 @@ const service = executablePath ? await startService(copyOfProject(), { PORT: Str
 const browser = executablePath ? await chromium.launch({ executablePath, args: ['--no-sandbox'] }) : undefined;
 after(() => browser?.close());
 
-describe('in a browser', { skip: browser ? false : 'there is no Chromium' }, () => {
+describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
   const found = async () => {
     const answer = await service.call('POST', '/orgs', service.variable('BOOTSTRAP_TOKEN'), {
       name: 'Acme',
@@ -59,7 +59,7 @@ describe('in a browser', { skip: browser ? false : 'there is no Chromium' }, () 
     return { context, page, said, answers, cookie, says, verified, passkeys };
   }
 
-  it('a person enrols, is signed in, is kept so, signs out and signs in again, by keyboard alone', async () => {
+  it('sign-in: a person enrols, is signed in, stays so, signs out and signs in again, by keyboard alone', async () => {
     const org = await found();
     const { context, page, said, answers, cookie, says, passkeys } = await person();
     await page.goto(org.url);
@@ -143,7 +143,7 @@ describe('in a browser', { skip: browser ? false : 'there is no Chromium' }, () 
     await context.close();
   });
 
-  it('what was captured is of no use again: enrolment, response, and a cookie that was used', async () => {
+  it('replay: a captured enrolment, response and used cookie are refused', async () => {
     const org = await found();
     const { context, page, answers, cookie, says } = await person();
     await page.goto(org.url);
@@ -192,7 +192,7 @@ describe('in a browser', { skip: browser ? false : 'there is no Chromium' }, () 
     await context.close();
   });
 
-  it('says in words what went wrong: a device that does not know its user, a link that is cut, no passkey', async () => {
+  it('sign-in: explains an authenticator that does not know its user, a cut link, and a missing passkey', async () => {
     const org = await found();
     const { context, page, says, verified, cookie } = await person();
     await verified(false);

@@ -9,8 +9,8 @@ import { copyOfProject, project } from './service.mjs';
 
 const problems = (sql) => rolloutProblems(sql, '0.3.0');
 
-describe('a migration', () => {
-  it('may add tables, indexes, and columns that old code can leave out', () => {
+describe('migration', () => {
+  it('may add tables, indexes, and columns that old code can omit', () => {
     for (const sql of [
       'CREATE TABLE `a` (`id` text NOT NULL, `gone` text);',
       'CREATE INDEX a_b ON a (b); DROP INDEX a_c;',
@@ -24,7 +24,7 @@ describe('a migration', () => {
     assert.deepEqual(rolloutProblems(fs.readFileSync(path.join(project, 'migrations/0000_foundation.sql'), 'utf8'), '0.1.0'), []);
   });
 
-  it('is refused where it takes away what old code may use', () => {
+  it('is refused if it removes what old code may use', () => {
     for (const [sql, why] of [
       ['DROP TABLE `orgs`;', /drops a table/],
       ['drop  table if exists orgs', /drops a table/],
@@ -45,20 +45,20 @@ describe('a migration', () => {
     }
   });
 
-  it('is refused where it builds a table anew, as drizzle-kit does', () => {
+  it('is refused if it rebuilds a table, as drizzle-kit does', () => {
     const rebuild =
       'PRAGMA foreign_keys=OFF;--> statement-breakpoint\nCREATE TABLE `__new_orgs` (`id` text);--> statement-breakpoint\nINSERT INTO `__new_orgs`("id") SELECT "id" FROM `orgs`;--> statement-breakpoint\nDROP TABLE `orgs`;--> statement-breakpoint\nALTER TABLE `__new_orgs` RENAME TO `orgs`;';
     assert.equal(problems(rebuild).length, 2);
   });
 
-  it('may take away what a release before this one has stopped using', () => {
+  it('may remove what a release before this one has stopped using', () => {
     assert.deepEqual(problems('-- Unused since 0.2.0: names moved to members.\nALTER TABLE orgs DROP COLUMN name;'), []);
     assert.deepEqual(problems('--> statement-breakpoint\n-- unused since 0.2.9\nDROP TABLE `orgs`;--> statement-breakpoint\n'), []);
     for (const release of ['0.3.0', '0.10.0', '1.0.0'])
       assert.match(problems(`-- Unused since ${release}\nDROP TABLE orgs;`)[0], /is not a release before 0\.3\.0/);
   });
 
-  it('is looked at by npm run check:migrations', () => {
+  it('is checked by npm run check:migrations', () => {
     const dir = copyOfProject();
     fs.writeFileSync(path.join(dir, 'migrations', '0001_gone.sql'), 'DROP TABLE `orgs`;\n');
     const { status, stderr } = spawnSync(process.execPath, ['scripts/check-migrations.mjs'], { cwd: dir, encoding: 'utf8' });

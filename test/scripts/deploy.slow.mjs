@@ -24,7 +24,7 @@ const FRESH = [
 const isUpload = (change) => /scripts\/secrets-vault-service(\/versions)?$/.test(change);
 
 describe('npm run deploy', { timeout: 900_000 }, () => {
-  it('takes an empty account to a vault, changes nothing but the code when repeated, and shows no secret', async () => {
+  it('deploys a vault to an empty account, changes only the code when repeated, and shows no secret', async () => {
     const { dir, account, base, deploy, changes, vars, started } = await deployment();
     const first = await deploy(['--location', 'weur', '--public-url', base]);
     assert.equal(first.code, 0, first.said);
@@ -69,7 +69,7 @@ describe('npm run deploy', { timeout: 900_000 }, () => {
     );
   });
 
-  it('goes on where it was refused, or cut off after the step took effect, and makes nothing twice', async () => {
+  it('continues after a refusal, or an interruption after the step took effect, and makes nothing twice', async () => {
     const { account, base, deploy, changes, vars } = await deployment();
     const args = ['--location', 'auto', '--public-url', base];
     const at = (method, end) => (request) => request.method === method && request.path.endsWith(end);
@@ -116,7 +116,7 @@ describe('npm run deploy', { timeout: 900_000 }, () => {
     assert.match(done.out, /^The vault is at https:\/\/secrets-vault-service\.acme\.workers\.dev\.$/m);
   });
 
-  it('refuses new keys for an old vault, keys that do not decrypt it, and keys that a CI would lose; and takes the right ones', async () => {
+  it('refuses new keys for an old vault, keys that do not unwrap it, and keys that a CI would lose; and accepts the right ones', async () => {
     const { dir, account, base, deploy, changes } = await deployment();
     const args = ['--location', 'weur', '--public-url', base];
     const inCi = await deploy(args, { CI: 'true' });
@@ -159,7 +159,7 @@ describe('npm run deploy', { timeout: 900_000 }, () => {
     assert.equal(opened.code, 0, opened.said);
   });
 
-  it('refuses a database that a newer checkout has migrated, and says what ails a vault that does not become well', async () => {
+  it('refuses a database that a newer checkout has migrated, and explains a vault that does not become healthy', async () => {
     const { account, base, deploy, changes } = await deployment();
     account.health = { status: 503, body: { status: 'failing', checks: { database: 'ok', gate: 'ok', queue: 'failing' } } };
     const ill = await deploy(['--location', 'weur', '--public-url', base, '--wait', '1']);

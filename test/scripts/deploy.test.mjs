@@ -16,7 +16,7 @@ const deploy = (dir, args, variables = {}) =>
   });
 
 describe('npm run deploy', () => {
-  it('tells its steps offline with --dry-run, and changes nothing', () => {
+  it('lists its steps offline with --dry-run, and changes nothing', () => {
     const dir = copyOfProject();
     const listing = () => fs.readdirSync(dir).sort().join();
     const before = listing();
@@ -56,7 +56,7 @@ describe('npm run deploy', () => {
     }
   });
 
-  it('says what to do where nobody is signed in, and where the account is not clear, before it changes anything', async () => {
+  it('explains a missing sign-in and an ambiguous account before it changes anything', async () => {
     const { account, deploy: run, changes } = await deployment();
     account.signedIn = false;
     const out = await run(['--location', 'weur']);
@@ -76,12 +76,13 @@ describe('npm run deploy', () => {
     assert.deepEqual(changes(), []);
   });
 
-  it('gives wrangler the committed configuration with the ids of the account, and paths that hold from where it lies', () => {
+  it('gives wrangler the committed configuration with the ids of the account, and working paths', () => {
     const toml = readToml();
     const config = productionConfig(toml, 'an-id', 'https://vault.example.com');
     const from = path.join(project, '.wrangler', 'production');
     assert.equal(path.resolve(from, config.main), path.join(project, toml.main));
     assert.equal(path.resolve(from, config.d1_databases[0].migrations_dir), path.join(project, 'migrations'));
+    assert.equal(path.resolve(from, config.alias.zod), path.join(project, toml.alias.zod));
     assert.equal(config.d1_databases[0].database_id, 'an-id');
     assert.equal(config.vars.PUBLIC_URL, 'https://vault.example.com');
     for (const part of [

@@ -17,7 +17,7 @@ let files = 0;
 const newFile = () => path.join(fs.mkdtempSync(path.join(dir, 'd')), `.dev.vars${files++}`);
 
 describe('.dev.vars', () => {
-  it('is read with comments, blank lines, quotes, export and either line end, and without expanding anything', () => {
+  it('is read with comments, blank lines, quotes, export and either line end, and without expansion', () => {
     const file = newFile();
     fs.writeFileSync(
       file,
@@ -32,7 +32,7 @@ describe('.dev.vars', () => {
     assert.equal(readDevVars(`${file}.none`), undefined);
   });
 
-  it('is created with secrets that pass the checks, for those alone that the shell does not give', () => {
+  it('is created with secrets that pass the checks, except those that the shell gives', () => {
     const file = newFile();
     createDevVars(file, freshSecrets({}));
     assert.equal(fs.statSync(file).mode & 0o777, 0o600);
@@ -42,7 +42,7 @@ describe('.dev.vars', () => {
     assert.deepEqual(freshSecrets({ MASTER_KEYS: '', BOOTSTRAP_TOKEN: '' }), {});
   });
 
-  it('is never overwritten, and no draft stays behind', () => {
+  it('is never overwritten, and no draft stays', () => {
     const file = newFile();
     fs.writeFileSync(file, 'MINE=1\n');
     createDevVars(file, freshSecrets({}));
@@ -50,7 +50,7 @@ describe('.dev.vars', () => {
     assert.deepEqual(fs.readdirSync(path.dirname(file)), [path.basename(file)]);
   });
 
-  it('is one file for all that start at one moment', async () => {
+  it('is one file for concurrent starts', async () => {
     const file = newFile();
     const code = `import { workerData, parentPort } from 'node:worker_threads';
       import { createDevVars, freshSecrets, readDevVars } from ${JSON.stringify(pathToFileURL(path.resolve(import.meta.dirname, '../../scripts/dev-vars.mjs')).href)};
@@ -67,7 +67,7 @@ describe('.dev.vars', () => {
     assert.deepEqual(fs.readdirSync(path.dirname(file)), [path.basename(file)]);
   });
 
-  it('yields the bootstrap token to the printed command, however it is written', () => {
+  it('gives the bootstrap token to the printed command, however it is written', () => {
     const token = 'A-_z0'.repeat(9);
     for (const line of [
       `BOOTSTRAP_TOKEN=${token}`,

@@ -24,7 +24,7 @@ const verdicts = (stdout) =>
   Object.fromEntries([...stdout.matchAll(/^(ok|warn|fail) +(\w+) /gm)].map(([, verdict, check]) => [check, verdict]));
 
 describe('npm run doctor', { timeout: 200_000 }, () => {
-  it('finds nothing wrong with a running vault, and each thing that is broken in it', async () => {
+  it('reports nothing wrong with a running vault, and each thing that is broken in it', async () => {
     const dir = copyOfProject();
     const unused = { PORT: String(await freePort()) };
     const fresh = doctor(dir, unused);
@@ -123,7 +123,7 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     assert.equal(last.status, 0, last.stdout);
   });
 
-  it('looks over a deployment: account, secrets, bindings, migrations, keys, clock and health', async () => {
+  it('checks a deployment: account, secrets, bindings, migrations, keys, clock and health', async () => {
     const { dir, account, base, doctor: look } = await deployment();
     const remote = async (variables) => {
       const { code, out, said } = await look(['--remote', '--url', base], variables);
@@ -201,7 +201,7 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     assert.match(away.out, /^fail +service +what answers at http\S+ is not a vault/m);
   });
 
-  it('knows each binding that the code asks for', () => {
+  it('knows each binding that the code uses', () => {
     const needed = neededBindings(fs.readFileSync(path.join(project, 'src/env.ts'), 'utf8'));
     assert.deepEqual(needed.map(({ name }) => name).slice(0, 6), ['DB', 'GATE', 'THROTTLE', 'QUEUE', 'ASSETS', 'MASTER_KEYS']);
     const toml = readToml();

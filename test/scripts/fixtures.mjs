@@ -4,7 +4,7 @@ import path from 'node:path';
 import zlib from 'node:zlib';
 import { project } from './service.mjs';
 
-const folder = path.join(project, 'test', 'fixtures');
+const folder = path.join(project, 'test', 'support', 'fixtures');
 
 /** The names of all of them. */
 export const releases = fs.readdirSync(folder).filter((name) => name.startsWith('release-'));

@@ -13,7 +13,7 @@ async function rotate(dir, args) {
   return { status, said, json: status === 0 ? JSON.parse(stdout) : null };
 }
 
-it('a master key is replaced, and taken out once nothing is under it', { timeout: 150_000 }, async () => {
+it('key rotation: a master key is replaced, and removed once it wraps nothing', { timeout: 150_000 }, async () => {
   const dir = copyOfProject();
   assert.match((await rotate(dir, [])).said, /no vault and no \.dev\.vars yet.*npm start/);
   const file = path.join(dir, '.dev.vars');

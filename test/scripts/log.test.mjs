@@ -14,7 +14,7 @@ const entry = {
 };
 const read = (lines, colour = false) => lines.map(lineReader(colour)).filter((line) => line !== undefined);
 
-describe('the log', () => {
+describe('log', () => {
   it('has one aligned line a request, also for those that are logged as errors', () => {
     const [a, b] = read([
       JSON.stringify({ ...entry, credential: 'key_1' }),
@@ -26,13 +26,13 @@ describe('the log', () => {
     assert.equal(a.indexOf(' ms'), b.indexOf(' ms'));
   });
 
-  it('has colour where asked alone, and no other way to drive a terminal', () => {
+  it('has colour only if that is asked for, and no other terminal control', () => {
     const hostile = JSON.stringify({ ...entry, route: '/\x1b[2J\u0007\u202e' });
     assert.ok(read([hostile], true)[0].includes('\x1b[32m200\x1b[0m'));
     assert.doesNotMatch(read([hostile, 'plain \x1b[2J\x07']).join(''), /\p{Cc}|\u202e/u);
   });
 
-  it('passes on other lines as they are, without the chatter of tools', () => {
+  it('keeps other lines as they are, without the messages of tools', () => {
     const chatter = ['Using secrets defined in .dev.vars', ''];
     assert.deepEqual(read(['', 'one', '', '', '{"not":"a request"}', ...chatter, 'two', '    at Object.fetch (src/index.ts:1:1)']), [
       'one',

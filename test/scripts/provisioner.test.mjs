@@ -92,7 +92,10 @@ async function startPostgres() {
 const skip = missing.length ? `PostgreSQL is not installed: no ${missing.join(', ')}` : false;
 if (skip) process.stderr.write(`The provisioner is NOT tested. ${skip}.\n`);
 
-it('a role logs in with what the vault holds alone, from its issue until its revocation', { timeout: 150_000, skip }, async () => {
+it('provider: a database role signs in with the value in the vault alone, from issue until revocation', {
+  timeout: 150_000,
+  skip,
+}, async () => {
   const dir = copyOfProject();
   const [postgres, service] = await Promise.all([startPostgres(), startService(dir)]);
   const bootstrap = service.variable('BOOTSTRAP_TOKEN');

@@ -20,7 +20,7 @@ function spellings(text) {
   );
 }
 
-it('nothing lies in plaintext in the files of a vault that has been used, nor in its log', { timeout: 150_000 }, async () => {
+it('secrecy: the files and the log of a used vault hold no plaintext', { timeout: 150_000 }, async () => {
   const dir = copyOfProject();
   const service = await startService(dir);
   const bootstrap = service.variable('BOOTSTRAP_TOKEN');

@@ -25,7 +25,7 @@ function refuses(name, value, others = {}) {
 }
 
 describe('settings', () => {
-  it('have defaults for all but the secrets', () => {
+  it('have defaults, except the secrets', () => {
     const secrets = good();
     assert.deepEqual(readSettings(secrets, {}).settings, {
       host: '127.0.0.1',
@@ -37,7 +37,7 @@ describe('settings', () => {
     assert.equal(accepts({ PORT: '', STATE_DIR: '', PUBLIC_URL: '' }).port, 8787);
   });
 
-  it('take the value of the shell before that of .dev.vars, and that where the shell gives none', () => {
+  it('prefer the value of the shell to that of .dev.vars', () => {
     const [shell, file] = [good(), good()];
     assert.equal(readSettings(shell, file).settings.worker.MASTER_KEYS, shell.MASTER_KEYS);
     assert.equal(readSettings({}, file).settings.worker.MASTER_KEYS, file.MASTER_KEYS);
@@ -45,12 +45,12 @@ describe('settings', () => {
     assert.equal(readSettings({ PORT: '9001' }, { ...file, PORT: '9002' }).settings.port, 9001);
   });
 
-  it('refuse a PORT that is none', () => {
+  it('refuse an invalid PORT', () => {
     for (const value of ['0', '65536', '080', '8787 ', '-1', '80.5', '0x50', '1e3', 'http']) refuses('PORT', value);
     for (const value of ['1', '6000', '65535']) assert.equal(accepts({ PORT: value }).port, Number(value));
   });
 
-  it('refuse a HOST that is no IP address', () => {
+  it('refuse a HOST that is not an IP address', () => {
     for (const value of ['localhost', '0.0.0', 'vault.internal', '10.0.0.4:80', 'fe80::1%eth0']) refuses('HOST', value);
     for (const value of ['0.0.0.0', '::', '10.0.0.4']) assert.equal(accepts({ HOST: value }).host, value);
   });
@@ -64,7 +64,7 @@ describe('settings', () => {
     assert.equal(accepts({ HOST: '0.0.0.0', PORT: '9000' }).worker.PUBLIC_URL, 'http://localhost:9000');
   });
 
-  it('refuse MASTER_KEYS that are missing or malformed', () => {
+  it('refuse missing or malformed MASTER_KEYS', () => {
     const short = `k1:${randomBytes(31).toString('base64')}`;
     const long = `k1:${randomBytes(33).toString('base64')}`;
     const loose = `k1:${Buffer.alloc(32).toString('base64').replace('A=', 'B=')}`; // the same bytes, misspelled
@@ -93,7 +93,7 @@ describe('settings', () => {
     accepts({ BOOTSTRAP_TOKEN: `${'a'.repeat(31)}$` });
   });
 
-  it('refuse ALLOW_PRIVATE_TARGETS other than true and false, and true where PUBLIC_URL is not loopback', () => {
+  it('refuse ALLOW_PRIVATE_TARGETS other than true and false, and true if PUBLIC_URL is not loopback', () => {
     for (const value of ['1', 'TRUE', 'perhaps', ' true']) refuses('ALLOW_PRIVATE_TARGETS', value);
     for (const PUBLIC_URL of [
       'https://vault.example.com',
@@ -108,7 +108,7 @@ describe('settings', () => {
       accepts({ ALLOW_PRIVATE_TARGETS: 'true', PUBLIC_URL });
   });
 
-  it('refuse PLATFORM_BASE_URLS that are no object from platforms to URLs', () => {
+  it('refuse PLATFORM_BASE_URLS that are not an object from platforms to URLs', () => {
     for (const value of ['{', '[]', 'null', '"flying"', '1', '{"unheard-of":"http://localhost:1"}', '{"__proto__":"http://localhost:1"}'])
       refuses('PLATFORM_BASE_URLS', value);
     const urls = [
@@ -127,7 +127,7 @@ describe('settings', () => {
       accepts({ PLATFORM_BASE_URLS: value });
   });
 
-  it('refuse a PUBLIC_URL that is no origin, and normalise one that is', () => {
+  it('refuse a PUBLIC_URL that is not an origin, and normalise one that is', () => {
     const wrong = [
       'secret-host.test',
       'ftp://secret-host.test',

@@ -114,7 +114,7 @@ function paste(service, shell, env = {}) {
 }
 
 describe('npm start', { concurrency: 1 }, () => {
-  it('runs twice at one moment on a fresh clone, with one set of keys, and the printed commands work', async () => {
+  it('starts twice at once on a fresh clone, with one set of keys, and the printed commands work', async () => {
     const cwd = clone('fresh clone');
     const both = await Promise.all([start(cwd), start(cwd)]);
     const file = path.join(cwd, '.dev.vars');
@@ -144,7 +144,7 @@ describe('npm start', { concurrency: 1 }, () => {
     await endsWithNothingLeft(both[1]);
   });
 
-  it('takes the secrets from the shell, with any character, before those of .dev.vars, and then needs no file', async () => {
+  it('prefers the secrets of the shell, with any character, to those of .dev.vars, and then needs no file', async () => {
     const cwd = clone('shell');
     const env = { BOOTSTRAP_TOKEN: `${'x'.repeat(32)}$HOME'"\`#`, MASTER_KEYS: `k9:${Buffer.alloc(32, 7).toString('base64')}` };
     const service = await start(cwd, env);
@@ -154,7 +154,7 @@ describe('npm start', { concurrency: 1 }, () => {
     await endsWithNothingLeft(service);
   });
 
-  describe('however it is ended, nothing stays behind', () => {
+  describe('npm start: nothing is left after it ends', () => {
     const cwd = clone('signals');
     const STATE_DIR = path.join(scratch, 'signals-state');
     const whom = { 'the group': ({ pid }) => -pid, 'npm alone': ({ pid }) => pid, 'node alone': ({ nodePid }) => nodePid };
@@ -170,7 +170,7 @@ describe('npm start', { concurrency: 1 }, () => {
     }
   });
 
-  it('ends by force what does not listen, and at once where it is told twice', async () => {
+  it('kills processes that do not end, and does so at once after a second signal', async () => {
     const cwd = clone('deaf');
     for (const [times, within] of [
       [1, ENDS_WITHIN],

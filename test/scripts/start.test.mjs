@@ -82,7 +82,7 @@ it('npm start: a runtime that is killed comes back with its state, and never ans
   assert.deepEqual([left, fs.existsSync(path.join(dir, '.wrangler', 'state', 'tmp'))], [[], false]);
 });
 
-it('temporary files: those of a run that was killed are removed by the next one, those of a living one are not', async () => {
+it('temporary files: the next run removes those of a killed run, and not those of a running one', async () => {
   const base = fs.mkdtempSync(path.join(os.tmpdir(), 't-'));
   const run = (script) =>
     spawn(process.execPath, ['--import', './scripts/scratch.mjs', '--eval', script], {

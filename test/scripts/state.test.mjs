@@ -18,21 +18,21 @@ const claimElsewhere = (of) => {
   return spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8' }).stdout.trim();
 };
 
-describe('the state', () => {
-  it('is made on demand and belongs to one process at a time, for as long as that lives', () => {
+describe('state directory', () => {
+  it('is created on demand and belongs to one process at a time, as long as it runs', () => {
     const of = path.join(dir, 'deep', 'down');
     assert.equal(claimElsewhere(of), 'mine');
     assert.equal(claimState(of), undefined);
     assert.match(claimElsewhere(of), /^STATE_DIR is in use by another npm start: stop /);
   });
 
-  it('is refused where it is no directory', () => {
+  it('is refused if it is not a directory', () => {
     const file = path.join(dir, 'file');
     fs.writeFileSync(file, '');
     for (const of of [file, path.join(file, 'below')]) assert.match(claimState(of), /^STATE_DIR is not a directory .*: set it/);
   });
 
-  it('tells its migrations and whether it holds a vault', () => {
+  it('reports its migrations and whether it holds a vault', () => {
     const of = path.join(dir, 'vault');
     assert.deepEqual(inspectState(of), { applied: new Set(), hasVault: false });
     const folder = path.join(of, 'v3', 'd1', 'miniflare-D1DatabaseObject');

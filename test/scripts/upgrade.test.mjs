@@ -8,9 +8,9 @@ import { copyOfProject, startService } from './service.mjs';
 
 const ORIGIN = 'http://localhost';
 
-describe('the state of an earlier release', () => {
+describe('upgrade: the state of an earlier release', () => {
   for (const name of releases)
-    it(`${name.replace(/\.json\.gz$/, '')} is taken over whole`, { timeout: 150_000 }, async () => {
+    it(`${name.replace(/\.json\.gz$/, '')} is taken over completely`, { timeout: 150_000 }, async () => {
       const dir = copyOfProject();
       const left = putState(name, dir);
       const { call } = await startService(dir, { PUBLIC_URL: ORIGIN });

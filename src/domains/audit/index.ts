@@ -1,10 +1,9 @@
 // The audit log: who did what, when and from where.
+import { exampleId } from '../../db/ids';
 import type { Domain } from '../domain';
 import { actions } from './actions';
 import { auditOperations } from './gate/operations';
 import { auditRoutes } from './routes';
-
-const ID = '01M9xQeKcX3vTz6nWJfQ4b';
 
 export const audit = {
   tags: {
@@ -15,9 +14,9 @@ export const audit = {
   operations: auditOperations,
   routes: auditRoutes,
   examples: {
-    'AuditEntry.actor': { kind: 'api_key', id: `key_${ID}`, parent_id: null, name: 'deploy' },
+    'AuditEntry.actor': { kind: 'api_key', id: exampleId('api_key'), parent_id: null, name: 'deploy' },
     'AuditEntry.count': 1,
-    'AuditEntry.id': `aud_${ID}`,
+    'AuditEntry.id': exampleId('audit_entry'),
     'AuditEntry.status': 200,
     'AuditEntry.prefix': undefined,
     'Verification.checked_from': 1,

@@ -1,10 +1,9 @@
 // Credentials: API keys, session tokens, agents, provider tokens and break-glass tokens.
+import { exampleId } from '../../db/ids';
 import type { Domain } from '../domain';
 import { actions } from './actions';
 import { credentialOperations } from './gate/operations';
 import { credentialRoutes } from './routes';
-
-const ID = '01M9xQeKcX3vTz6nWJfQ4b';
 
 export const credentials = {
   tags: {
@@ -34,7 +33,7 @@ export const credentials = {
     'BreakGlass.scopes': ['secrets:list', 'secrets:read', 'secrets:write', 'secrets:rotate', 'secrets:delete', 'audit:read'],
     'BreakGlass.expires_at': '2026-11-21T13:00:00.000Z',
     'BreakGlass.hint': 'svcbg_…x7Qd',
-    'BreakGlass.id': `bgt_${ID}`,
+    'BreakGlass.id': exampleId('break_glass'),
     'NewAgent.name': 'triage agent',
     'NewAgent.rate_limit': 120,
     'NewBreakGlass.rate_limit': 60,
@@ -48,7 +47,7 @@ export const credentials = {
     'NewApiKey.name': 'deploy',
     'ProviderToken.name': 'database provisioner',
     'ProviderToken.scopes': ['issue', 'rotate', 'revoke'],
-    'WhoAmI.id': `key_${ID}`,
+    'WhoAmI.id': exampleId('api_key'),
     'WhoAmI.name': 'deploy',
   },
 } satisfies Domain;

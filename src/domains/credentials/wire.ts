@@ -1,7 +1,9 @@
 // Credentials on the wire. API keys are snake_case, session tokens camelCase, as the specification spells them.
+
 import { z } from '@hono/zod-openapi';
 import { type ProviderScope, providerScopes } from '../../auth/scopes';
-import type { CredentialRow } from '../../db/schema';
+import { exampleId } from '../../db/ids';
+import { type CredentialRow, parentIdOf } from '../../db/schema';
 import type { Use } from '../../gate/last-used';
 import { Addresses, Environments, FutureTime, iso, isoOrNull, Name, Patterns, pageOf, Scopes, Time, text } from '../../http/wire';
 
@@ -61,7 +63,7 @@ const lastUse = {
 
 export const ApiKey = z
   .object({
-    id: z.string().openapi({ example: 'key_01M9xQeKcX3vTz6nWJfQ4b' }),
+    id: z.string().openapi({ example: exampleId('api_key') }),
     name: z.string(),
     hint: z.string().openapi({ description: 'Prefix and last four characters of the token.', example: 'svc_live_…x7Qd' }),
     scopes: z.array(z.string()),
@@ -98,7 +100,7 @@ export const AccessTokenIn = z
 
 export const AccessToken = z
   .object({
-    id: z.string().openapi({ example: 'tok_01M9xQeKcX3vTz6nWJfQ4b' }),
+    id: z.string().openapi({ example: exampleId('session') }),
     hint: z.string(),
     scopes: z.array(z.string()),
     allowedAddresses: z.array(z.string()).nullable(),
@@ -148,7 +150,7 @@ export const AgentPatch = z
   .openapi('AgentPatch');
 
 export const Agent = ApiKey.omit({ successor_id: true })
-  .extend({ id: z.string().openapi({ example: 'agt_01M9xQeKcX3vTz6nWJfQ4b' }), hint: z.string().openapi({ example: 'svcag_…x7Qd' }) })
+  .extend({ id: z.string().openapi({ example: exampleId('agent') }), hint: z.string().openapi({ example: 'svcag_…x7Qd' }) })
   .openapi('Agent');
 export const NewAgent = Agent.extend({ token: token.openapi({ example: 'svcag_…' }) }).openapi('NewAgent');
 export const AgentPage = pageOf(Agent, 'AgentPage');
@@ -169,7 +171,7 @@ export const ProviderTokenIn = z
   .openapi('ProviderTokenIn');
 
 export const ProviderToken = Agent.omit({ expires_at: true })
-  .extend({ id: z.string().openapi({ example: 'prv_01M9xQeKcX3vTz6nWJfQ4b' }), hint: z.string().openapi({ example: 'svcprov_…x7Qd' }) })
+  .extend({ id: z.string().openapi({ example: exampleId('provider') }), hint: z.string().openapi({ example: 'svcprov_…x7Qd' }) })
   .openapi('ProviderToken');
 export const NewProviderToken = ProviderToken.extend({ token: token.openapi({ example: 'svcprov_…' }) }).openapi('NewProviderToken');
 export const ProviderTokenPage = pageOf(ProviderToken, 'ProviderTokenPage');
@@ -183,7 +185,7 @@ export const BreakGlassIn = z
 
 export const BreakGlass = z
   .object({
-    id: z.string().openapi({ example: 'bgt_01M9xQeKcX3vTz6nWJfQ4b' }),
+    id: z.string().openapi({ example: exampleId('break_glass') }),
     reason: z.string(),
     hint: z.string(),
     scopes: z.array(z.string()),
@@ -229,7 +231,7 @@ const common = ({ row, used }: Shown) => ({
   allowed_addresses: row.allowed_addresses,
   rate_limit: row.rate_limit,
   created_by: row.created_by,
-  parent_id: row.dies_with,
+  parent_id: parentIdOf(row),
   created_at: iso(row.created_at),
   revoked_at: isoOrNull(row.revoked_at),
   last_used_at: isoOrNull(used?.at ?? null),
@@ -262,7 +264,7 @@ export const accessTokenOut = ({ row, used }: Shown): z.infer<typeof AccessToken
   hint: row.hint,
   scopes: row.scopes,
   allowedAddresses: row.allowed_addresses,
-  parentId: row.dies_with ?? '',
+  parentId: parentIdOf(row) ?? '',
   createdAt: iso(row.created_at),
   expiresAt: iso(row.expires_at as number),
   lastUsedAt: isoOrNull(used?.at ?? null),

@@ -1,10 +1,9 @@
 // The deployment: what its operator does with the bootstrap token.
+import { exampleId } from '../../db/ids';
 import type { Domain } from '../domain';
 import { actions } from './actions';
 import { deploymentOperations } from './gate/operations';
 import { deploymentRoutes } from './routes';
-
-const ID = '01M9xQeKcX3vTz6nWJfQ4b';
 
 export const deployment = {
   tags: {
@@ -15,7 +14,7 @@ export const deployment = {
   operations: deploymentOperations,
   routes: deploymentRoutes,
   examples: {
-    'ListedOrg.id': `org_${ID}`,
+    'ListedOrg.id': exampleId('org'),
     'ListedOrg.name': 'Acme',
   },
 } satisfies Domain;

@@ -1,10 +1,9 @@
 // Grants: access to secrets beside what roles give.
+import { exampleId } from '../../db/ids';
 import type { Domain } from '../domain';
 import { actions } from './actions';
 import { grantOperations } from './gate/operations';
 import { grantRoutes } from './routes';
-
-const ID = '01M9xQeKcX3vTz6nWJfQ4b';
 
 export const grants = {
   tags: {
@@ -16,7 +15,7 @@ export const grants = {
   operations: grantOperations,
   routes: grantRoutes,
   examples: {
-    'Grant.grantee': { type: 'team', id: `team_${ID}` },
-    'GrantIn.grantee': { type: 'team', id: `team_${ID}` },
+    'Grant.grantee': { type: 'team', id: exampleId('team') },
+    'GrantIn.grantee': { type: 'team', id: exampleId('team') },
   },
 } satisfies Domain;

@@ -1,9 +1,15 @@
 // Grants on the wire.
+
 import { z } from '@hono/zod-openapi';
-import type { GrantRow } from '../../db/schema';
+import { exampleId } from '../../db/ids';
+import { type GrantRow, parentIdOf } from '../../db/schema';
 import { Environments, FutureTime, iso, isoOrNull, Patterns, pageOf, pageQuery, Time } from '../../http/wire';
 
-const GranteeId = z.string().min(1).max(64).openapi({ example: 'mem_01M9xQeKcX3vTz6nWJfQ4b' });
+const GranteeId = z
+  .string()
+  .min(1)
+  .max(64)
+  .openapi({ example: exampleId('member') });
 const grantee = { type: z.enum(['member', 'team']), id: GranteeId };
 const Permission = z.enum(['read', 'write']).openapi({
   description: 'read grants secrets:list and secrets:read. write also grants secrets:write and secrets:rotate.',
@@ -26,7 +32,7 @@ export const GrantQuery = z.strictObject({
 
 export const Grant = z
   .object({
-    id: z.string().openapi({ example: 'grt_01M9xQeKcX3vTz6nWJfQ4b' }),
+    id: z.string().openapi({ example: exampleId('grant') }),
     grantee: z.object(grantee),
     permission: Permission,
     environments: z.array(z.string()).nullable(),
@@ -50,7 +56,7 @@ export const grantOut = (row: GrantRow, environments: string[] | null): z.infer<
   environments,
   secrets: row.secrets,
   created_by: row.created_by,
-  parent_id: row.dies_with,
+  parent_id: parentIdOf(row),
   created_at: iso(row.created_at),
   expires_at: isoOrNull(row.expires_at),
 });

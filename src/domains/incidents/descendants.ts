@@ -9,19 +9,19 @@ const AT_ONCE = 20;
 /** The credential and those of its descendants that are alive by their own rows and do not end with another of them. */
 export function independentOf(descendants: Pick<Descendants, 'madeBy'>, root: string, spared: ReadonlySet<string>, now: number): string[] {
   const seen = new Set([root, ...spared]);
-  const found: { id: string; dies_with: string | null }[] = [{ id: root, dies_with: null }];
+  const found: { id: string; parent_id: string | null }[] = [{ id: root, parent_id: null }];
   for (let makers = [root]; makers.length; ) {
     const next: string[] = [];
-    for (const { id, dies_with, live } of descendants.madeBy(makers, now)) {
+    for (const { id, parent_id, live } of descendants.madeBy(makers, now)) {
       // What ends with a descendant is dead with it, and so is all that it made.
-      if (seen.has(id) || (dies_with !== null && seen.has(dies_with) && !spared.has(dies_with))) continue;
+      if (seen.has(id) || (parent_id !== null && seen.has(parent_id) && !spared.has(parent_id))) continue;
       seen.add(id);
       next.push(id);
-      if (live) found.push({ id, dies_with });
+      if (live) found.push({ id, parent_id });
     }
     makers = next;
   }
-  return found.filter(({ dies_with }) => dies_with === null || spared.has(dies_with) || !seen.has(dies_with)).map(({ id }) => id);
+  return found.filter(({ parent_id }) => parent_id === null || spared.has(parent_id) || !seen.has(parent_id)).map(({ id }) => id);
 }
 
 /** All descendants, page by page, nearest first; `known` gets a summary of each and of those that it ends with. */
@@ -32,19 +32,19 @@ export async function descendantsOf(
   known: Map<string, CredentialSummary>,
 ): Promise<string[]> {
   const seen = new Set([root, ...spared]);
-  const family = [root];
-  for (let at = 0; at < family.length; at += AT_ONCE) {
-    const of = family.slice(at, at + AT_ONCE);
+  const found = [root];
+  for (let at = 0; at < found.length; at += AT_ONCE) {
+    const of = found.slice(at, at + AT_ONCE);
     for (let after: string | null = ''; after !== null; ) {
       const part: ChildrenPart = await ask(of, after);
-      for (const one of part.kin) known.set(one.id, one);
+      for (const one of part.credentials) known.set(one.id, one);
       for (const id of part.children) {
         if (seen.has(id)) continue;
         seen.add(id);
-        family.push(id);
+        found.push(id);
       }
       after = part.next;
     }
   }
-  return family.slice(1);
+  return found.slice(1);
 }

@@ -67,7 +67,7 @@ const tells = ({ action }: Change) => ['secret.create', 'secret.rotate', 'secret
  * Secrets of which an older change has to be found: some bulk read came before the first change here, and that does not tell what it saw.
  * `breaks` are the sequences at which rows changed without an entry each: a database restored, a gate recovered.
  */
-export function unresolved(bulks: Bulk[], standing: Iterable<string>, changes: Change[], breaks: number[]): Set<string> {
+export function unresolved(bulks: Bulk[], current: Iterable<string>, changes: Change[], breaks: number[]): Set<string> {
   const first = new Map<string, { change: Change; timed: boolean }>();
   for (const change of changes) {
     const known = first.get(change.secret);
@@ -76,7 +76,7 @@ export function unresolved(bulks: Bulk[], standing: Iterable<string>, changes: C
   }
   const oldest = Math.min(...bulks.map(({ revision }) => revision));
   const isBroken = breaks.some((at) => at > oldest);
-  const here = new Set(standing);
+  const here = new Set(current);
   const found = new Set<string>(isBroken ? here : []);
   for (const [secret, { change, timed }] of first) {
     if (change.action === 'secret.create') found.delete(secret);
@@ -89,23 +89,23 @@ export function unresolved(bulks: Bulk[], standing: Iterable<string>, changes: C
 /** All that the bulk reads gave away, with the time of the first of them that did. `changes` and `breaks` are in the order of sequences. */
 export function exposed(
   bulks: Bulk[],
-  standing: Map<string, SecretState & { at: number }>,
+  current: Map<string, SecretState & { at: number }>,
   changes: Change[],
   breaks: number[],
   before: Map<string, Before>,
 ): Exposed[] {
   const shapes = shapesOf(bulks, breaks);
   const steps = { left: MOST_STEPS };
-  const histories = new Map<string, Change[]>([...standing.keys()].map((id) => [id, []]));
+  const histories = new Map<string, Change[]>([...current.keys()].map((id) => [id, []]));
   for (const change of changes) {
-    if (change.sequence > (standing.get(change.secret)?.at ?? Number.MAX_SAFE_INTEGER)) continue;
+    if (change.sequence > (current.get(change.secret)?.at ?? Number.MAX_SAFE_INTEGER)) continue;
     const history = histories.get(change.secret);
     if (history) history.push(change);
     else histories.set(change.secret, [change]);
   }
   const found: Exposed[] = [];
   for (const [secret, history] of histories) {
-    const row = standing.get(secret);
+    const row = current.get(secret);
     const here = shapes.filter((shape) => (row ? shape.environment === row.environment : shape.shown === history[0]?.shown));
     if (here.length === 0) continue;
     for (const stretch of stretchesOf(history, row, breaks, before.get(secret))) {

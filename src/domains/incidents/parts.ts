@@ -13,10 +13,9 @@ export type Part =
   | { part: 'due'; ids: string[] };
 
 /** What is known of a credential. `gone`: the member or the passkey behind it is gone. */
-export type CredentialSummary = Pick<
-  CredentialRow,
-  'id' | 'kind' | 'name' | 'created_at' | 'expires_at' | 'revoked_at' | 'dies_with' | 'generation'
->;
+export type CredentialSummary = Pick<CredentialRow, 'id' | 'kind' | 'name' | 'created_at' | 'expires_at' | 'revoked_at' | 'generation'> & {
+  parent_id: string | null;
+};
 
 /** The contained credential, and what its report has to know besides. */
 export interface RootPart {
@@ -31,7 +30,7 @@ export interface RootPart {
 /** Credentials that some others made or end with, and those that they end with in turn. `next` is where to go on. */
 export interface ChildrenPart {
   children: string[];
-  kin: CredentialSummary[];
+  credentials: CredentialSummary[];
   next: string | null;
 }
 

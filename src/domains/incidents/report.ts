@@ -1,59 +1,37 @@
-// The exposure report of a contained credential: what it and all that descends from it read, wrote and made, from the audit log, and which
-// credentials it took along. Invariant: it tells the same each time, for it is made from what does not change any more.
+// The exposure report of a contained credential: what it and its descendants read, wrote and created, from the audit log, and which credentials
+// were revoked with it. Invariant: the report of a credential stays the same, since it is made from what does not change any more.
 
 import { and, eq, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
-import { credentialKindOf } from '../../db/ids';
 import { credentials } from '../../db/schema';
 import { ApiError, refuse } from '../../errors';
 import type { Entry } from '../../gate/audit-log';
 import { isPast } from '../../gate/identity';
-import { DAY, REMEMBERED } from '../../gate/rows';
 import type { Context } from '../../http/context';
+import { activityOf, CHANGING, type Descent, isChange, isDone, noteRead, type Seen, type Written } from './activity';
 import { descendantsOf } from './descendants';
 import { type Before, type Bulk, type Change, exposed, unresolved } from './exposure';
 import { type Gap, type Parts, walk } from './log';
 import type { ChildrenPart, CredentialSummary, NamedSecret, RootPart, SecretState, SecretsPart } from './parts';
 
-/** Actions that make a credential, the audit entry's resource. */
-const MAKING = ['api_key.create', 'access_token.create', 'agent.create', 'provider_token.create', 'break_glass.create'];
-const CHANGING = [
-  ...['secret.create', 'secret.update', 'secret.rotate', 'secret.rollback', 'secret.delete', 'secret.restore'],
-  ...['provider.issue', 'provider.rotate', 'provider.revoke'],
-];
 /** At which rows may have changed without an entry each. */
 const BREAKING = ['org.adopt', 'integrity.alarm'];
 
-/** Credentials that a list of the answer names, and session tokens of the log that are remembered for it. */
+/** Credentials that a list of the report names. */
 const MOST_LISTED = 10_000;
-const MOST_SESSIONS = 20_000;
-/** Ways of reading in bulk that are told apart. */
-const MOST_BULKS = 1000;
-/** Actors by which segments are looked for; with more, every segment is opened. */
-const MOST_ACTORS = 1000;
 /** Ids that one query asks for. */
 const AT_ONCE = 1000;
 
 export interface ExposureReport {
   revoked: CredentialSummary[];
-  read: { secret: string; version: number; time: number }[];
-  written: { secret: string; version: number; time: number; action: string }[];
+  read: Seen[];
+  written: Written[];
   credentials: CredentialSummary[];
   /** Credentials that are not named, for the lists are bounded. */
   omitted: number;
   gaps: Gap[];
 }
 
-/** The contained credential with all that descends from it, as far as the gate knows. */
-interface Descent extends RootPart {
-  ids: string[];
-  kin: Map<string, CredentialSummary>;
-}
-
-const timeOf = ({ time }: Entry) => Date.parse(time);
-const isDone = ({ outcome, status }: Entry) => outcome === 'success' && status !== 304;
-/** A replay says no version: it did nothing. */
-const isChange = (entry: Entry) => CHANGING.includes(entry.action) && isDone(entry) && entry.version !== null && entry.resource !== null;
 const isBreak = ({ action, status, reason }: Entry) =>
   (action === 'org.adopt' && status < 400) || (action === 'integrity.alarm' && reason === 'gate_loaded_from_database');
 
@@ -65,25 +43,25 @@ const changeOf = ({ sequence, action, resource, environment, version, former_nam
 
 /** Makes the report. `since` is in milliseconds; null for the credential's creation. */
 export async function reportOf(context: Context, parts: Parts, id: string, since: number | null): Promise<ExposureReport> {
-  const family = await descentOf(parts, id);
-  const { root } = family;
+  const descent = await descentOf(parts, id);
+  const { root } = descent;
   const from = since ?? root.created_at;
   const gaps: Gap[] = [];
-  const deeds = await deedsOf(context, parts, family, from, gaps);
-  const read = new Map(deeds.read);
-  for (const one of deeds.bulks.length ? await bulkReads(context, parts, deeds.bulks, gaps) : []) note(read, one);
-  const kin = await allCredentials(context, family, deeds.made);
-  const members = [...deeds.members]
-    .flatMap((member) => kin.get(member) ?? [])
+  const activity = await activityOf(context, parts, descent, from, gaps);
+  const read = new Map(activity.read);
+  for (const one of activity.bulks.length ? await bulkReads(context, parts, activity.bulks, gaps) : []) noteRead(read, one);
+  const credentials = await allCredentials(context, descent, activity.made);
+  const members = [...activity.members]
+    .flatMap((member) => credentials.get(member) ?? [])
     .sort((a, b) => a.created_at - b.created_at || (a.id < b.id ? -1 : 1));
-  const revoked = members.filter((one) => isRevoked(one, kin, family.org));
+  const revoked = members.filter((one) => isRevoked(one, credentials, descent.org));
   const made = members.filter((one) => one.id !== id && one.created_at >= from);
   return {
     revoked: revoked.slice(0, MOST_LISTED),
     read: [...read.values()].sort((a, b) => a.time - b.time || (a.secret < b.secret ? -1 : 1) || a.version - b.version),
-    written: deeds.written,
+    written: activity.written,
     credentials: made.slice(0, MOST_LISTED),
-    omitted: deeds.forgotten + Math.max(0, revoked.length - MOST_LISTED, made.length - MOST_LISTED),
+    omitted: activity.forgotten + Math.max(0, revoked.length - MOST_LISTED, made.length - MOST_LISTED),
     gaps: merged(gaps),
   };
 }
@@ -91,131 +69,34 @@ export async function reportOf(context: Context, parts: Parts, id: string, since
 async function descentOf(parts: Parts, id: string): Promise<Descent> {
   const base = await parts<RootPart | null>({ part: 'root' });
   if (!base) throw new ApiError(refuse('NOT_FOUND'));
-  const kin = new Map([[id, base.root]]);
-  const ids = await descendantsOf((of, after) => parts<ChildrenPart>({ part: 'children', of, after }), id, base.spared, kin);
-  return { ...base, ids, kin };
-}
-
-interface Seen {
-  secret: string;
-  version: number;
-  time: number;
-}
-
-/** Keeps the first time at which a version was given away. */
-function note(read: Map<string, Seen>, one: Seen) {
-  const key = `${one.secret}.${one.version}`;
-  const known = read.get(key);
-  if (!known || one.time < known.time) read.set(key, one);
-}
-
-/** What the credential and its descendants did, entry by entry; bulk reads as they were asked. `made` are those that the log alone knows. */
-async function deedsOf(context: Context, parts: Parts, family: Descent, from: number, gaps: Gap[]) {
-  const { root } = family;
-  const joined = joiner(family);
-  const read = new Map<string, Seen>();
-  const written: ExposureReport['written'] = [];
-  const bulks = new Map<string, Bulk>();
-  const patterns = new Map<string, readonly string[]>();
-  // What was made before the time in question may have acted in it. What ended long ago is known from the log alone.
-  const isOld = root.created_at < Date.now() - REMEMBERED;
-  const begin = isOld ? root.created_at : Math.max(root.created_at, from - DAY);
-  for await (const entries of walk(context, parts, { since: Math.min(begin, from), actors: joined.actors }, gaps))
-    for (const entry of entries) {
-      if (entry.patterns && entry.patterns_digest) patterns.set(entry.patterns_digest, entry.patterns);
-      if (!joined.takes(entry)) continue;
-      const { action, resource, version } = entry;
-      if (!isDone(entry) || resource === null) continue;
-      const time = timeOf(entry);
-      joined.make(entry, time);
-      if (time < from) continue;
-      if (action === 'secret.read' && version !== null) note(read, { secret: resource, version, time });
-      else if (action === 'secret.read_all') noteBulk(bulks, entry, patterns, time);
-      else if (isChange(entry)) written.push({ secret: resource, version: version as number, time, action });
-    }
-  const { members, made, forgotten } = joined.all();
-  return { members, made, forgotten, read, written, bulks: [...bulks.values()] };
-}
-
-/**
- * Keeps a bulk read, each way of asking once. Patterns that are not known any more count as no limit, and so do prefix and patterns of one
- * way too many: a credential may ask in ever new ways, and the account has to end.
- */
-function noteBulk(bulks: Map<string, Bulk>, entry: Entry, known: Map<string, readonly string[]>, time: number) {
-  const { environment, sequence, version } = entry;
-  let prefix = entry.prefix ?? '';
-  let patterns = entry.patterns ?? known.get(entry.patterns_digest ?? '') ?? null;
-  let key = JSON.stringify([entry.resource, version, prefix, patterns]);
-  if (bulks.size >= MOST_BULKS && !bulks.has(key)) {
-    [prefix, patterns] = ['', null];
-    key = JSON.stringify([entry.resource, version, prefix, patterns]);
-  }
-  const place = { environment: entry.resource as string, shown: environment ?? '', revision: version ?? 0 };
-  bulks.set(key, { ...(bulks.get(key) ?? { ...place, time, sequence, prefix, patterns }), last: sequence });
-}
-
-/** The credential and its descendants, growing as the log is walked: what they made, as far as the gate does not know it any more. */
-function joiner({ root, ids, member, spared: sparedIds }: Descent) {
-  const members = new Set([root.id, ...ids]);
-  const spared = new Set(sparedIds);
-  const made = new Map<string, CredentialSummary>();
-  const actors = new Set([root.id, ...(member === null ? [] : [member]), ...ids.slice(0, MOST_ACTORS)]);
-  let [sessions, forgotten] = [0, 0];
-  const join = (id: string) => {
-    members.add(id);
-    if (actors.size <= MOST_ACTORS) actors.add(id);
-  };
-  return {
-    actors,
-    /** Whether an entry is by one of them. */
-    takes({ actor }: Entry): boolean {
-      const by = actor.kind === 'member' ? actor.parent_id : actor.id;
-      if (by === null || spared.has(by)) return false;
-      if (members.has(by)) return true;
-      if (actor.kind === 'member' || actor.parent_id === null || !members.has(actor.parent_id)) return false;
-      if (sessions < MOST_SESSIONS) join(by);
-      return true;
-    },
-    /** Adds what an entry says that one of them made. */
-    make({ actor, action, resource, successor, expires_at }: Entry, time: number) {
-      const id = successor ?? (MAKING.includes(action) ? resource : null);
-      if (id === null || spared.has(id) || members.has(id)) return;
-      const kind = credentialKindOf(id);
-      if (kind === null) return;
-      const isSession = kind === 'session';
-      if (isSession && ++sessions > MOST_SESSIONS) return forgotten++;
-      const end = expires_at ? Date.parse(expires_at) : isSession ? time + DAY : null;
-      const nothing = { name: null, revoked_at: null, generation: null };
-      made.set(id, { ...nothing, id, kind, expires_at: end, dies_with: isSession ? actor.id : null, created_at: time });
-      return join(id);
-    },
-    all: () => ({ members, made, forgotten }),
-  };
+  const credentials = new Map([[id, base.root]]);
+  const ids = await descendantsOf((of, after) => parts<ChildrenPart>({ part: 'children', of, after }), id, base.spared, credentials);
+  return { ...base, ids, credentials };
 }
 
 /** What the bulk reads gave away. */
 async function bulkReads(context: Context, parts: Parts, bulks: Bulk[], gaps: Gap[]): Promise<Seen[]> {
   const environments = [...new Set(bulks.map(({ environment }) => environment))];
   const slugs = new Set(bulks.map(({ shown }) => shown));
-  const standing = new Map<string, SecretState & { at: number }>();
+  const current = new Map<string, SecretState & { at: number }>();
   for (let after: string | null = ''; after !== null; ) {
     const { rows, head, next }: SecretsPart = await parts<SecretsPart>({ part: 'secrets', environments, after });
-    for (const row of rows) standing.set(row.id, { ...row, at: head });
+    for (const row of rows) current.set(row.id, { ...row, at: head });
     after = next;
   }
   const oldest = Math.min(...bulks.map(({ revision }) => revision));
   const changes: Change[] = [];
   const breaks: number[] = [];
-  const isHere = (entry: Entry) => isChange(entry) && (standing.has(entry.resource as string) || slugs.has(entry.environment ?? ''));
+  const isHere = (entry: Entry) => isChange(entry) && (current.has(entry.resource as string) || slugs.has(entry.environment ?? ''));
   for await (const entries of walk(context, parts, { from: oldest + 1, actions: [...CHANGING, ...BREAKING] }, gaps))
     for (const entry of entries) {
       if (isHere(entry)) changes.push(changeOf(entry));
       else if (isBreak(entry)) breaks.push(entry.sequence);
     }
-  const open = unresolved(bulks, standing.keys(), changes, breaks);
+  const open = unresolved(bulks, current.keys(), changes, breaks);
   return exposed(
     bulks,
-    standing,
+    current,
     changes,
     breaks,
     open.size && oldest > 0 ? await beforeThat(context, parts, open, oldest, gaps) : new Map(),
@@ -246,12 +127,12 @@ async function beforeThat(context: Context, parts: Parts, secrets: Set<string>, 
 /** All of them, and what they end with: from the gate, from D1 for what has left it, and from the log for what is nowhere else. */
 async function allCredentials(
   context: Context,
-  { kin }: Descent,
+  { credentials }: Descent,
   made: Map<string, CredentialSummary>,
 ): Promise<Map<string, CredentialSummary>> {
-  const known = new Map(kin);
+  const known = new Map(credentials);
   for (let missing = [...made.keys()]; ; ) {
-    const parents = [...known.values()].flatMap(({ dies_with }) => dies_with ?? []);
+    const parents = [...known.values()].flatMap(({ parent_id }) => parent_id ?? []);
     missing = [...new Set([...missing, ...parents])].filter((id) => !known.has(id));
     if (missing.length === 0) return known;
     for (let at = 0; at < missing.length; at += AT_ONCE)
@@ -264,22 +145,22 @@ async function allCredentials(
 /** A credential of which nothing is known but that others end with it: it has ended. */
 const gone = (id: string): CredentialSummary => ({
   ...{ id, kind: 'session', name: null, created_at: 0 },
-  ...{ expires_at: null, revoked_at: 0, dies_with: null, generation: null },
+  ...{ expires_at: null, revoked_at: 0, parent_id: null, generation: null },
 });
 
 async function storedCredentials(context: Context, ids: string[]): Promise<CredentialSummary[]> {
   context.trace.d1_calls++;
   const { id, kind, name, created_at, expires_at, revoked_at, dies_with, generation } = credentials;
   return drizzle(context.env.DB)
-    .select({ id, kind, name, created_at, expires_at, revoked_at, dies_with, generation })
+    .select({ id, kind, name, created_at, expires_at, revoked_at, parent_id: dies_with, generation })
     .from(credentials)
     .where(and(eq(credentials.org_id, context.org), sql`${id} in (select value from json_each(${JSON.stringify(ids)}))`));
 }
 
 /** Whether a credential ended by revocation, its own or that of one it ends with, and not by time before that. */
-function isRevoked(one: CredentialSummary, kin: Map<string, CredentialSummary>, org: RootPart['org']): boolean {
+function isRevoked(one: CredentialSummary, credentials: Map<string, CredentialSummary>, org: RootPart['org']): boolean {
   let [revoked, expired] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-  for (let link: CredentialSummary | undefined = one; link; link = link.dies_with === null ? undefined : kin.get(link.dies_with)) {
+  for (let link: CredentialSummary | undefined = one; link; link = link.parent_id === null ? undefined : credentials.get(link.parent_id)) {
     const past = isPast(org, link) ? (org.panicked_at ?? 0) : Number.POSITIVE_INFINITY;
     revoked = Math.min(revoked, link.revoked_at ?? Number.POSITIVE_INFINITY, past);
     expired = Math.min(expired, link.expires_at ?? Number.POSITIVE_INFINITY);

@@ -2,7 +2,7 @@
 
 import type { z } from '@hono/zod-openapi';
 import { unwrap } from '../../gate/outcome';
-import type { Context } from '../../http/context';
+import type { RenderContext } from '../../http/context';
 import { type Input, route } from '../../http/route';
 import { iso } from '../../http/wire';
 import { issue } from '../credentials/routes';
@@ -19,14 +19,14 @@ const byCredential = ({ params }: { params: Record<string, string> }) => ({ cred
 /** How often the gate is asked to go on revoking within one request. */
 const MOST_ROUNDS = 40;
 
-const partsOf = (context: Context, credential: string): Parts =>
+const partsOf = (context: RenderContext, credential: string): Parts =>
   (async (input: Part) => {
     const asked = { action: 'credential.contain', operation: 'credential.contain_part', named: { credential }, input } as const;
     return unwrap(await context.also(asked)).data;
   }) as Parts;
 
 /** Revokes what one commit could not take; answers how many are left. */
-async function revokeRest(context: Context, credential: string, rotate: boolean, remaining: number): Promise<number> {
+async function revokeRest(context: RenderContext, credential: string, rotate: boolean, remaining: number): Promise<number> {
   let left = remaining;
   for (let round = 0; left && round < MOST_ROUNDS; round++) {
     const outcome = await context.also({ action: 'credential.contain', named: { credential }, input: { rotate } });
@@ -35,33 +35,38 @@ async function revokeRest(context: Context, credential: string, rotate: boolean,
   return left;
 }
 
-async function account({ remaining }: Contained, { params, body }: Input<unknown, z.output<typeof wire.ContainIn>>, context: Context) {
+/** Revokes the rest, makes the exposure report, and rotates what is asked. */
+async function renderReport(
+  { remaining }: Contained,
+  { params, body }: Input<unknown, z.output<typeof wire.ContainIn>>,
+  context: RenderContext,
+) {
   const id = params.id as string;
   const parts = partsOf(context, id);
   const left = await revokeRest(context, id, body.rotate !== undefined, remaining);
-  const told = await reportOf(context, parts, id, body.since ?? null);
-  const rotation = body.rotate ? await rotateAll(context, parts, id, told) : null;
-  const names = await namesOf(parts, [...new Set([...told.read, ...told.written].map(({ secret }) => secret))]);
+  const report = await reportOf(context, parts, id, body.since ?? null);
+  const rotation = body.rotate ? await rotateAll(context, parts, id, report) : null;
+  const names = await namesOf(parts, [...new Set([...report.read, ...report.written].map(({ secret }) => secret))]);
   const nameOf = (secret_id: string) => ({ secret_id, name: names.get(secret_id)?.name ?? null });
-  const deed = ({ secret, version, time }: { secret: string; version: number; time: number }) => ({
+  const access = ({ secret, version, time }: { secret: string; version: number; time: number }) => ({
     ...nameOf(secret),
     version,
     time: iso(time),
   });
   const shown = ({ kind, id, name }: CredentialSummary) => ({ kind, id, name });
   const json: z.infer<typeof wire.Contained> = {
-    revoked: told.revoked.map(shown),
-    read: told.read.map(deed),
-    written: told.written.map((one) => ({ ...deed(one), action: one.action })),
+    revoked: report.revoked.map(shown),
+    read: report.read.map(access),
+    written: report.written.map((one) => ({ ...access(one), action: one.action })),
     shared: [],
-    credentials: told.credentials.map((one) => ({ ...shown(one), created_at: iso(one.created_at) })),
+    credentials: report.credentials.map((one) => ({ ...shown(one), created_at: iso(one.created_at) })),
     ...(rotation && {
       rotated: [...rotation.rotated].map(([secret, version]) => ({ ...nameOf(secret), version })),
       rotation_due: rotation.due.map(nameOf),
     }),
     ...(left && { remaining: left }),
-    ...(told.omitted && { omitted: told.omitted }),
-    ...(told.gaps.length && { gaps: told.gaps }),
+    ...(report.omitted && { omitted: report.omitted }),
+    ...(report.gaps.length && { gaps: report.gaps }),
   };
   return { json };
 }
@@ -96,7 +101,7 @@ export const incidentRoutes = [
     named: byCredential,
     prepare: ({ body }) => ({ input: { rotate: body.rotate !== undefined } }),
     resumes: true,
-    render: account,
+    render: renderReport,
   }),
   route({
     method: 'get',

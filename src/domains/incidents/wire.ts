@@ -1,5 +1,7 @@
 // Incident response on the wire.
+
 import { z } from '@hono/zod-openapi';
+import { exampleId } from '../../db/ids';
 import { Instant, Time, text } from '../../http/wire';
 import { ApiKey } from '../credentials/wire';
 
@@ -10,8 +12,8 @@ export const PanicIn = z
   })
   .openapi('PanicIn');
 
-const memberId = z.string().openapi({ example: 'mem_01M9xQeKcX3vTz6nWJfQ4b' });
-const passkeyId = z.string().openapi({ example: 'psk_01M9xQeKcX3vTz6nWJfQ4b' });
+const memberId = z.string().openapi({ example: exampleId('member') });
+const passkeyId = z.string().openapi({ example: exampleId('passkey') });
 
 /** What is younger than seven days and may be an attacker's. */
 const Recent = z
@@ -22,7 +24,7 @@ const Recent = z
     sessions: z
       .array(
         z.object({
-          id: z.string().openapi({ example: 'ses_01M9xQeKcX3vTz6nWJfQ4b' }),
+          id: z.string().openapi({ example: exampleId('browser') }),
           member_id: memberId,
           passkey_id: passkeyId,
           created_at: Time,
@@ -37,7 +39,7 @@ const Recent = z
     grants: z
       .array(
         z.object({
-          id: z.string().openapi({ example: 'grt_01M9xQeKcX3vTz6nWJfQ4b' }),
+          id: z.string().openapi({ example: exampleId('grant') }),
           grantee: z.object({ type: z.enum(['member', 'team']), id: memberId }),
           permission: z.enum(['read', 'write']),
           created_by: z.string(),

@@ -1,13 +1,15 @@
 // Members, roles and what explains their access, on the wire.
+
 import { z } from '@hono/zod-openapi';
 import { allScopes } from '../../auth/scopes';
+import { exampleId } from '../../db/ids';
 import { type MemberRow, roles } from '../../db/schema';
 import { EnvironmentRef, iso, isoOrNull, Name, pageOf, pageQuery, Time } from '../../http/wire';
 import { statuses, statusOf } from './rules';
 
 export const Email = z.email().max(254).openapi({ example: 'ann@example.com' });
 const RoleName = z.enum(roles).openapi({ example: 'developer' });
-const Id = z.string().openapi({ example: 'mem_01M9xQeKcX3vTz6nWJfQ4b' });
+const Id = z.string().openapi({ example: exampleId('member') });
 
 export const MemberIn = z.strictObject({ email: Email, name: Name.openapi({ example: 'Ann' }), role: RoleName }).openapi('MemberIn');
 export const MemberPatch = z

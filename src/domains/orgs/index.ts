@@ -1,10 +1,9 @@
 // Organisations and their environments.
+import { exampleId } from '../../db/ids';
 import type { Domain } from '../domain';
 import { actions } from './actions';
 import { orgOperations } from './gate/operations';
 import { orgRoutes } from './routes';
-
-const ID = '01M9xQeKcX3vTz6nWJfQ4b';
 
 export const orgs = {
   tags: {
@@ -18,7 +17,7 @@ export const orgs = {
   operations: orgOperations,
   routes: orgRoutes,
   examples: {
-    'Environment.id': `env_${ID}`,
+    'Environment.id': exampleId('environment'),
     'Environment.name': 'QA',
     'Environment.slug': 'qa',
     'EnvironmentPatch.name': 'Quality assurance',

@@ -1,5 +1,7 @@
 // Organisations and environments on the wire.
+
 import { z } from '@hono/zod-openapi';
+import { exampleId } from '../../db/ids';
 import type { EnvironmentRow, OrgRow } from '../../db/schema';
 import { Addresses, EnvironmentRef, iso, Name, pageOf, Time, text } from '../../http/wire';
 import { NewApiKey } from '../credentials/wire';
@@ -45,7 +47,7 @@ export const Adoption = z.strictObject({ reason: Reason }).openapi('Adoption');
 
 export const Org = z
   .object({
-    id: z.string().openapi({ example: 'org_01M9xQeKcX3vTz6nWJfQ4b' }),
+    id: z.string().openapi({ example: exampleId('org') }),
     name: z.string(),
     default_environment: z.string().openapi({ example: 'production' }),
     allowed_addresses,

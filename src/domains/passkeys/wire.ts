@@ -1,5 +1,7 @@
 // Passkeys on the wire, and the WebAuthn JSON of navigator.credentials (PublicKeyCredential.toJSON).
+
 import { z } from '@hono/zod-openapi';
+import { exampleId } from '../../db/ids';
 import type { PasskeyRow } from '../../db/schema';
 import { iso, Name, pageOf, Time } from '../../http/wire';
 
@@ -81,7 +83,7 @@ export const PasskeyPatch = z.strictObject({ name: Name.openapi({ example: 'Lapt
 
 export const Passkey = z
   .object({
-    id: z.string().openapi({ example: 'psk_01M9xQeKcX3vTz6nWJfQ4b' }),
+    id: z.string().openapi({ example: exampleId('passkey') }),
     name: z.string().openapi({ example: 'Passkey on this device' }),
     transports: z.array(z.string()).openapi({ example: ['internal'] }),
     backed_up: z.boolean().openapi({ description: 'Whether a passkey provider keeps a copy, so that other devices may have it too.' }),

@@ -1,5 +1,7 @@
 // The Provider API on the wire: camelCase, as the specification spells it.
+
 import { z } from '@hono/zod-openapi';
+import { exampleId } from '../../db/ids';
 import type { SecretRow } from '../../db/schema';
 import { EnvironmentRef, iso, isoOrNull, Time } from '../../http/wire';
 import { NonEmptyValue, SecretName } from '../secrets/wire';
@@ -21,7 +23,7 @@ export const Issue = z
 export const Rotate = z.strictObject({ ...named, newValue: value }).openapi('ProviderRotate');
 export const Revoke = z.strictObject(named).openapi('ProviderRevoke');
 
-const shown = { secretId: z.string().openapi({ example: 'sec_01M9xQeKcX3vTz6nWJfQ4b' }), ...named };
+const shown = { secretId: z.string().openapi({ example: exampleId('secret') }), ...named };
 
 export const Issued = z
   .object({

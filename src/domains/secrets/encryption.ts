@@ -4,13 +4,13 @@
 import QuickLRU from 'quick-lru';
 import { fromUtf8, tuple, utf8 } from '../../crypto/bytes';
 import { equal, hmacHex } from '../../crypto/digest';
-import { decrypt, encrypt } from '../../crypto/envelope';
+import { type Decrypter, decrypterOf, encrypt } from '../../crypto/envelope';
 import type { OrgKeys } from '../../crypto/keyring';
 import { newId } from '../../db/ids';
-import type { SecretRow, VersionRow } from '../../db/schema';
+import type { SecretRow } from '../../db/schema';
 import { ApiError, refuse } from '../../errors';
 import { macOf } from '../../gate/rows';
-import type { Delivered, EncryptedValue } from './rules';
+import type { Delivered, EncryptedValue, Readable } from './rules';
 
 /** Encrypts a value for a secret, bound to a random id of its own: the gate numbers the version later. `generated`: this service made the value. */
 export function encryptValue(keys: OrgKeys, org: string, secret: string, value: string, generated: 1 | null = null): EncryptedValue {
@@ -25,32 +25,43 @@ export function encryptValue(keys: OrgKeys, org: string, secret: string, value: 
   };
 }
 
-/** Rows that this isolate has found right, word for word, by their MACs: the next time a comparison does. */
-const known = new QuickLRU<string, string>({ maxSize: 2500 });
-
-function isRight(keys: OrgKeys, kind: 'secret' | 'version', row: SecretRow | VersionRow): boolean {
-  const text = JSON.stringify(row);
-  if (known.get(row.mac) === text) return true;
-  const holds = equal(row.mac, macOf(keys.row, kind, row));
-  if (holds) known.set(row.mac, text);
-  return holds;
+/** A secret and a version of it that are right by their MACs, and the way to decrypt the value. */
+interface Checked extends Readable {
+  decrypt: Decrypter;
 }
 
-/** Opens a delivered value; refuses as INTERNAL if a row or the ciphertext was altered or is another's. */
-export function decryptValue(keys: OrgKeys, org: string, { row, version }: Delivered): string {
+/** What this isolate has checked lately, by seal id: the next time a comparison of keys and text does. No value is among it. */
+const known = new QuickLRU<string, Checked & { keys: OrgKeys; text: string }>({ maxSize: 1500 });
+
+/** A delivered value, decrypted; refuses as INTERNAL if a row or the ciphertext was altered or is another's. */
+export async function decryptValue(keys: OrgKeys, org: string, delivered: Delivered): Promise<Readable & { value: string }> {
+  const { row, version, decrypt } = 'text' in delivered ? await checkText(keys, org, delivered) : await check(keys, org, delivered);
+  const plain = await decrypt();
+  const value = plain && fromUtf8(plain);
+  if (value === null) throw altered(row);
+  return { row, version, value };
+}
+
+async function checkText(keys: OrgKeys, org: string, { seal_id, text }: { seal_id: string; text: string }): Promise<Checked> {
+  const before = known.get(seal_id);
+  if (before && before.keys === keys && before.text === text) return before;
+  const found = await check(keys, org, JSON.parse(text));
+  known.set(seal_id, { ...found, keys, text });
+  return found;
+}
+
+async function check(keys: OrgKeys, org: string, { row, version }: Readable): Promise<Checked> {
   const isCurrent = version.version === row.version;
   const holds =
     row.org_id === org &&
     version.org_id === org &&
     version.secret_id === row.id &&
     (!isCurrent || version.seal_id === row.seal_id) &&
-    isRight(keys, 'secret', row) &&
-    isRight(keys, 'version', { ...version, value_sealed: '' });
-  const plain = holds ? decrypt(keys.value, 'secret value', [org, row.id, version.seal_id], version.value_sealed) : null;
-  const value = plain && fromUtf8(plain);
-  if (value === null) {
-    // The gate reports it once it is told: see `handle`.
-    throw new ApiError(refuse('INTERNAL'), { event: 'value_does_not_open', resource: row.id });
-  }
-  return value;
+    equal(row.mac, macOf(keys.row, 'secret', row)) &&
+    equal(version.mac, macOf(keys.row, 'version', version));
+  if (!holds) throw altered(row);
+  return { row, version, decrypt: await decrypterOf(keys.value, [org, row.id, version.seal_id], version.value_sealed) };
 }
+
+/** The gate reports it once it is told: see `handle`. */
+const altered = ({ id }: SecretRow) => new ApiError(refuse('INTERNAL'), { event: 'value_does_not_open', resource: id });

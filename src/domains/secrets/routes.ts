@@ -5,7 +5,7 @@ import { type GenerateOptions, generate } from '../../crypto/generate';
 import { newId } from '../../db/ids';
 import { ApiError, refuse } from '../../errors';
 import { unwrap } from '../../gate/outcome';
-import { type Context, keysOf } from '../../http/context';
+import { type Context, keysOf, type RenderContext } from '../../http/context';
 import { listRoute } from '../../http/list';
 import { type Input, route } from '../../http/route';
 import { decryptValue, encryptValue } from './encryption';
@@ -17,37 +17,31 @@ import * as wire from './wire';
 
 const tag = 'Secrets';
 const bySecret = ({ params }: { params: Record<string, string> }) => ({ secret: params.id as string });
-const sealed = (context: Context, secret: string, value: string, generated?: 1) =>
+const encrypted = (context: Context, secret: string, value: string, generated?: 1) =>
   encryptValue(keysOf(context), context.org, secret, value, generated);
 
 /** A generated value, encrypted for a secret, and what the answer shows of it once. */
 async function generated(context: Context, secret: string, type: string, options: GenerateOptions | undefined) {
   const { value, public_key } = await generate(type, options);
-  return { value: sealed(context, secret, value, 1), once: { value, ...(public_key !== undefined && { public_key }) } };
+  return { value: encrypted(context, secret, value, 1), once: { value, ...(public_key !== undefined && { public_key }) } };
 }
 
-const withValue = (delivered: Delivered, _: unknown, context: Context) => {
-  const { row, version, environment, now } = delivered;
-  return {
-    json: {
-      ...wire.secretOut(row, environment, now),
-      version: version.version,
-      value: decryptValue(keysOf(context), context.org, delivered),
-    },
-  };
+const withValue = async (delivered: Delivered, _: unknown, context: Context) => {
+  const { row, version, value } = await decryptValue(keysOf(context), context.org, delivered);
+  return { json: { ...wire.secretOut(row, delivered.environment, delivered.now), version: version.version, value } };
 };
 
 /** Reads pages from the gate until the set is whole; begins again if it changed between two pages. */
-async function allValues(first: ValuesPage, { query }: Input<z.output<typeof wire.ValuesQuery>>, context: Context) {
+async function allValues(first: ValuesPage, { query }: Input<z.output<typeof wire.ValuesQuery>>, context: RenderContext) {
   const prefix = query.prefix ?? '';
   let items = [...first.items];
   let { next } = first;
   let etag = context.etag;
   for (let starts = 0; next !== null; ) {
-    let page = unwrap(await context.further({ prefix, if_none_match: null, after: next, etag })).data as ValuesPage;
+    let page = unwrap(await context.further({ prefix, if_none_match: null, after: next, etag, as_text: true })).data as ValuesPage;
     if (page.changed) {
       if (++starts > 3) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
-      const again = unwrap(await context.further({ prefix, if_none_match: null, after: null, etag: null }));
+      const again = unwrap(await context.further({ prefix, if_none_match: null, after: null, etag: null, as_text: true }));
       page = again.data as ValuesPage;
       etag = again.etag ?? null;
       items = [];
@@ -59,8 +53,9 @@ async function allValues(first: ValuesPage, { query }: Input<z.output<typeof wir
   const values: Record<string, string> = Object.create(null);
   const versions: Record<string, number> = Object.create(null);
   for (const item of items) {
-    values[item.row.name] = decryptValue(keysOf(context), context.org, item);
-    versions[item.row.name] = item.row.version;
+    const { row, value } = await decryptValue(keysOf(context), context.org, item);
+    values[row.name] = value;
+    versions[row.name] = row.version;
   }
   return { json: { environment: first.environment, values, versions }, ...(etag && { headers: { ETag: etag } }) };
 }
@@ -99,7 +94,7 @@ export const secretRoutes = [
     answers: { 200: wire.SecretWithValue, 304: null },
     refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED'],
     named: ({ params, query }) => ({ environment: query.environment ?? null, name: params.name as string }),
-    prepare: ({ query, if_none_match }) => ({ input: { version: query.version ?? null, if_none_match } }),
+    prepare: ({ query, if_none_match }) => ({ input: { version: query.version ?? null, if_none_match, as_text: true } }),
     render: withValue,
   }),
   route({
@@ -137,7 +132,7 @@ export const secretRoutes = [
       const { value, once } =
         body.value === undefined
           ? await generated(context, id, type, body.generate as GenerateOptions)
-          : { value: sealed(context, id, body.value), once: undefined };
+          : { value: encrypted(context, id, body.value), once: undefined };
       return {
         ...(once && { once }),
         input: {
@@ -185,7 +180,7 @@ export const secretRoutes = [
     answers: { 200: wire.SecretWithValue, 304: null },
     refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED'],
     named: bySecret,
-    prepare: ({ query, if_none_match }) => ({ input: { version: query.version ?? null, if_none_match } }),
+    prepare: ({ query, if_none_match }) => ({ input: { version: query.version ?? null, if_none_match, as_text: true } }),
     render: withValue,
   }),
   route({
@@ -209,7 +204,7 @@ export const secretRoutes = [
           name: name ?? null,
           fields,
           ...(ttlSeconds !== undefined && { ttl: ttlSeconds }),
-          value: value === undefined ? null : sealed(context, params.id as string, value),
+          value: value === undefined ? null : encrypted(context, params.id as string, value),
         },
       };
     },
@@ -245,7 +240,7 @@ export const secretRoutes = [
     prepare: ({ params, body, if_match }, context) => ({
       input: {
         if_match,
-        value: body.value === undefined ? null : sealed(context, params.id as string, body.value),
+        value: body.value === undefined ? null : encrypted(context, params.id as string, body.value),
         generate: (body.generate as GenerateOptions | undefined) ?? null,
       },
     }),
@@ -302,7 +297,9 @@ export const secretRoutes = [
     answers: { 200: wire.Values, 304: null },
     refusals: ['NOT_FOUND', 'RESULT_TOO_LARGE'],
     named: ({ params }) => ({ environment: params.environment as string }),
-    prepare: ({ query, if_none_match }) => ({ input: { prefix: query.prefix ?? '', if_none_match, after: null, etag: null } }),
+    prepare: ({ query, if_none_match }) => ({
+      input: { prefix: query.prefix ?? '', if_none_match, after: null, etag: null, as_text: true },
+    }),
     render: allValues,
   }),
 ];

@@ -16,13 +16,17 @@ export interface EncryptedValue {
   generated: number | null;
 }
 
-/** An encrypted value on its way to the Worker, with the rows that the Worker checks it against. */
-export interface Delivered {
+/** A secret and the version that is read, with its encrypted value. */
+export interface Readable {
   row: SecretRow;
   version: VersionRow;
-  environment: string;
-  now: number;
 }
+
+/**
+ * The same on its way to the Worker, which checks it. `text` is its JSON, by which the Worker recognises what it has checked before; a gate
+ * gives no text to a Worker of 0.4.0, and none of a long value.
+ */
+export type Delivered = (Readable | { seal_id: string; text: string }) & { environment: string; now: number };
 
 export const statuses = ['active', 'expired', 'revoked', 'deleted'] as const;
 export type Status = (typeof statuses)[number];

@@ -1,7 +1,9 @@
 // Secrets on the wire: what comes in, strictly, and what goes out.
+
 import { z } from '@hono/zod-openapi';
 import { utf8 } from '../../crypto/bytes';
 import { type GenerateOptions, optionsProblem } from '../../crypto/generate';
+import { exampleId } from '../../db/ids';
 import { type SecretRow, secretTypes, type VersionRow } from '../../db/schema';
 import { EnvironmentRef, iso, isoOrNull, pageOf, pageQuery, QueryInteger, Time, text } from '../../http/wire';
 import { statuses, statusOf } from './rules';
@@ -129,7 +131,7 @@ const status = z.enum(statuses);
 
 export const Secret = z
   .object({
-    id: z.string().openapi({ example: 'sec_01M9xQeKcX3vTz6nWJfQ4b' }),
+    id: z.string().openapi({ example: exampleId('secret') }),
     name: SecretName,
     type: Type,
     environment: z.string().openapi({ example: 'production' }),

@@ -1,5 +1,7 @@
 // Signing in, on the wire.
+
 import { z } from '@hono/zod-openapi';
+import { exampleId } from '../../db/ids';
 import { type CredentialRow, type MemberRow, roles } from '../../db/schema';
 import type { Use } from '../../gate/last-used';
 import { iso, isoOrNull, pageOf, Time } from '../../http/wire';
@@ -13,7 +15,7 @@ export const LoginIn = z.strictObject({ response: Assertion }).openapi('LoginIn'
 
 const SignedInMember = z
   .object({
-    id: z.string().openapi({ example: 'mem_01M9xQeKcX3vTz6nWJfQ4b' }),
+    id: z.string().openapi({ example: exampleId('member') }),
     email: z.string(),
     name: z.string().openapi({ example: 'Ann' }),
     role: z.enum(roles),
@@ -33,13 +35,13 @@ export const SignedIn = z
 
 export const Session = z
   .object({
-    id: z.string().openapi({ example: 'ses_01M9xQeKcX3vTz6nWJfQ4b' }),
+    id: z.string().openapi({ example: exampleId('browser') }),
     created_at: Time,
     expires_at: Time.openapi({ description: 'When the session ends unless it is refreshed.' }),
     last_used_at: Time.nullable(),
     last_used_place: z.string().nullable().openapi({ example: 'Zurich, CH (ZRH)' }),
     current: z.boolean().openapi({ description: 'Whether this session made the request.' }),
-    passkey_id: z.string().openapi({ example: 'psk_01M9xQeKcX3vTz6nWJfQ4b' }),
+    passkey_id: z.string().openapi({ example: exampleId('passkey') }),
   })
   .openapi('BrowserSession');
 export const SessionPage = pageOf(Session, 'BrowserSessionPage');

@@ -1,23 +1,29 @@
 // Teams and who is in them, on the wire.
+
 import { z } from '@hono/zod-openapi';
+import { exampleId } from '../../db/ids';
 import type { MemberRow, TeamMemberRow, TeamRow } from '../../db/schema';
 import { iso, Name, pageOf, Time } from '../../http/wire';
 
 export const TeamIn = z.strictObject({ name: Name.openapi({ example: 'Payments' }) }).openapi('TeamIn');
 export const Team = z
   .object({
-    id: z.string().openapi({ example: 'team_01M9xQeKcX3vTz6nWJfQ4b' }),
+    id: z.string().openapi({ example: exampleId('team') }),
     name: z.string(),
     created_at: Time,
   })
   .openapi('Team');
 export const TeamPage = pageOf(Team, 'TeamPage');
 
-const MemberId = z.string().min(1).max(64).openapi({ example: 'mem_01M9xQeKcX3vTz6nWJfQ4b' });
+const MemberId = z
+  .string()
+  .min(1)
+  .max(64)
+  .openapi({ example: exampleId('member') });
 export const TeamMemberIn = z.strictObject({ member_id: MemberId }).openapi('TeamMemberIn');
 export const TeamMember = z
   .object({
-    team_id: z.string().openapi({ example: 'team_01M9xQeKcX3vTz6nWJfQ4b' }),
+    team_id: z.string().openapi({ example: exampleId('team') }),
     member_id: MemberId,
     name: z.string().openapi({ description: "The member's name." }),
     added_by: z.string(),

@@ -1,5 +1,6 @@
 // What the pages /enrol and /sign-in do. Invariants: the enrolment token leaves the address bar at once; the JWT lives in the memory of this
 // page alone, and the cookie that renews it is not to be seen from here.
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: the scope of a classic script; the functions in it are short.
 (() => {
   const { startRegistration, startAuthentication, browserSupportsWebAuthn } = window.SimpleWebAuthnBrowser;
   const API = '/api/v1';

@@ -3,7 +3,7 @@
 import { type Caller, mustBeConfirmed, type Wanted, withinPermissions } from '../../../auth/authorize';
 import { covers, type ProviderScope, providerScopes } from '../../../auth/scopes';
 import { forms } from '../../../db/names';
-import type { CredentialRow } from '../../../db/schema';
+import { type CredentialRow, madeByOwnerColumn, parentColumn } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { insertion, type New } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
@@ -65,8 +65,8 @@ export function unknownEnvironment(asked: readonly string[] | null, held: readon
   });
 }
 
-/** Whose end is also the end of what this caller makes. */
-export const diesWith = (caller: Caller): string | null => (caller.isDependent ? caller.credential : null);
+/** The parent of what this caller creates: the credential that it ends with, or null. */
+export const parentOf = (caller: Caller): string | null => (caller.isDependent ? caller.credential : null);
 
 /** Who makes it; for a member, also in which browser session. */
 export const maker = ({ kind, id, credential }: Caller) => ({ created_by: id, created_in: kind === 'member' ? credential : null });
@@ -82,8 +82,8 @@ function issue(call: Call<unknown>, token: TokenInput, made: Made, permissions: 
     return refuse('LIMIT_REACHED', {
       message: 'An organisation can have at most 10,000 live credentials. Revoke some that you no longer need.',
     });
-  const dies_with = diesWith(caller);
-  const parent = dies_with === null ? null : core.rows.get('credential', dies_with);
+  const parentId = parentOf(caller);
+  const parent = parentId === null ? null : core.rows.get('credential', parentId);
   if (parent && lineageOf(core, parent).length >= MOST_LINKS)
     return refuse('LIMIT_REACHED', {
       message: 'A credential can have at most 16 parents in a row. Create this one with a credential closer to the top.',
@@ -94,16 +94,13 @@ function issue(call: Call<unknown>, token: TokenInput, made: Made, permissions: 
     ...made,
     scopes: [...made.scopes],
     ...maker(caller),
-    below_owner: made.kind === 'api_key' ? belowOwner(caller) : null,
-    dies_with,
+    ...madeByOwnerColumn(made.kind !== 'api_key' || caller.isOwner),
+    ...parentColumn(parentId),
   });
   const row = put.row as CredentialRow;
   const events = [raised(row.kind === 'break_glass' ? 'BREAK_GLASS_ISSUED' : 'CREDENTIAL_CREATED', row)];
   return { status: 201, data: shown(core, row), puts: [put], resource: token.id, events };
 }
-
-/** Nobody makes an owner of a key who is none. */
-export const belowOwner = (caller: Caller): 1 | null => (caller.isOwner ? null : 1);
 
 /** What every new credential has. */
 export const fresh = (core: Core, org_id: string, token: TokenInput, created_at: number) => ({
@@ -298,7 +295,7 @@ export const mint: Operation<MintInput> = {
         allowed_addresses: allowed_addresses && [...allowed_addresses],
         rate_limit: RATES.session,
         created_by: caller.id,
-        dies_with: caller.id,
+        ...parentColumn(caller.id),
       });
       const about = { expires_at: isoOrNull(expires_at) };
       return { status: 201, data: shown(core, put.row as CredentialRow), puts: [put], resource: input.token.id, about };

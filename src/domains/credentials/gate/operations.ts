@@ -1,7 +1,8 @@
 // What can be done with credentials, as the gate does it.
 
 import type { Caller } from '../../../auth/authorize';
-import type { CredentialKind, CredentialRow } from '../../../db/schema';
+import { idStart } from '../../../db/ids';
+import { type CredentialKind, type CredentialRow, parentIdOf } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { isAlive } from '../../../gate/identity';
 import { type ListInput, listed } from '../../../gate/listing';
@@ -13,9 +14,9 @@ import { find, shown } from './credential';
 import { revoke, rotateKey, update } from './update';
 
 /** The live credentials of a kind come from the gate's own rows, for it alone knows who is alive. */
-const list = (kind: CredentialKind, prefix: string): Operation<ListInput> => ({
+const list = (kind: CredentialKind): Operation<ListInput> => ({
   read: ({ core, ask, input }) =>
-    listed(core, 'credential', prefix, input, (row) => (row.kind === kind && isAlive(core, ask.org, row) ? shown(core, row) : null)),
+    listed(core, 'credential', idStart(kind), input, (row) => (row.kind === kind && isAlive(core, ask.org, row) ? shown(core, row) : null)),
 });
 
 function read(kind: CredentialKind): Operation<Record<string, never>> {
@@ -49,24 +50,24 @@ const isSelf = (row: CredentialRow, caller: Caller) => row.id === caller.credent
 
 export const credentialOperations = {
   'caller.read': whoami,
-  'api_key.list': list('api_key', 'key_'),
+  'api_key.list': list('api_key'),
   'api_key.read': read('api_key'),
   'api_key.create': createKey,
   'api_key.update': update('api_key'),
   'api_key.rotate': rotateKey,
   'api_key.revoke': revoke('api_key', isSelf),
   'access_token.create': mint,
-  'access_token.list': list('session', 'tok_'),
-  'access_token.revoke': revoke('session', (row, caller) => isSelf(row, caller) || row.dies_with === caller.id),
-  'agent.list': list('agent', 'agt_'),
+  'access_token.list': list('session'),
+  'access_token.revoke': revoke('session', (row, caller) => isSelf(row, caller) || parentIdOf(row) === caller.id),
+  'agent.list': list('agent'),
   'agent.read': read('agent'),
   'agent.create': createAgent,
   'agent.update': update('agent'),
   'agent.revoke': revoke('agent', isSelf),
-  'provider_token.list': list('provider', 'prv_'),
+  'provider_token.list': list('provider'),
   'provider_token.create': createProvider,
   'provider_token.revoke': revoke('provider', () => false),
-  'break_glass.list': list('break_glass', 'bgt_'),
+  'break_glass.list': list('break_glass'),
   'break_glass.create': createBreakGlass,
   'break_glass.revoke': revoke('break_glass', () => false),
 };

@@ -1,7 +1,15 @@
 // Updating and revoking credentials. Invariants: what widens one lies within the caller's own permissions, and does not outlive a caller who can
 // end; a revoked credential, and all that descends from it, is refused from the turn in which its row changes.
 import { type Caller, isNarrower, mustBeConfirmed, type Wanted, withinPermissions } from '../../../auth/authorize';
-import { type CredentialKind, type CredentialRow, credentials } from '../../../db/schema';
+import {
+  type CredentialKind,
+  type CredentialRow,
+  credentials,
+  isMadeByOwner,
+  madeByOwnerColumn,
+  parentColumn,
+  parentIdOf,
+} from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { insertion, revision, rowKeyOf } from '../../../gate/commit';
 import { isAlive } from '../../../gate/identity';
@@ -10,7 +18,7 @@ import { environmentOf } from '../../../gate/named';
 import type { Plan } from '../../../gate/plan';
 import { fromD1, macOf } from '../../../gate/rows';
 import type { Call, Operation } from '../../../gate/types';
-import { belowOwner, fresh, maker, makerLocks, unknownEnvironment, wouldOwn } from './create';
+import { fresh, maker, makerLocks, unknownEnvironment, wouldOwn } from './create';
 import { endIn, find, raised, shown, type TokenInput, target } from './credential';
 
 /** What a credential holds, as its row says. */
@@ -119,12 +127,13 @@ export const rotateKey: Operation<RotateInput> = {
         return refuse('CONFLICT', { message: 'This API key has expired or was revoked. Create a new one.' });
       if (row.successor_id !== null)
         return refuse('CONFLICT', { message: `This API key was already rotated. Its successor is ${row.successor_id}.` });
-      const { kind, name, scopes, environments, secrets, allowed_addresses, rate_limit, dies_with, expires_at } = row;
+      const { kind, name, scopes, environments, secrets, allowed_addresses, rate_limit, expires_at } = row;
       const successor = insertion(call, 'credential', {
         ...fresh(core, ask.org, input.token, now),
-        ...{ kind, name, scopes, environments, secrets, allowed_addresses, rate_limit, dies_with, expires_at },
+        ...{ kind, name, scopes, environments, secrets, allowed_addresses, rate_limit, expires_at },
+        ...parentColumn(parentIdOf(row)),
         ...maker(call.caller),
-        below_owner: row.below_owner ?? belowOwner(call.caller),
+        ...madeByOwnerColumn(isMadeByOwner(row) && call.caller.isOwner),
       });
       const end = now + input.overlap_seconds * 1000;
       const old = revision(call, 'credential', row, {

@@ -2,7 +2,8 @@
 // Invariants: nobody grants more than they hold themselves, or for longer; what a session token or an agent grants ends with it.
 
 import { type Wanted, withinPermissions } from '../../../auth/authorize';
-import type { GrantRow } from '../../../db/schema';
+import { idStart } from '../../../db/ids';
+import { type GrantRow, parentColumn } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { insertion, removal } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
@@ -11,7 +12,7 @@ import { type ListInput, listed } from '../../../gate/listing';
 import { slugOf } from '../../../gate/named';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
 import type { Call, Operation } from '../../../gate/types';
-import { diesWith, unknownEnvironment, wanted } from '../../credentials/gate/create';
+import { parentOf, unknownEnvironment, wanted } from '../../credentials/gate/create';
 import { grantOut } from '../wire';
 
 /** Each is looked at in every request of a member. */
@@ -27,7 +28,7 @@ function find({ core, ask }: Call<unknown>): GrantRow | null {
 
 const list: Operation<ListInput & { grantee: string | null }> = {
   read: ({ core, ask, input }) =>
-    listed(core, 'grant', 'grt_', input, (row) =>
+    listed(core, 'grant', idStart('grant'), input, (row) =>
       (input.grantee === null || row.grantee_id === input.grantee) && isGrantAlive(core, ask.org, row) ? shown(core, row) : null,
     ),
 };
@@ -49,21 +50,21 @@ interface NewInput {
 }
 
 /** What would be given: from any address, for a member acts from wherever the org lets them. */
-const given = (call: Call<NewInput>): Wanted & Pick<GrantRow, 'environments' | 'secrets'> => ({
+const permissionsToGrant = (call: Call<NewInput>): Wanted & Pick<GrantRow, 'environments' | 'secrets'> => ({
   ...wanted(call, { ...call.input, scopes: grantScopes[call.input.permission], allowed_addresses: null }),
   allowed_addresses: null,
 });
 
 const create: Operation<NewInput> = {
   subject: ({ input }) => ({ resource: input.id }),
-  authorize: (call) => withinPermissions(call.caller, given(call)),
+  authorize: (call) => withinPermissions(call.caller, permissionsToGrant(call)),
   change: {
     // The grantee stays meanwhile, and so does whoever gives.
     locks: ({ input, caller }) => [input.grantee.id, caller.credential, caller.id],
     plan(call, now) {
       const { core, ask, caller, input } = call;
       const { id, grantee, permission } = input;
-      const { environments, secrets, expires_at } = given(call);
+      const { environments, secrets, expires_at } = permissionsToGrant(call);
       const unknown = unknownEnvironment(input.environments, environments);
       if (unknown) return unknown;
       if (!core.rows.get(grantee.type, grantee.id))
@@ -83,7 +84,7 @@ const create: Operation<NewInput> = {
         environments,
         secrets,
         created_by: caller.id,
-        dies_with: diesWith(caller),
+        ...parentColumn(parentOf(caller)),
         created_at: now,
         expires_at,
       });

@@ -6,7 +6,7 @@
 import { reaches } from '../../../auth/authorize';
 import { contains } from '../../../auth/globs';
 import { covers } from '../../../auth/scopes';
-import { type CredentialRow, credentials, type SecretRow } from '../../../db/schema';
+import { type CredentialRow, credentials, parentIdOf, type SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { portion, revision, rowKeyOf } from '../../../gate/commit';
 import { callerOf, isAlive } from '../../../gate/identity';
@@ -105,9 +105,10 @@ export const contain: Operation<{ rotate: boolean }> = {
 
 const PAGE = 1000;
 
-const summaryOf = ({ id, kind, name, created_at, expires_at, revoked_at, dies_with, generation }: CredentialRow): CredentialSummary => ({
-  ...{ id, kind, name, created_at, expires_at, revoked_at, dies_with, generation },
-});
+function summaryOf(row: CredentialRow): CredentialSummary {
+  const { id, kind, name, created_at, expires_at, revoked_at, generation } = row;
+  return { id, kind, name, created_at, expires_at, revoked_at, generation, parent_id: parentIdOf(row) };
+}
 
 async function root(call: Call<unknown>): Promise<RootPart | null> {
   const { core, ask } = call;
@@ -125,15 +126,15 @@ async function root(call: Call<unknown>): Promise<RootPart | null> {
 
 function children({ core }: Call<unknown>, of: string[], after: string): ChildrenPart {
   const ids = core.descendants.children(of, after, PAGE);
-  const kin = new Map<string, CredentialSummary>();
+  const credentials = new Map<string, CredentialSummary>();
   for (const id of ids) {
     const row = core.rows.get('credential', id);
     for (const link of row ? lineageOf(core, row) : []) {
       const known = core.rows.get('credential', link.id);
-      if (known) kin.set(link.id, summaryOf(known));
+      if (known) credentials.set(link.id, summaryOf(known));
     }
   }
-  return { children: ids, kin: [...kin.values()], next: ids.length < PAGE ? null : (ids.at(-1) ?? null) };
+  return { children: ids, credentials: [...credentials.values()], next: ids.length < PAGE ? null : (ids.at(-1) ?? null) };
 }
 
 function secrets({ core }: Call<unknown>, environments: string[], after: string): SecretsPart {

@@ -3,7 +3,7 @@
 import { type Caller, namesHeld, type PermissionSet, reaches, reachesEnvironment, stepsFor } from '../../../auth/authorize';
 import { type ProviderScope, providerScopes } from '../../../auth/scopes';
 import { credentialKindOf } from '../../../db/ids';
-import type { CredentialRow } from '../../../db/schema';
+import { type CredentialRow, parentIdOf } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import type { Core } from '../../../gate/core';
 import { callerOf, endOf, isAlive } from '../../../gate/identity';
@@ -32,8 +32,9 @@ function nodeOf({ rows }: Core, id: string, relation: Relation) {
   return kind ? { kind, id, name: null, relation } : { kind: 'member', id, name: rows.get('member', id)?.name ?? null, relation };
 }
 
-function parentOf(core: Core, { dies_with, member_id, created_in, created_by }: CredentialRow) {
-  const above = dies_with ?? member_id;
+function parentOf(core: Core, row: CredentialRow) {
+  const { member_id, created_in, created_by } = row;
+  const above = parentIdOf(row) ?? member_id;
   return above === null ? nodeOf(core, created_in ?? created_by, 'created_by') : nodeOf(core, above, 'dies_with');
 }
 
@@ -50,7 +51,7 @@ function childrenOf(core: Core, org: string, id: string) {
       const row = core.rows.get('credential', child);
       if (!row || !isAlive(core, org, row)) continue;
       if (found.length === MOST_CHILDREN) return found;
-      found.push(nodeOf(core, child, row.dies_with === id ? 'dies_with' : 'created_by'));
+      found.push(nodeOf(core, child, parentIdOf(row) === id ? 'dies_with' : 'created_by'));
     }
     if (ids.length < STEP) break;
     after = ids.at(-1) as string;

@@ -5,6 +5,7 @@
 import { mustBeConfirmed, type PermissionSet, reasons } from '../../../auth/authorize';
 import { mayChangeMember, mayGiveRole } from '../../../auth/roles';
 import { covers, roleScopes } from '../../../auth/scopes';
+import { idStart } from '../../../db/ids';
 import { type CredentialRow, type MemberRow, type Role, roles } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { insertion, portion, removal, revision } from '../../../gate/commit';
@@ -59,7 +60,7 @@ const listRoles: Operation = {
 
 const list: Operation<ListInput & { status: Status | null }> = {
   read: ({ core, input }) =>
-    listed(core, 'member', 'mem_', input, (row) =>
+    listed(core, 'member', idStart('member'), input, (row) =>
       input.status === null || statusOf(row, core.now()) === input.status ? shown(core, row) : null,
     ),
 };

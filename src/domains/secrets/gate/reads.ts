@@ -11,7 +11,7 @@ import { environmentOf, slugOf } from '../../../gate/named';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
 import { RESTORABLE } from '../../../gate/rows';
 import type { Call, Operation } from '../../../gate/types';
-import { type Delivered, etagOf, hasVersion, matchesETag, readable, revokedVersion, statusOf } from '../rules';
+import { type Delivered, etagOf, hasVersion, matchesETag, type Readable, readable, revokedVersion, statusOf } from '../rules';
 import { secretOut } from '../wire';
 import { inDoubt, subjectOf } from './state';
 import { fetchVersions, keep, versionOf } from './versions';
@@ -20,8 +20,25 @@ import { fetchVersions, keep, versionOf } from './versions';
 const MOST_BULK = { secrets: 2000, bytes: 16 * 1024 ** 2, page: 8 * 1024 ** 2, steps: 20_000_000 };
 
 interface ReadInput {
+  /** Whether the Worker takes `Delivered` as text. */
+  as_text?: true;
   version: number | null;
   if_none_match: string | null;
+}
+
+/** Values whose ciphertext is longer go as they are: they are not kept in memory. */
+const MOST_TEXT = 2048;
+
+/** The texts of versions, each with the row that it was made for. Neither object is ever changed. */
+const texts = new WeakMap<VersionRow, { row: SecretRow; text: string }>();
+
+function deliver({ as_text }: { as_text?: true }, found: Readable, environment: string, now: number): Delivered {
+  const { row, version } = found;
+  if (!as_text || version.value_sealed.length > MOST_TEXT) return { ...found, environment, now };
+  const known = texts.get(version);
+  const text = known?.row === row ? known.text : JSON.stringify(found);
+  if (text !== known?.text) texts.set(version, { row, text });
+  return { seal_id: version.seal_id, text, environment, now };
 }
 
 async function read(call: Call<ReadInput>, find: () => SecretRow | null, missing = () => refuse('NOT_FOUND')): Promise<Outcome> {
@@ -42,7 +59,7 @@ async function read(call: Call<ReadInput>, find: () => SecretRow | null, missing
       fetched?.secret_id === row.id && fetched.version === number ? fetched : core.ciphertexts.get(row.id, number, now);
     if (version) {
       if (fetched) keep(core, version);
-      return ok({ row, version, environment: slugOf(core, row.environment_id), now } satisfies Delivered, { etag });
+      return ok(deliver(input, { row, version }, slugOf(core, row.environment_id), now), { etag });
     }
     fetched = await versionOf(call, row.id, number);
   }
@@ -100,6 +117,7 @@ const unknownEnvironment = (ref: string | null | undefined): Refusal =>
   refuse('NOT_FOUND', { message: ref ? `There is no environment ${ref}.` : 'There is no default environment.' });
 
 export interface ValuesInput {
+  as_text?: true;
   prefix: string;
   if_none_match: string | null;
   /** Where the page before ended, and the ETag that it bore. */
@@ -161,7 +179,7 @@ async function values(call: Call<ValuesInput>): Promise<Outcome> {
     const missing: { secret: string; version: number }[] = [];
     for (const row of page) {
       const version = fetched.get(`${row.id}.${row.version}`) ?? core.ciphertexts.get(row.id, row.version, now);
-      if (version) items.push({ row, version, environment: environment.slug, now });
+      if (version) items.push(deliver(input, { row, version }, environment.slug, now));
       else missing.push({ secret: row.id, version: row.version });
     }
     if (missing.length === 0) {

@@ -2,6 +2,7 @@
 // Invariants: nobody puts a member into a team that holds more than they do themselves; with a team go its memberships and grants.
 
 import { withinPermissions } from '../../../auth/authorize';
+import { idStart } from '../../../db/ids';
 import type { MemberRow, TeamMemberRow, TeamRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { insertion, removal, revision } from '../../../gate/commit';
@@ -19,7 +20,7 @@ const MOST_TEAMS_OF_ONE = 20;
 const find = ({ core, ask }: Call<unknown>): TeamRow | null => core.rows.get('team', ask.named.team as string);
 const target = ({ ask }: Call<unknown>) => ask.named.team as string;
 
-const list: Operation<ListInput> = { read: ({ core, input }) => listed(core, 'team', 'team_', input, teamOut) };
+const list: Operation<ListInput> = { read: ({ core, input }) => listed(core, 'team', idStart('team'), input, teamOut) };
 
 const read: Operation<Record<string, never>> = {
   read(call): Outcome {

@@ -1,0 +1,137 @@
+// What a contained credential and its descendants did, from the audit log. Invariant: a request that did nothing (a refusal, a replay, a 304)
+// counts as none.
+import { credentialKindOf } from '../../db/ids';
+import type { Entry } from '../../gate/audit-log';
+import { DAY, REMEMBERED } from '../../gate/rows';
+import type { Context } from '../../http/context';
+import type { Bulk } from './exposure';
+import { type Gap, type Parts, walk } from './log';
+import type { CredentialSummary, RootPart } from './parts';
+
+/** Actions that make a credential, the audit entry's resource. */
+const MAKING = ['api_key.create', 'access_token.create', 'agent.create', 'provider_token.create', 'break_glass.create'];
+export const CHANGING = [
+  ...['secret.create', 'secret.update', 'secret.rotate', 'secret.rollback', 'secret.delete', 'secret.restore'],
+  ...['provider.issue', 'provider.rotate', 'provider.revoke'],
+];
+/** Session tokens that are found in the log alone, and remembered. */
+const MOST_SESSIONS = 20_000;
+/** Ways of reading in bulk that are told apart. */
+const MOST_BULKS = 1000;
+/** Actors by which segments are looked for; with more, every segment is opened. */
+const MOST_ACTORS = 1000;
+
+/** The contained credential with all that descends from it, as far as the gate knows. */
+export interface Descent extends RootPart {
+  ids: string[];
+  credentials: Map<string, CredentialSummary>;
+}
+
+const timeOf = ({ time }: Entry) => Date.parse(time);
+export const isDone = ({ outcome, status }: Entry) => outcome === 'success' && status !== 304;
+/** A replay says no version: it did nothing. */
+export const isChange = (entry: Entry) =>
+  CHANGING.includes(entry.action) && isDone(entry) && entry.version !== null && entry.resource !== null;
+
+/** A version of a secret, and when it was first seen. */
+export interface Seen {
+  secret: string;
+  version: number;
+  time: number;
+}
+
+/** A version that one of them wrote, and by which action. */
+export interface Written extends Seen {
+  action: string;
+}
+
+/** Keeps the first time at which a version was given away. */
+export function noteRead(read: Map<string, Seen>, one: Seen) {
+  const key = `${one.secret}.${one.version}`;
+  const known = read.get(key);
+  if (!known || one.time < known.time) read.set(key, one);
+}
+
+/** What the credential and its descendants did, entry by entry; bulk reads as they were asked. `made` are those that the log alone knows. */
+export async function activityOf(context: Context, parts: Parts, descent: Descent, from: number, gaps: Gap[]) {
+  const { root } = descent;
+  const tracked = tracker(descent);
+  const read = new Map<string, Seen>();
+  const written: Written[] = [];
+  const bulks = new Map<string, Bulk>();
+  const patterns = new Map<string, readonly string[]>();
+  // What was made before the time in question may have acted in it. What ended long ago is known from the log alone.
+  const isOld = root.created_at < Date.now() - REMEMBERED;
+  const begin = isOld ? root.created_at : Math.max(root.created_at, from - DAY);
+  for await (const entries of walk(context, parts, { since: Math.min(begin, from), actors: tracked.actors }, gaps))
+    for (const entry of entries) {
+      if (entry.patterns && entry.patterns_digest) patterns.set(entry.patterns_digest, entry.patterns);
+      if (!tracked.isBy(entry)) continue;
+      const { action, resource, version } = entry;
+      if (!isDone(entry) || resource === null) continue;
+      const time = timeOf(entry);
+      tracked.noteCreated(entry, time);
+      if (time < from) continue;
+      if (action === 'secret.read' && version !== null) noteRead(read, { secret: resource, version, time });
+      else if (action === 'secret.read_all') noteBulk(bulks, entry, patterns, time);
+      else if (isChange(entry)) written.push({ secret: resource, version: version as number, time, action });
+    }
+  const { members, made, forgotten } = tracked.all();
+  return { members, made, forgotten, read, written, bulks: [...bulks.values()] };
+}
+
+/**
+ * Keeps a bulk read, each way of asking once. Patterns that are not known any more count as no limit, and so do prefix and patterns of one
+ * way too many: a credential may ask in ever new ways, and the report has to end.
+ */
+function noteBulk(bulks: Map<string, Bulk>, entry: Entry, known: Map<string, readonly string[]>, time: number) {
+  const { environment, sequence, version } = entry;
+  let prefix = entry.prefix ?? '';
+  let patterns = entry.patterns ?? known.get(entry.patterns_digest ?? '') ?? null;
+  let key = JSON.stringify([entry.resource, version, prefix, patterns]);
+  if (bulks.size >= MOST_BULKS && !bulks.has(key)) {
+    [prefix, patterns] = ['', null];
+    key = JSON.stringify([entry.resource, version, prefix, patterns]);
+  }
+  const place = { environment: entry.resource as string, shown: environment ?? '', revision: version ?? 0 };
+  bulks.set(key, { ...(bulks.get(key) ?? { ...place, time, sequence, prefix, patterns }), last: sequence });
+}
+
+/** The credential and its descendants, growing as the log is walked: what they made, as far as the gate does not know it any more. */
+function tracker({ root, ids, member, spared: sparedIds }: Descent) {
+  const members = new Set([root.id, ...ids]);
+  const spared = new Set(sparedIds);
+  const made = new Map<string, CredentialSummary>();
+  const actors = new Set([root.id, ...(member === null ? [] : [member]), ...ids.slice(0, MOST_ACTORS)]);
+  let [sessions, forgotten] = [0, 0];
+  const add = (id: string) => {
+    members.add(id);
+    if (actors.size <= MOST_ACTORS) actors.add(id);
+  };
+  return {
+    actors,
+    /** Whether an entry is by one of them. */
+    isBy({ actor }: Entry): boolean {
+      const by = actor.kind === 'member' ? actor.parent_id : actor.id;
+      if (by === null || spared.has(by)) return false;
+      if (members.has(by)) return true;
+      if (actor.kind === 'member' || actor.parent_id === null || !members.has(actor.parent_id)) return false;
+      if (sessions < MOST_SESSIONS) add(by);
+      return true;
+    },
+    /** Adds what an entry says that one of them made. */
+    noteCreated({ actor, action, resource, successor, expires_at }: Entry, time: number) {
+      const id = successor ?? (MAKING.includes(action) ? resource : null);
+      if (id === null || spared.has(id) || members.has(id)) return;
+      const kind = credentialKindOf(id);
+      if (kind === null) return;
+      const isSession = kind === 'session';
+      if (isSession && ++sessions > MOST_SESSIONS) return forgotten++;
+      const end = expires_at ? Date.parse(expires_at) : isSession ? time + DAY : null;
+      const nothing = { name: null, revoked_at: null, generation: null };
+      made.set(id, { ...nothing, id, kind, expires_at: end, parent_id: isSession ? actor.id : null, created_at: time });
+      return add(id);
+    },
+    all: () => ({ members, made, forgotten }),
+  };
+}

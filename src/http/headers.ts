@@ -1,0 +1,70 @@
+// The headers that any request may have, each read once: every read crosses into the runtime. Invariant: what is wrong with one becomes a
+// finding, and nothing of it is passed on.
+import { addressOf } from '../auth/addresses';
+import { fromUtf8 } from '../crypto/bytes';
+import { invalid, type Refusal } from '../errors';
+import { isPrintable, printable } from './text';
+
+export interface RequestHeaders {
+  authorization: string | null;
+  /** Of a POST: the Idempotency-Key, bare or as a quoted structured-field string (RFC 8941 §3.3.3). */
+  idempotency_key: string | null;
+  if_match: string | null;
+  if_none_match: string | null;
+  reason: string | null;
+  user_agent: string | null;
+  /** The client's address, or `unknown`. */
+  ip: string;
+  /** What is wrong with them, the first in the contract's order. */
+  finding: Refusal | null;
+}
+
+/** The length of a list of entity tags, in If-Match or If-None-Match. */
+const MOST_TAGS = 1000;
+
+export function readHeaders({ method, headers }: Request): RequestHeaders {
+  const key = method === 'POST' ? headers.get('idempotency-key') : null;
+  const idempotency_key = key === null ? null : idempotencyKeyOf(key);
+  const shown = headers.get('x-access-reason');
+  const reason = shown === null ? null : reasonOf(shown);
+  const if_match = headers.get('if-match');
+  const if_none_match = headers.get('if-none-match');
+  return {
+    authorization: headers.get('authorization'),
+    idempotency_key,
+    if_match,
+    if_none_match,
+    reason,
+    user_agent: printable(headers.get('user-agent') ?? '', 256) || null,
+    ip: addressOf(headers.get('cf-connecting-ip')),
+    finding:
+      key !== null && idempotency_key === null
+        ? invalid('Idempotency-Key', 'must be 1 to 255 printable ASCII characters, bare or as a quoted string')
+        : shown !== null && reason === null
+          ? invalid('X-Access-Reason', 'must be 1 to 256 printable characters')
+          : (tooLong('If-Match', if_match) ?? tooLong('If-None-Match', if_none_match)),
+  };
+}
+
+const tooLong = (name: string, tags: string | null): Refusal | null =>
+  tags !== null && tags.length > MOST_TAGS ? invalid(name, `must have at most ${MOST_TAGS} characters`) : null;
+
+/** The key that the header holds, or null for none that is well formed. */
+function idempotencyKeyOf(header: string): string | null {
+  const quoted = /^"((?:[\x20-\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/.exec(header)?.[1];
+  const key = quoted === undefined ? header : quoted.replace(/\\(["\\])/g, '$1');
+  return /^[\x20-\x7e]{1,255}$/.test(key) ? key : null;
+}
+
+/** The reason that the header holds, or null for none that is well formed. 256 characters have 1,024 bytes at most; each may arrive as a character of its own. */
+function reasonOf(header: string): string | null {
+  if (header.length === 0 || header.length > 1024) return null;
+  const reason = decoded(header);
+  return [...reason].length <= 256 && isPrintable(reason) ? reason : null;
+}
+
+/** A header's text: HTTP carries bytes, so UTF-8 in it arrives as Latin-1. */
+const decoded = (header: string): string => {
+  const isBytes = [...header].every((char) => char.charCodeAt(0) < 256);
+  return (isBytes && fromUtf8(Uint8Array.from(header, (char) => char.charCodeAt(0)))) || header;
+};

@@ -1,0 +1,405 @@
+// One list of refusals, run on every route that exists: a new route cannot escape it.
+import { decodeJwt } from 'jose';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Action } from '../../../src/auth/actions';
+import { covers, roleScopes } from '../../../src/auth/scopes';
+import { actions, routes } from '../../../src/domains';
+import { type Code, catalogue } from '../../../src/errors';
+import { newSignedIn, signIn } from '../../support/browser';
+import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
+import { faults } from '../../support/faults';
+import { newGrant, newMember, newTeam } from '../../support/people';
+import { type Answer, BOOTSTRAP, type Caller, newOrg, newSecret, send, useWorld } from '../../support/world';
+
+useWorld();
+
+/** Refused attempts are counted by address: each test comes from one of its own. */
+let address = '';
+let hosts = 0;
+beforeEach(() => {
+  address = `100.64.${++hosts >> 8}.${hosts & 255}`;
+});
+
+const passkey = { id: 'AAAA', rawId: 'AAAA', type: 'public-key' };
+const creation = { ...passkey, response: { clientDataJSON: 'AAAA', attestationObject: 'AAAA' } };
+const assertion = { ...passkey, response: { clientDataJSON: 'AAAA', authenticatorData: 'AAAA', signature: 'AAAA' } };
+
+/** A body that each route takes; what is not here takes none, or an empty one. */
+const bodies: Record<string, unknown> = {
+  'POST /orgs': { name: 'x', owner: { email: 'a@example.com', name: 'A' } },
+  'POST /orgs/{org_id}/recovery': { reason: 'all keys are lost' },
+  'POST /orgs/{org_id}/adopt': { reason: 'the database was lost' },
+  'POST /deployment/keys/rewrap': {},
+  'PATCH /orgs/{org_id}': { name: 'taken over' },
+  'DELETE /orgs/{org_id}': { confirm: 'x' },
+  'POST /orgs/{org_id}/environments': { name: 'QA', slug: 'qa' },
+  'PATCH /orgs/{org_id}/environments/{id}': { name: 'x' },
+  'POST /orgs/{org_id}/api-keys': { name: 'k', scopes: ['integrations:notify'] },
+  'PATCH /orgs/{org_id}/api-keys/{id}': { name: 'k' },
+  'POST /orgs/{org_id}/api-keys/{id}/rotate': {},
+  'POST /orgs/{org_id}/access-tokens': { ttlSeconds: 60 },
+  'POST /orgs/{org_id}/agent-credentials': { name: 'a', scopes: ['integrations:notify'] },
+  'PATCH /orgs/{org_id}/agent-credentials/{id}': { name: 'a' },
+  'POST /orgs/{org_id}/provider-tokens': { name: 'p', scopes: ['issue'] },
+  'POST /orgs/{org_id}/break-glass-tokens': { reason: 'the database is down' },
+  'POST /orgs/{org_id}/members': { email: 'i@example.com', name: 'I', role: 'viewer' },
+  'PATCH /orgs/{org_id}/members/{id}': { name: 'x' },
+  'POST /orgs/{org_id}/teams': { name: 't' },
+  'PATCH /orgs/{org_id}/teams/{id}': { name: 'x' },
+  'POST /orgs/{org_id}/teams/{id}/members': { member_id: 'mem_0' },
+  'POST /orgs/{org_id}/grants': { grantee: { type: 'member', id: 'mem_0' }, permission: 'read' },
+  'POST /orgs/{org_id}/panic': { reason: 'a laptop was stolen' },
+  'POST /orgs/{org_id}/credentials/{id}/contain': {},
+  'POST /orgs/{org_id}/secrets': { name: 'INTRUDER', type: 'generic', value: 'v' },
+  'PATCH /orgs/{org_id}/secrets/{id}': { value: 'v' },
+  'PUT /orgs/{org_id}/secrets/by-name/{name}': { value: 'v' },
+  'POST /orgs/{org_id}/secrets/{id}/rotate': { value: 'v' },
+  'POST /orgs/{org_id}/secrets/{id}/rollback': { version: 1 },
+  'POST /provider/issue': { secretName: 'INTRUDER', environment: 'production', value: 'v', ttlSeconds: 60 },
+  'POST /provider/rotate': { secretName: 'KEEP', environment: 'production', newValue: 'v' },
+  'POST /provider/revoke': { secretName: 'KEEP', environment: 'production' },
+  'POST /auth/enrol/options': { token: 'x' },
+  'POST /auth/enrol': { token: 'x', response: creation },
+  'POST /auth/login': { response: assertion },
+  'POST /auth/confirm': { response: assertion },
+  'POST /orgs/{org_id}/members/{id}/passkeys': { response: creation },
+  'PATCH /orgs/{org_id}/members/{id}/passkeys/{passkey_id}': { name: 'x' },
+};
+
+interface World {
+  /** With the JWT of its owner, where a person asks. */
+  o: Caller & { person: string };
+  other: Caller;
+  /** What `{id}` stands for, by the collection that it stands in. */
+  ids: Record<string, string>;
+}
+
+async function furnish(): Promise<World> {
+  const [{ o: signed, browser }, other] = [await newSignedIn(), await newOrg()];
+  const o = { ...signed, person: browser.token };
+  const passkey = (await o.get(`/members/${o.owner}/passkeys`)).json.data[0].id;
+  const environment = ((await o.get('/environments')).json.data as { id: string; slug: string }[]).find(
+    ({ slug }) => slug === 'development',
+  )?.id as string;
+  const member = (await newMember(o, 'viewer')).id;
+  const ids = {
+    environments: environment,
+    secrets: (await newSecret(o, { name: 'KEEP' })).id,
+    'api-keys': (await newKey(o)).id,
+    'access-tokens': (await newSession(o)).id,
+    'agent-credentials': (await newAgent(o)).id,
+    'provider-tokens': (await newProvider(o)).id,
+    'break-glass-tokens': (await newBreakGlass(o)).id,
+    members: member,
+    teams: await newTeam(o, member),
+    grants: (await newGrant(o, 'member', member)).id,
+    sessions: decodeJwt(browser.token).sid as string,
+    owner: o.owner,
+    credentials: (await newKey(o)).id,
+    passkeys: passkey,
+  };
+  return { o, other, ids };
+}
+
+type Able = (typeof actions)[Action]['kinds'][number];
+const NOTHING = ['integrations:notify'];
+
+/** A caller of each kind that can be made by a call. `most` holds all that its kind can, within limits if there are some; `least` nothing that matters. */
+const make: Record<
+  Able,
+  { most(o: World['o'], limits?: Record<string, unknown>): Promise<string>; least?(o: Caller, but?: string): Promise<string> }
+> = {
+  system: { most: async () => BOOTSTRAP },
+  api_key: {
+    most: async (o, limits) => (limits ? (await newKey(o, limits)).token : o.token),
+    least: async (o) => (await newKey(o, { scopes: NOTHING })).token,
+  },
+  session: {
+    most: async (o, limits) => (await newSession(limits ? (await newKey(o, limits)).o : o)).token,
+    least: async (o) => (await newSession(o, { scopes: NOTHING })).token,
+  },
+  agent: {
+    most: async (o, limits) => (await newAgent(o, { scopes: ['*'], ...limits })).token,
+    least: async (o) => (await newAgent(o, { scopes: NOTHING })).token,
+  },
+  provider: {
+    most: async (o, limits) => (await newProvider(o, limits)).token,
+    least: async (o, but) => (await newProvider(o, { scopes: ['issue', 'rotate', 'revoke'].filter((scope) => scope !== but) })).token,
+  },
+  member: {
+    most: async (o) => o.person,
+    // Some scopes every role holds: then there is nobody.
+    least: async (o, but = '') => {
+      const role = (['viewer', 'auditor'] as const).find((one) => !covers(roleScopes[one], but));
+      return role ? (await signIn(o, role)).token : '';
+    },
+  },
+  // It always holds the same, for the whole organisation.
+  break_glass: { most: async (o) => (await newBreakGlass(o)).token },
+};
+const makeable = Object.keys(make) as Able[];
+
+for (const route of routes.filter(({ public: isPublic }) => !isPublic)) {
+  const name = `${route.method.toUpperCase()} ${route.path}`;
+  const need = actions[route.action];
+  const byBootstrap = need.kinds.includes('system');
+  const able = makeable.filter((kind) => need.kinds.includes(kind));
+  const place = ['/secrets/{id}', '{name}', '{environment}', '/environments/{id}'].find((part) => route.path.includes(part));
+
+  describe(`permission: ${name}`, () => {
+    // Whatever is refused changes nothing, so that one world does for all of them.
+    let world: Promise<World> | undefined;
+    const furnished = () => {
+      world ??= furnish();
+      return world;
+    };
+    const pathFor = ({ o, ids }: World) =>
+      route.path
+        .replace('{org_id}', o.id)
+        .replace('{name}', 'KEEP')
+        .replace('{environment}', 'production')
+        .replace('{passkey_id}', ids.passkeys as string)
+        .replace(/(?<=members\/)\{id\}(?=\/passkeys)/, ids.owner as string)
+        .replace('{member_id}', ids.members as string)
+        .replace('{id}', ids[/([a-z-]+)\/\{id\}/.exec(route.path)?.[1] ?? ''] ?? 'none');
+    const call = (
+      world: World,
+      token: string | undefined,
+      more: { body?: unknown; headers?: Record<string, string>; method?: string; query?: string } = {},
+    ): Promise<Answer> =>
+      send(more.method ?? route.method.toUpperCase(), `/api/v1${pathFor(world)}${more.query ?? ''}`, {
+        token,
+        body: 'body' in more ? more.body : bodies[name],
+        headers: { 'CF-Connecting-IP': address, ...more.headers },
+      });
+    const expectRefusal = (answer: Answer, code: Code) => {
+      expect([answer.json?.error?.code, answer.status]).toEqual([code, catalogue[code].status]);
+      expect(Object.keys(answer.json)).toEqual(['error']);
+      expect(answer.json.error.docs).toMatch(new RegExp(`/docs/errors/${code}$`));
+      expect(answer.headers.get('request-id')).toMatch(/^req_/);
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+      expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+      if (answer.status === 401) expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+    };
+    const mayDo = ({ o }: World) => make[able[0] ?? 'api_key'].most(o);
+    /** What a caller of a kind is told where its scopes, environments or names do not suffice. */
+    const lacking = (kind: Able): Code => (kind === 'agent' && need.reveals ? 'SECRET_ACCESS_DENIED' : 'INSUFFICIENT_SCOPE');
+
+    it('authentication: refuses a request without a token, and a junk, forged, truncated, lengthened or re-prefixed token, and the wrong bootstrap token', async () => {
+      const world = await furnished();
+      const { token } = world.o;
+      const swapped = token.slice(0, 20) + (token[20] === 'a' ? 'b' : 'a') + token.slice(21);
+      for (const wrong of [
+        undefined,
+        'junk',
+        swapped,
+        token.slice(0, -1),
+        `${token}0`,
+        token.replace('svc_live_', 'svcsess_'),
+        `${BOOTSTRAP}x`,
+        ...(byBootstrap ? [] : [BOOTSTRAP]),
+      ])
+        expectRefusal(await call(world, wrong), 'UNAUTHENTICATED');
+    });
+
+    const taken = routes.filter(({ path }) => path === route.path).map(({ method }) => method.toUpperCase());
+    const notTaken = ['PUT', 'DELETE'].find((method) => !taken.includes(method)) as string;
+    it('method: refuses others with 405, and names those that it accepts', async () => {
+      const world = await furnished();
+      const answer = await call(world, await mayDo(world), { method: notTaken, body: {} });
+      expectRefusal(answer, 'METHOD_NOT_ALLOWED');
+      expect(answer.headers.get('allow')).toContain(route.method.toUpperCase());
+    });
+
+    it('revocation: refuses a revoked token, one whose parent is revoked, and an expired one', async () => {
+      const world = await furnished();
+      const dead = await newSession(world.o);
+      await world.o.del(`/access-tokens/${dead.id}`);
+      const parent = await newKey(world.o);
+      const orphan = await newSession(parent.o);
+      const ends = Date.now() + 60_000;
+      const brief = await newKey(world.o, { expires_at: new Date(ends).toISOString() });
+      await world.o.del(`/api-keys/${parent.id}`);
+      for (const token of [dead.token, parent.token, orphan.token]) expectRefusal(await call(world, token), 'TOKEN_REVOKED');
+      faults.clock = ends;
+      expectRefusal(await call(world, brief.token), 'TOKEN_EXPIRED');
+    });
+
+    if (route.path.includes('{org_id}')) {
+      it('tenant isolation: answers 404 for another org, whether it exists or not, and audits the attempt in the org of the token', async () => {
+        const world = await furnished();
+        const answer = await call(world, world.other.token);
+        expectRefusal(answer, 'NOT_FOUND');
+        const none = { ...world, o: { ...world.o, id: `${world.o.id.slice(0, -6)}000000` } } as World;
+        expect((await call(none, world.other.token)).text.replaceAll(none.o.id, '')).toBe(answer.text.replaceAll(world.o.id, ''));
+        const entries = (await world.other.get('/audit-log')).json.data as { request_id: string; status: number }[];
+        expect(entries.find((entry) => entry.request_id === answer.headers.get('request-id'))?.status).toBe(404);
+      });
+    }
+
+    if (need.scopes.length) {
+      it('scope: refuses each kind of caller without it, and names it', async () => {
+        const world = await furnished();
+        for (const kind of able) {
+          const weak = await make[kind].least?.(world.o, need.scopes[0]);
+          if (!weak) continue;
+          const answer = await call(world, weak);
+          expectRefusal(answer, lacking(kind));
+          expect(answer.json.error.message).toContain(need.scopes[0]);
+        }
+      });
+    }
+
+    const others = makeable.filter((kind) => kind !== 'system' && !need.kinds.includes(kind));
+    if (others.length) {
+      it(`kind: refuses ${others.join(', ')}, whatever they hold`, async () => {
+        const world = await furnished();
+        for (const kind of others) expectRefusal(await call(world, await make[kind].most(world.o)), 'CREDENTIAL_KIND_NOT_ALLOWED');
+      });
+    }
+
+    if (need.owner) {
+      it('owner: refuses a key with all scopes and any other limit', async () => {
+        const world = await furnished();
+        for (const limits of [
+          { environments: ['development', 'staging', 'production'] },
+          { secrets: ['*'] },
+          { expires_at: new Date(Date.now() + 86_400_000).toISOString() },
+          { allowed_addresses: ['0.0.0.0/0', '::/0'] },
+        ])
+          expectRefusal(await call(world, (await newKey(world.o, { scopes: ['*'], ...limits })).token), 'INSUFFICIENT_SCOPE');
+      });
+    }
+
+    if (place && !byBootstrap) {
+      it('environments and names: refuses each kind of caller that is limited to another environment or to other names', async () => {
+        const world = await furnished();
+        for (const kind of able) {
+          if (!make[kind].least || kind === 'member') continue;
+          expectRefusal(await call(world, await make[kind].most(world.o, { environments: ['staging'] })), lacking(kind));
+          if (place.includes('secrets') || place.includes('name'))
+            expectRefusal(await call(world, await make[kind].most(world.o, { secrets: ['other/*'] })), lacking(kind));
+        }
+      });
+    }
+
+    if (!byBootstrap) {
+      it('allowed addresses: refuses a key that is used from an address outside of them', async () => {
+        const world = await furnished();
+        expectRefusal(await call(world, (await newKey(world.o, { allowed_addresses: ['198.51.100.0/24'] })).token), 'ADDRESS_NOT_ALLOWED');
+      });
+    }
+
+    it.skipIf(able.length === 0)('validation: refuses an unknown and a repeated parameter', async () => {
+      const world = await furnished();
+      const answer = await call(world, await mayDo(world), { query: '?surprise=1' });
+      expectRefusal(answer, 'VALIDATION_FAILED');
+      expect(answer.json.error.details.map(({ path }: { path: string }) => path)).toContain('surprise');
+    });
+
+    if (route.method !== 'get' && able.length) {
+      it('validation: refuses a body of another type, a malformed or too large one, and an unknown field', async () => {
+        const world = await furnished();
+        const token = await mayDo(world);
+        expectRefusal(await call(world, token, { body: '{}', headers: { 'Content-Type': 'text/plain' } }), 'UNSUPPORTED_MEDIA_TYPE');
+        expectRefusal(await call(world, token, { body: '{' }), 'MALFORMED_JSON');
+        expectRefusal(await call(world, token, { body: ' '.repeat(1_048_577) }), 'PAYLOAD_TOO_LARGE');
+        const answer = await call(world, token, { body: { ...(bodies[name] as object), org_id: 'x' } });
+        expectRefusal(answer, 'VALIDATION_FAILED');
+      });
+    }
+
+    it('refused requests: none of them changed anything', async () => {
+      const world = await furnished();
+      const weak = await newKey(world.o, { scopes: ['integrations:notify'] });
+      const held = async () =>
+        (await Promise.all(['/secrets', '/members', '/teams', '/grants'].map((list) => world.o.get(list)))).map(({ text }) => text);
+      const before = await held();
+      if (need.scopes.length) await call(world, weak.token);
+      await call(world, world.other.token);
+      expect(await held()).toEqual(before);
+    });
+  });
+}
+
+describe.each(routes.filter(({ public: isPublic }) => isPublic))('permission: $method $path, without authentication,', (route) => {
+  const body = bodies[`${route.method.toUpperCase()} ${route.path}`];
+  const call = (sent: unknown, headers: Record<string, string> = {}, query = '') =>
+    send('POST', `/api/v1${route.path}${query}`, { body: sent, headers: { 'CF-Connecting-IP': address, ...headers } });
+  const codeOf = ({ status, json }: Answer) => [status, json.error.code];
+
+  it('validation: refuses a body of another type, a malformed or too large one, and an unknown field, without a call of the gate', async () => {
+    const before = faults.gate;
+    expect(codeOf(await call('{}', { 'Content-Type': 'text/plain' }))).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
+    expect(codeOf(await call('{'))).toEqual([400, 'MALFORMED_JSON']);
+    expect(codeOf(await call(' '.repeat(1_048_577)))).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+    expect(codeOf(await call({ ...(body as object), org_id: 'x' }))).toEqual([400, 'VALIDATION_FAILED']);
+    expect(codeOf(await call(body, {}, '?surprise=1'))).toEqual([400, 'VALIDATION_FAILED']);
+    expect(codeOf(await call(body, { 'X-Access-Reason': '' }))).toEqual([400, 'VALIDATION_FAILED']);
+    expect(faults.gate).toBe(before);
+  });
+
+  it('method: refuses others with 405', async () => {
+    const answer = await send('PUT', `/api/v1${route.path}`, { body: {} });
+    expect([...codeOf(answer), answer.headers.get('allow')]).toEqual([405, 'METHOD_NOT_ALLOWED', 'POST']);
+  });
+});
+
+describe('permission: a session token', () => {
+  it('cannot rotate an API key, not even its parent', async () => {
+    const o = await newOrg();
+    const token = await newSession(o);
+    for (const overlap_seconds of [0, 600])
+      expect((await token.o.post(`/api-keys/${o.keyId}/rotate`, { overlap_seconds })).json.error.code).toBe('CREDENTIAL_KIND_NOT_ALLOWED');
+    expect((await o.get('/api-keys')).json.data).toHaveLength(1);
+  });
+});
+
+describe('permission: what the path names is checked before the body', () => {
+  it('refuses a caller without access, whatever the body is', async () => {
+    const { o, browser } = await newSignedIn();
+    const admin = await signIn(o, 'admin');
+    const passkey = (await o.get(`/members/${o.owner}/passkeys`)).json.data[0].id;
+    const [session, key] = [await newSession(o), await newKey(o)];
+    const team = await newTeam(o);
+    await newGrant(o, 'team', team, { permission: 'write' });
+    const weak = await newKey(o, { scopes: ['teams:write'] });
+    for (const [caller, method, path] of [
+      [admin.o, 'PATCH', `/members/${o.owner}`],
+      [admin.o, 'PATCH', `/members/${o.owner}/passkeys/${passkey}`],
+      [admin.o, 'POST', `/members/${o.owner}/passkeys`],
+      [session.o, 'POST', `/api-keys/${key.id}/rotate`],
+      [weak.o, 'POST', `/teams/${team}/members`],
+    ] as const)
+      expect((await caller.call(method, path, { surprise: true })).status, path).toBe(403);
+    expect((await browser.o.call('PATCH', `/members/${o.owner}`, { surprise: true })).status).toBe(400);
+  });
+});
+
+describe('rate limit: every route', () => {
+  it('answers 429 with Retry-After, with one audit entry a minute', async () => {
+    faults.clock = Date.now();
+    const world = await furnish();
+    const key = await newKey(world.o, { scopes: ['*'] });
+    for (let i = 0; i < 1200; i += 100) await Promise.all(Array.from({ length: 100 }, () => key.o.get('/environments')));
+    for (const route of routes.filter(({ action, public: isPublic }) => !isPublic && !actions[action].kinds.includes('system'))) {
+      const path = route.path
+        .replace('{org_id}', world.o.id)
+        .replace('{id}', 'x')
+        .replace('{member_id}', 'x')
+        .replace('{name}', 'x')
+        .replace('{environment}', 'production');
+      const answer = await send(route.method.toUpperCase(), `/api/v1${path}`, { token: key.token });
+      expect([answer.status, answer.json.error.code], route.path).toEqual([429, 'RATE_LIMITED']);
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(answer.headers.get('ratelimit')).toMatch(/^"credential";r=0;t=\d+$/);
+    }
+  });
+
+  it('delays an address that guesses at the bootstrap token after twenty attempts, and never the right token', async () => {
+    const guess = () => send('GET', '/api/v1/orgs', { token: 'wrong', headers: { 'CF-Connecting-IP': '192.0.2.77' } });
+    for (let i = 0; i < 20; i++) expect((await guess()).status).toBe(401);
+    expect((await guess()).status).toBe(429);
+    expect((await send('GET', '/api/v1/orgs', { token: BOOTSTRAP, headers: { 'CF-Connecting-IP': '192.0.2.77' } })).status).toBe(200);
+  });
+});

@@ -1,0 +1,128 @@
+// How many calls a request takes: of the gate, and of D1.
+import { evictAllDurableObjects } from 'cloudflare:test';
+import { describe, expect, it } from 'vitest';
+import { newSignedIn } from '../../support/browser';
+import { newAgent, newBreakGlass, newSession } from '../../support/credentials';
+import { faults } from '../../support/faults';
+import { inCore } from '../../support/gate';
+import { type Answer, newOrg, newSecret, send, useWorld } from '../../support/world';
+
+useWorld();
+
+/** The calls that one request takes. */
+async function costOf(request: () => Promise<Answer>) {
+  Object.assign(faults, { gate: 0, d1: 0 });
+  const answer = await request();
+  return { status: answer.status, gate: faults.gate, d1: faults.d1 };
+}
+
+describe('cost: calls of the gate and of D1', () => {
+  it('a warm secret by id or by name: one gate call, no D1', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { name: 'A' });
+    expect(await costOf(() => o.get(`/secrets/${id}`))).toEqual({ status: 200, gate: 1, d1: 0 });
+    expect(await costOf(() => o.get('/secrets/by-name/A'))).toEqual({ status: 200, gate: 1, d1: 0 });
+  });
+
+  it('a version that is not in the ciphertext cache: one gate call and one query, and none the next time', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o);
+    await inCore(o, ({ ciphertexts }) => ciphertexts.drop(id));
+    expect(await costOf(() => o.get(`/secrets/${id}`))).toEqual({ status: 200, gate: 1, d1: 1 });
+    expect(await costOf(() => o.get(`/secrets/${id}`))).toEqual({ status: 200, gate: 1, d1: 0 });
+  });
+
+  it('after eviction of the gate: no more than before', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o);
+    await evictAllDurableObjects();
+    const cost = await costOf(() => o.get(`/secrets/${id}`));
+    expect(cost).toEqual({ status: 200, gate: 1, d1: 0 });
+  });
+
+  it('in a new isolate without keys: one query more', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o);
+    faults.isolate++;
+    expect(await costOf(() => o.get(`/secrets/${id}`))).toEqual({ status: 200, gate: 1, d1: 1 });
+    expect(await costOf(() => o.get(`/secrets/${id}`))).toEqual({ status: 200, gate: 1, d1: 0 });
+  });
+
+  it('a list of secrets: one gate call; a list of versions: one query more', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o);
+    expect(await costOf(() => o.get('/secrets'))).toEqual({ status: 200, gate: 1, d1: 0 });
+    expect(await costOf(() => o.get(`/secrets/${id}/versions`))).toEqual({ status: 200, gate: 1, d1: 1 });
+  });
+
+  it('warm bulk values: one gate call and no D1, with or without a 304', async () => {
+    const o = await newOrg();
+    for (let i = 0; i < 5; i++) await newSecret(o);
+    const first = await o.get('/environments/production/values');
+    expect(await costOf(() => o.get('/environments/production/values'))).toEqual({ status: 200, gate: 1, d1: 0 });
+    const etag = first.headers.get('etag') as string;
+    expect(await costOf(() => o.get('/environments/production/values', { 'If-None-Match': etag }))).toEqual({
+      status: 304,
+      gate: 1,
+      d1: 0,
+    });
+  });
+
+  it('create, PATCH, rotate, mint and revoke: one gate call and one batch; two calls to generate a value', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { type: 'password' });
+    expect(await costOf(() => o.post('/secrets', { name: 'N', type: 'generic', value: 'v' }))).toEqual({ status: 201, gate: 1, d1: 1 });
+    expect(await costOf(() => o.patch(`/secrets/${id}`, { value: 'v' }))).toEqual({ status: 200, gate: 1, d1: 1 });
+    expect(await costOf(() => o.post(`/secrets/${id}/rotate`, { value: 'w' }))).toEqual({ status: 200, gate: 1, d1: 1 });
+    expect(await costOf(() => o.post(`/secrets/${id}/rotate`))).toEqual({ status: 200, gate: 2, d1: 1 });
+    expect(await costOf(() => o.post('/access-tokens', { ttlSeconds: 60 }))).toEqual({ status: 201, gate: 1, d1: 1 });
+    const token = await newSession(o);
+    expect(await costOf(() => o.del(`/access-tokens/${token.id}`))).toEqual({ status: 204, gate: 1, d1: 1 });
+  });
+
+  it('issue, rotate and revoke as a provider: one gate call and one batch, and one call more if this isolate does not know the name', async () => {
+    const o = await newOrg();
+    const { token } = (await o.post('/provider-tokens', { name: 'p', scopes: ['issue', 'rotate', 'revoke'] })).json;
+    const costs = (verb: string, fields: object) =>
+      costOf(() => send('POST', `/api/v1/provider/${verb}`, { token, body: { environment: 'production', ...fields } }));
+    const issue = (secretName: string) => costs('issue', { secretName, value: 'v', ttlSeconds: 60 });
+    expect(await issue('A')).toEqual({ status: 201, gate: 1, d1: 1 });
+    expect(await issue('A')).toEqual({ status: 200, gate: 1, d1: 1 });
+    expect(await costs('rotate', { secretName: 'A', newValue: 'w' })).toEqual({ status: 200, gate: 1, d1: 1 });
+    expect(await costs('revoke', { secretName: 'A' })).toEqual({ status: 200, gate: 1, d1: 1 });
+    expect(await costs('revoke', { secretName: 'A' })).toEqual({ status: 200, gate: 1, d1: 0 });
+    await newSecret(o, { name: 'B' });
+    await newSecret(o, { name: 'C' });
+    expect(await issue('B')).toEqual({ status: 200, gate: 2, d1: 1 });
+    expect(await issue('B')).toEqual({ status: 200, gate: 1, d1: 1 });
+    expect(await costs('rotate', { secretName: 'C', newValue: 'w' })).toEqual({ status: 200, gate: 2, d1: 1 });
+    expect(await costs('rotate', { secretName: 'C', newValue: 'x' })).toEqual({ status: 200, gate: 1, d1: 1 });
+    expect(await costs('rotate', { secretName: 'nobody', newValue: 'x' })).toEqual({ status: 404, gate: 1, d1: 0 });
+  });
+
+  it('a warm secret by each kind of credential: one gate call, no D1', async () => {
+    const { o, browser } = await newSignedIn();
+    const { id } = await newSecret(o);
+    const agent = await newAgent(o);
+    const child = await newAgent((await newAgent(o, { scopes: ['*'] })).o);
+    const callers = [(await newSession(o)).o, agent.o, child.o, (await newBreakGlass(o)).o, browser.o];
+    for (const caller of callers) {
+      // The first request of a member in an isolate fetches the keys that check the signature.
+      await caller.get('/secrets');
+      expect(await costOf(() => caller.get(`/secrets/${id}`))).toEqual({ status: 200, gate: 1, d1: 0 });
+      expect(await costOf(() => caller.get('/environments/production/values'))).toEqual({ status: 200, gate: 1, d1: 0 });
+    }
+  });
+
+  it('panic: one gate call and one batch, whatever the number of credentials', async () => {
+    const o = await newOrg();
+    await Promise.all(Array.from({ length: 30 }, () => newSession(o)));
+    expect(await costOf(() => o.post('/panic', { reason: 'a rehearsal' }))).toEqual({ status: 200, gate: 1, d1: 1 });
+  });
+
+  it('a junk token: no call at all', async () => {
+    const o = await newOrg();
+    const junk = `${o.token.slice(0, -1)}${o.token.endsWith('a') ? 'b' : 'a'}`;
+    expect(await costOf(() => send('GET', `/api/v1/orgs/${o.id}/secrets`, { token: junk }))).toEqual({ status: 401, gate: 0, d1: 0 });
+  });
+});

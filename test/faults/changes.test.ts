@@ -1,0 +1,312 @@
+// Nothing is lost and nothing is done twice, whatever D1 and the gate's life do in between.
+import { describe, expect, it } from 'vitest';
+import { problemOf } from '../model/invariants';
+import { newKey, newSession } from '../support/credentials';
+import { faults, holdNext, reset, until } from '../support/faults';
+import { evict, inCore, inGate } from '../support/gate';
+import { type Answer, type Caller, db, newOrg, newSecret, useWorld } from '../support/world';
+
+useWorld();
+
+const marksOf = (o: Caller) => inGate(o, (_gate, state) => state.storage.sql.exec('select count(*) n from marks').one().n);
+
+describe('fault: a change whose D1 batch fails', () => {
+  it('before it takes effect is 503, did nothing, and can be repeated', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { value: 'one' });
+    let batches = 0;
+    faults.fail = (kind) => (kind === 'batch' && ++batches === 1 ? 'before' : null);
+    const refused = await o.patch(`/secrets/${id}`, { value: 'two' });
+    expect([refused.status, refused.json.error.code, refused.json.error.retry_after]).toEqual([503, 'UNAVAILABLE', 1]);
+    expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ version: 1, value: 'one' });
+    expect((await o.patch(`/secrets/${id}`, { value: 'two' })).json.version).toBe(2);
+    expect(await marksOf(o)).toBe(0);
+  });
+
+  it('after it took effect is found and answered as done', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { value: 'one' });
+    let batches = 0;
+    faults.fail = (kind) => (kind === 'batch' && ++batches === 1 ? 'after' : null);
+    const done = await o.patch(`/secrets/${id}`, { value: 'two' });
+    expect([done.status, done.json.version]).toEqual([200, 2]);
+    expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ version: 2, value: 'two' });
+    expect((await o.patch(`/secrets/${id}`, { value: 'three' })).json.version).toBe(3);
+  });
+
+  it.each(['before', 'after'] as const)('%s it takes effect, while D1 stays unavailable, is settled by the next call', async (how) => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { value: 'one' });
+    const other = await newSecret(o, { value: 'other' });
+    let batches = 0;
+    faults.fail = (kind) => (kind === 'batch' && ++batches === 1 ? how : 'before');
+    const doubtful = await o.patch(`/secrets/${id}`, { value: 'two' }, { 'Idempotency-Key': 'x' });
+    expect(doubtful.status).toBe(503);
+    // What is in doubt is told neither way; everything else goes on.
+    expect((await o.get(`/secrets/${id}`)).status).toBe(503);
+    expect((await o.get(`/secrets/${other.id}`)).json.value).toBe('other');
+    reset();
+    const after = (await o.get(`/secrets/${id}`)).json;
+    expect([after.version, after.value]).toEqual(how === 'after' ? [2, 'two'] : [1, 'one']);
+    expect(await marksOf(o)).toBe(0);
+    expect((await o.patch(`/secrets/${id}`, { value: 'three' })).json.version).toBe(how === 'after' ? 3 : 2);
+    expect((await o.get('/audit-log/verify')).json).toMatchObject({ ok: true });
+  });
+
+  it('and whose gate is evicted is settled by the next gate', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { value: 'one' });
+    let batches = 0;
+    faults.fail = (kind) => (kind === 'batch' && ++batches === 1 ? 'after' : 'before');
+    expect((await o.patch(`/secrets/${id}`, { value: 'two' })).status).toBe(503);
+    reset();
+    await evict(o);
+    expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ version: 2, value: 'two' });
+    expect((await o.patch(`/secrets/${id}`, { value: 'three' })).json.version).toBe(3);
+  });
+
+  it('and may still arrive does not count as undone while the epoch cannot be raised', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { value: 'one' });
+    let batches = 0;
+    faults.fail = (kind) => (kind === 'batch' ? (++batches === 1 ? 'late' : 'before') : null);
+    expect((await o.patch(`/secrets/${id}`, { value: 'two' })).status).toBe(503);
+    for (const land of faults.orphans.splice(0)) await land();
+    reset();
+    expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ version: 2, value: 'two' });
+    expect(await problemOf(o)).toBe(null);
+  });
+
+  it('is not reported as an integrity violation if D1 refuses it and then does not answer', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { value: 'one' });
+    const raise = (by: number) => db.prepare('update fences set epoch = epoch + ? where org_id = ?').bind(by, o.id).run();
+    await raise(1);
+    faults.fail = (kind) => (kind === 'read' ? 'before' : null);
+    const refused = await o.patch(`/secrets/${id}`, { value: 'two' });
+    expect([refused.status, refused.json.error.retry_after]).toEqual([503, 1]);
+    reset();
+    await raise(-1);
+    expect((await o.patch(`/secrets/${id}`, { value: 'two' })).json.version).toBe(2);
+    expect(await problemOf(o)).toBe(null);
+  });
+
+  it('revocation: refuses the credential whose end is in doubt', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o);
+    const key = await newKey(o);
+    const child = await newSession(key.o);
+    let batches = 0;
+    faults.fail = (kind) => (kind === 'batch' && ++batches === 1 ? 'after' : 'before');
+    expect((await o.del(`/api-keys/${key.id}`)).status).toBe(503);
+    for (const caller of [key.o, child.o]) expect((await caller.get(`/secrets/${id}`)).status).toBe(503);
+    reset();
+    for (const caller of [key.o, child.o]) expect((await caller.get(`/secrets/${id}`)).json.error.code).toBe('TOKEN_REVOKED');
+  });
+
+  it('idempotency: is found by its key when it is repeated, and not done twice', async () => {
+    const o = await newOrg();
+    // The isolate holds the org's key from here on.
+    await o.get('/secrets');
+    let batches = 0;
+    faults.fail = (kind) => (kind === 'batch' && ++batches === 1 ? 'after' : 'before');
+    const body = { name: 'ONCE', type: 'generic', value: 'v' };
+    expect((await o.post('/secrets', body, { 'Idempotency-Key': 'k' })).status).toBe(503);
+    reset();
+    const again = await o.post('/secrets', body, { 'Idempotency-Key': 'k' });
+    expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
+    expect((await o.get('/secrets')).json.data).toHaveLength(1);
+  });
+});
+
+describe('fault: a request in flight', () => {
+  it('that the Worker repeats after a lost reply is known by its id: done once, audited once', async () => {
+    const o = await newOrg();
+    faults.gate = 0;
+    faults.rpc = (n) => (n === 1 ? { fate: 'after', retryable: true } : null);
+    const { status, json } = await o.post('/secrets', { name: 'ONCE', type: 'generic', value: 'v' });
+    expect([status, faults.gate]).toEqual([201, 2]);
+    const entries = (await o.get('/audit-log?action=secret.create')).json.data as { resource: string; status: number }[];
+    expect(entries.map((entry) => [entry.resource, entry.status])).toEqual([[json.id, 201]]);
+  });
+
+  it('audit log: its entry is stored before the response leaves', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o);
+    const reader = await newKey(o, { scopes: ['secrets:list'] });
+    for (const [caller, status] of [
+      [o, 200],
+      [reader.o, 403],
+    ] as const) {
+      const answer = await caller.get(`/secrets/${id}`);
+      const [entry] = await inCore(o, ({ auditLog }) => auditLog.newest({}, Number.MAX_SAFE_INTEGER, 1).entries);
+      expect(entry).toMatchObject({ status, request_id: answer.headers.get('request-id') });
+    }
+  });
+
+  const waiting: Record<string, (o: Caller, id: string) => Promise<Answer>> = {
+    'a change, for a lock': (o, id) => o.patch(`/secrets/${id}`, { value: 'two' }),
+    'a read, for D1': (o, id) => o.get(`/secrets/${id}`),
+    'all values, for D1': (o) => o.get('/environments/production/values'),
+    'a list of versions, for D1': (o, id) => o.get(`/secrets/${id}/versions`),
+  };
+  it.each(Object.entries(waiting))('revocation: a request whose caller is revoked while it waits is refused: %s', async (what, ask) => {
+    const o = await newOrg();
+    const { id } = await newSecret(o);
+    const key = await newKey(o);
+    await inCore(o, ({ ciphertexts }) => ciphertexts.clear());
+    const { held, release } = holdNext();
+    const first = what.endsWith('lock') ? o.patch(`/secrets/${id}`, { value: 'one' }) : null;
+    if (first) await held();
+    const answer = ask(key.o, id);
+    await held();
+    await until(() => inCore(o, ({ lastUsed }) => lastUsed.of(key.id) !== null));
+    expect((await o.del(`/api-keys/${key.id}`)).status).toBe(204);
+    release();
+    expect((await answer).json.error?.code).toBe('TOKEN_REVOKED');
+    if (first) expect((await first).json.version).toBe(2);
+  });
+
+  it('purge: a request that reads a ciphertext while the secret is purged neither returns nor caches it', async () => {
+    const o = await newOrg();
+    const [gone, stays] = [await newSecret(o), await newSecret(o)];
+    await inCore(o, ({ ciphertexts }) => ciphertexts.clear());
+    const { held, release } = holdNext();
+    const all = o.get('/environments/production/values');
+    await held();
+    expect((await o.del(`/secrets/${gone.id}?permanent=true`)).status).toBe(204);
+    release();
+    expect((await all).json.values).toEqual({ [stays.name]: stays.value });
+    expect(await problemOf(o)).toBe(null);
+  });
+});
+
+describe('fault: D1 is unavailable', () => {
+  it('the gate answers from what it holds, and otherwise 503 with retry_after', async () => {
+    const o = await newOrg();
+    const { id, value } = await newSecret(o);
+    faults.fail = () => 'before';
+    expect((await o.get(`/secrets/${id}`)).json.value).toBe(value);
+    expect((await o.get('/environments/production/values')).status).toBe(200);
+    expect((await o.get('/secrets')).json.data.length).toBe(1);
+    const versions = await o.get(`/secrets/${id}/versions`);
+    expect([versions.status, versions.json.error.code]).toEqual([503, 'UNAVAILABLE']);
+    expect(Number(versions.headers.get('retry-after'))).toBeGreaterThan(0);
+  });
+});
+
+describe('concurrency: with random delays of D1', () => {
+  it('fifty writers on one secret make versions 2 to 51, none lost, none equal', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o);
+    faults.delay = 8;
+    const made = await Promise.all(Array.from({ length: 50 }, (_, i) => o.patch(`/secrets/${id}`, { value: `v${i}` })));
+    const versions = made.map(({ json }) => json.version as number);
+    expect([...versions].sort((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, i) => i + 2));
+    for (const [i, version] of versions.entries()) expect((await o.get(`/secrets/${id}?version=${version}`)).json.value).toBe(`v${i}`);
+  });
+
+  it('revocation: reads in flight are refused once their credential, its parent or the secret is gone', async () => {
+    for (const end of ['token', 'parent', 'secret'] as const) {
+      const o = await newOrg();
+      const { id } = await newSecret(o);
+      const parent = await newKey(o);
+      const child = await newSession(parent.o);
+      faults.delay = 10;
+      const before = Array.from({ length: 10 }, () => child.o.get(`/secrets/${id}`));
+      const path = { token: `/access-tokens/${child.id}`, parent: `/api-keys/${parent.id}`, secret: `/secrets/${id}` }[end];
+      expect((await o.del(path)).status).toBe(204);
+      const after = await Promise.all(Array.from({ length: 10 }, () => child.o.get(`/secrets/${id}`)));
+      expect(new Set(after.map(({ status }) => status))).toEqual(new Set([end === 'secret' ? 404 : 401]));
+      await Promise.all(before);
+      faults.delay = 0;
+    }
+  });
+
+  it('revocation: tokens that are minted while the parent is revoked do not survive', async () => {
+    const o = await newOrg();
+    const parent = await newKey(o);
+    faults.delay = 10;
+    const minting = Array.from({ length: 20 }, () => parent.o.post('/access-tokens', { ttlSeconds: 60 }));
+    expect((await o.del(`/api-keys/${parent.id}`)).status).toBe(204);
+    for (const made of await Promise.all(minting)) {
+      if (made.status === 201) expect((await o.as(made.json.token).get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
+      else expect(made.json.error.code).toBe('TOKEN_REVOKED');
+    }
+    expect((await o.get('/access-tokens')).json.data).toEqual([]);
+  });
+
+  it('create, rename and restore give a name to one secret alone', async () => {
+    for (let first = 0; first < 3; first++) {
+      const o = await newOrg();
+      const gone = await newSecret(o, { name: 'N' });
+      await o.del(`/secrets/${gone.id}`);
+      const other = await newSecret(o);
+      const taker = await newSecret(o, { name: 'N' });
+      expect((await o.post(`/secrets/${gone.id}/restore`)).json.error.code).toBe('SECRET_NAME_TAKEN');
+      await o.del(`/secrets/${taker.id}?permanent=true`);
+      faults.delay = 10;
+      const ways = [
+        () => o.post('/secrets', { name: 'N', type: 'generic', value: 'v' }),
+        () => o.patch(`/secrets/${other.id}`, { name: 'N' }),
+        () => o.post(`/secrets/${gone.id}/restore`),
+      ];
+      const all = await Promise.all([...ways.slice(first), ...ways.slice(0, first)].map((take) => take()));
+      const refused = all.filter(({ status }) => status >= 400);
+      expect(refused.map(({ json }) => json.error.code)).toEqual(['SECRET_NAME_TAKEN', 'SECRET_NAME_TAKEN']);
+      faults.delay = 0;
+      expect(await problemOf(o)).toBe(null);
+    }
+  });
+
+  it('a mint and the revocation of its parent are serialised', async () => {
+    const o = await newOrg();
+    const parent = await newKey(o);
+    const { held, release } = holdNext();
+    const minting = parent.o.post('/access-tokens', { ttlSeconds: 60 });
+    await held();
+    let isRevoked = false;
+    const revoking = o.del(`/api-keys/${parent.id}`).then(() => {
+      isRevoked = true;
+    });
+    await until(() => isRevoked, 100);
+    release();
+    expect((await minting).status).toBe(201);
+    await revoking;
+    const entries = (await o.get('/audit-log?limit=2')).json.data as { action: string }[];
+    expect(entries.map(({ action }) => action)).toEqual(['api_key.revoke', 'access_token.create']);
+  });
+
+  it('an environment and a secret in it are never deleted and created together', async () => {
+    const o = await newOrg();
+    const environment = async () => (await o.post('/environments', { name: `e ${crypto.randomUUID().slice(0, 8)}` })).json;
+    const create = ({ slug }: { slug: string }) => o.post('/secrets', { name: 'N', type: 'generic', value: 'v', environment: slug });
+    const going = await environment();
+    const leaving = holdNext();
+    const deleted = o.del(`/environments/${going.id}`);
+    await leaving.held();
+    expect((await create(going)).status).toBe(503);
+    leaving.release();
+    expect((await deleted).status).toBe(204);
+
+    const staying = await environment();
+    const filling = holdNext();
+    const created = create(staying);
+    await filling.held();
+    expect((await o.del(`/environments/${staying.id}`)).json.error.code).toBe('ENVIRONMENT_NOT_EMPTY');
+    filling.release();
+    expect((await created).status).toBe(201);
+  });
+
+  it('idempotency: twenty requests with one key make one credential', async () => {
+    const o = await newOrg();
+    faults.delay = 10;
+    const all = await Promise.all(
+      Array.from({ length: 20 }, () => o.post('/api-keys', { name: 'twin', scopes: ['org:read'] }, { 'Idempotency-Key': 'twin' })),
+    );
+    const made = all.filter(({ status }) => status === 201);
+    expect(new Set(made.map(({ text }) => text)).size).toBe(1);
+    for (const { status, json } of all) if (status !== 201) expect(json.error.code).toBe('IDEMPOTENCY_IN_PROGRESS');
+    expect((await o.get('/api-keys')).json.data).toHaveLength(2);
+  });
+});

@@ -1,0 +1,274 @@
+// A new master key: keys are re-wrapped while the service goes on, whatever fails in between, until the old one can be taken away.
+import { env } from 'cloudflare:workers';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { wrap } from '../../src/crypto/keyring';
+import { type Faults, faults, reset } from '../support/faults';
+import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../support/world';
+
+useWorld();
+
+const OLD = (env as unknown as { MASTER_KEYS: string }).MASTER_KEYS;
+const NEW = `k2:${Buffer.alloc(32, 9).toString('base64')}`;
+const BOTH = `${NEW},${OLD}`;
+
+/** From here on the Worker is another isolate, with these master keys. */
+function deploy(keys: string) {
+  faults.isolate++;
+  faults.variables = { MASTER_KEYS: keys };
+}
+
+// Each test begins with an empty vault under the old key.
+beforeEach(async () => {
+  await db.batch(['deployment_keys', 'org_keys', 'orgs'].map((table) => db.prepare(`delete from ${table}`)));
+  deploy(OLD);
+});
+
+const rewrap = (cursor?: string) =>
+  send('POST', '/api/v1/deployment/keys/rewrap', { token: BOOTSTRAP, ...(cursor !== undefined && { body: { cursor } }) });
+
+/** One walk over all keys, from the first; what each call said. */
+async function walk() {
+  const said: { done: number; total: number; next: string | null }[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const { status, json, text } = await rewrap(cursor);
+    expect(status, text).toBe(200);
+    said.push(json);
+    if (json.next === null) return said;
+    expect(said.length, 'a walk that does not end').toBeLessThan(10);
+    cursor = json.next;
+  }
+}
+
+/** More orgs than one call re-wraps: wraps of keys that nobody uses, made by the old key's own service. */
+async function many(count: number) {
+  const master = { id: 'k1', key: new Uint8Array(32).fill(7) };
+  const rows = Array.from({ length: count }, (_, i) => {
+    const org_id = `org_${String(i).padStart(22, '0')}`;
+    return { org_id, ...wrap([master], 'org key', org_id, crypto.getRandomValues(new Uint8Array(32))) };
+  });
+  await db
+    .prepare("insert into org_keys select value ->> 'org_id', value ->> 'master_id', value ->> 'key_sealed', 1 from json_each(?)")
+    .bind(JSON.stringify(rows))
+    .run();
+}
+
+const wraps = async () =>
+  (
+    await db
+      .prepare('select id owner, master_id, key_sealed from deployment_keys union all select org_id, master_id, key_sealed from org_keys')
+      .all<{ owner: string; master_id: string; key_sealed: string }>()
+  ).results;
+const under = async (id: string) => (await wraps()).filter(({ master_id }) => master_id === id).length;
+
+async function expectReadable(o: Caller, secrets: { id: string; value: string }[]) {
+  for (const { id, value } of secrets) {
+    const { status, json } = await o.get(`/secrets/${id}`);
+    expect([status, json.value]).toEqual([200, value]);
+  }
+}
+
+describe('key rotation: re-wrapping', () => {
+  it('reports that nothing is left to do, and changes nothing', async () => {
+    await newOrg();
+    const before = await wraps();
+    expect((await rewrap()).json).toEqual({ done: 2, total: 2, next: null });
+    expect(await wraps()).toEqual(before);
+  });
+
+  it('wraps every key with the new master key during reads, writes and new organisations; then the new one alone unwraps all', async () => {
+    const first = await newOrg();
+    const kept = [await newSecret(first), await newSecret(first)];
+    await many(250);
+    deploy(BOTH);
+    faults.delay = 5;
+    let going = true;
+    const written: { id: string; value: string }[] = [];
+    const busy = (async () => {
+      while (going) {
+        await expectReadable(first, kept);
+        written.push(await newSecret(first));
+      }
+    })();
+    const founding = (async () => {
+      const second = await newOrg();
+      return { second, secret: await newSecret(second) };
+    })();
+    const said = await walk();
+    const { second, secret } = await founding;
+    going = false;
+    await busy;
+    expect(said.length).toBeGreaterThanOrEqual(3);
+    expect(said.map(({ done }) => done)).toEqual([...said.map(({ done }) => done)].sort((a, b) => a - b));
+    expect(await under('k2')).toBe(253);
+    expect(await under('k1')).toBe(0);
+
+    reset();
+    deploy(NEW);
+    await expectReadable(first, [...kept, ...written]);
+    await expectReadable(second, [secret]);
+    expect((await newSecret(await newOrg())).version).toBe(1);
+    deploy(OLD);
+    const refused = await first.get(`/secrets/${kept[0]?.id}`);
+    expect([refused.status, refused.json.error.code]).toEqual([503, 'MISCONFIGURED']);
+    expect(refused.json.error.message).toMatch(/MASTER_KEYS.*\bk2\b/);
+  });
+
+  it('continues after an interruption, in another isolate too', async () => {
+    const o = await newOrg();
+    const secret = await newSecret(o);
+    await many(150);
+    deploy(BOTH);
+    const first = (await rewrap()).json;
+    expect(first).toMatchObject({ done: 100, total: 152 });
+    deploy(BOTH);
+    expect((await rewrap(first.next)).json).toEqual({ done: 152, total: 152, next: null });
+    deploy(NEW);
+    await expectReadable(o, [secret]);
+  });
+
+  it('started anew after an interruption does what is left, and keeps what is done', async () => {
+    await newOrg();
+    await many(150);
+    deploy(BOTH);
+    await rewrap();
+    const done = (await wraps()).filter(({ master_id }) => master_id === 'k2');
+    expect((await walk()).at(-1)).toEqual({ done: 152, total: 152, next: null });
+    expect(await wraps()).toEqual(expect.arrayContaining(done));
+  });
+
+  it('concurrency: wraps each key once', async () => {
+    const o = await newOrg();
+    const secret = await newSecret(o);
+    await many(120);
+    deploy(BOTH);
+    faults.delay = 10;
+    for (const said of await Promise.all([walk(), walk(), walk()])) expect(said.at(-1)).toEqual({ done: 122, total: 122, next: null });
+    reset();
+    deploy(NEW);
+    await expectReadable(o, [secret]);
+  });
+
+  it('replaces a wrapped key only if it is still the one that was read', async () => {
+    const o = await newOrg();
+    const secret = await newSecret(o);
+    deploy(BOTH);
+    await o.get('/environments');
+    const at = (await wraps()).find(({ owner }) => owner === o.id);
+    const other = wrap([{ id: 'k1', key: new Uint8Array(32).fill(7) }], 'org key', o.id, new Uint8Array(32));
+    faults.before = async (kind) => {
+      if (kind === 'batch') await db.prepare('update org_keys set key_sealed = ? where org_id = ?').bind(other.key_sealed, o.id).run();
+    };
+    expect((await rewrap()).json).toMatchObject({ done: 1, total: 2 });
+    reset();
+    expect((await wraps()).find(({ owner }) => owner === o.id)).toEqual({ ...at, key_sealed: other.key_sealed });
+    await db.prepare('update org_keys set key_sealed = ? where org_id = ?').bind(at?.key_sealed, o.id).run();
+    expect((await rewrap()).json).toMatchObject({ done: 2, total: 2 });
+    deploy(NEW);
+    await expectReadable(o, [secret]);
+  });
+
+  it('the next walk finds what an isolate with the old list creates meanwhile', async () => {
+    await newOrg();
+    deploy(BOTH);
+    expect((await walk()).at(-1)).toEqual({ done: 2, total: 2, next: null });
+    deploy(`${OLD},${NEW}`);
+    const late = await newOrg();
+    const secret = await newSecret(late);
+    deploy(BOTH);
+    expect(await under('k1')).toBe(1);
+    expect((await walk()).at(-1)).toEqual({ done: 3, total: 3, next: null });
+    deploy(NEW);
+    await expectReadable(late, [secret]);
+  });
+
+  it('does not bring back a key that was destroyed meanwhile', async () => {
+    const o = await newOrg();
+    deploy(BOTH);
+    await o.get('/environments');
+    let ended: Promise<unknown> | undefined;
+    faults.before = async (kind) => {
+      if (kind !== 'batch' || ended) return;
+      ended = db.prepare('delete from org_keys where org_id = ?').bind(o.id).run();
+      await ended;
+    };
+    expect((await rewrap()).json).toEqual({ done: 1, total: 1, next: null });
+    expect((await wraps()).map(({ owner }) => owner)).toEqual(['deployment']);
+  });
+
+  it.each<['before' | 'after', 'read' | 'batch', number]>([
+    ['before', 'read', 0],
+    ['before', 'batch', 0],
+    ['after', 'batch', 2],
+  ])('that fails %s D1 takes a %s is 503, leaves every key usable, and can be repeated', async (how, what, changed) => {
+    const o = await newOrg();
+    const secret = await newSecret(o);
+    deploy(BOTH);
+    await o.get(`/secrets/${secret.id}`);
+    const failing: Faults['fail'] = (kind) => (kind === what ? how : null);
+    faults.fail = failing;
+    const refused = await rewrap();
+    expect([refused.status, refused.json.error.code]).toEqual([503, 'UNAVAILABLE']);
+    reset();
+    expect(await under('k2')).toBe(changed);
+    deploy(BOTH);
+    await expectReadable(o, [secret]);
+    expect((await walk()).at(-1)).toEqual({ done: 2, total: 2, next: null });
+    deploy(NEW);
+    await expectReadable(o, [secret]);
+  });
+});
+
+describe('key rotation: a key whose master key is missing', () => {
+  it('is reported with the id of that master key and left as it is; the others are re-wrapped', async () => {
+    const [o, lost] = [await newOrg(), await newOrg()];
+    const secret = await newSecret(o);
+    await db.prepare("update org_keys set master_id = 'k0' where org_id = ?").bind(lost.id).run();
+    const before = (await wraps()).find(({ owner }) => owner === lost.id);
+    deploy(BOTH);
+    const refused = await rewrap();
+    expect([refused.status, refused.json.error.code]).toEqual([503, 'MISCONFIGURED']);
+    expect(refused.json.error.message).toMatch(/MASTER_KEYS.*\bk0\b/);
+    expect((await wraps()).find(({ owner }) => owner === lost.id)).toEqual(before);
+    expect(await under('k2')).toBe(2);
+    deploy(NEW);
+    await expectReadable(o, [secret]);
+  });
+
+  it('is found although it names the current id: another master key of that id unwraps nothing', async () => {
+    await newOrg();
+    deploy(BOTH);
+    await walk();
+    const o = await newOrg();
+    deploy(BOTH);
+    await o.get('/environments');
+    const at = (await wraps()).find(({ owner }) => owner === o.id);
+    await db.prepare('update org_keys set key_sealed = ? where org_id <> ?').bind(at?.key_sealed, o.id).run();
+    expect((await rewrap()).json.error.code).toBe('MISCONFIGURED');
+  });
+});
+
+describe('key rotation: cursor', () => {
+  it('that was altered, or is from another list, is refused', async () => {
+    await newOrg();
+    await newOrg();
+    const foreign = (await send('GET', '/api/v1/orgs?limit=1', { token: BOOTSTRAP })).json.next_cursor;
+    for (const cursor of [foreign, 'x', '']) expect((await rewrap(cursor)).json.error.code).toBe('INVALID_CURSOR');
+  });
+});
+
+describe('key rotation: log', () => {
+  it('has one line a call, with counts and without a key', async () => {
+    await newOrg();
+    deploy(BOTH);
+    const logged: string[] = [];
+    for (const level of ['log', 'warn', 'error'] as const)
+      vi.spyOn(console, level).mockImplementation((...args) => void logged.push(args.join(' ')));
+    await rewrap();
+    vi.restoreAllMocks();
+    const lines = logged.filter((line) => line.includes('keys_rewrapped'));
+    expect(lines).toHaveLength(1);
+    expect(JSON.parse(lines[0] as string)).toMatchObject({ changed: 2, done: 2, total: 2, whole: true });
+    for (const secret of [NEW.slice(3), OLD.slice(3), ...(await wraps()).map(({ key_sealed }) => key_sealed)])
+      expect(logged.join('\n')).not.toContain(secret);
+  });
+});

@@ -1,0 +1,217 @@
+// A database put back from a backup, under a gate that has lived on: refused until it is adopted, and then neither more nor less than
+// what the backup holds is readable, and nothing that has ended since is alive again.
+import { describe, expect, it } from 'vitest';
+import { runTasks } from '../../src/gate/tasks';
+import { problemOf } from '../model/invariants';
+import { newKey, newSession } from '../support/credentials';
+import { faults, reset } from '../support/faults';
+import { evict, inGate, loseStorage } from '../support/gate';
+import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../support/world';
+
+useWorld();
+
+const TABLES = [
+  'orgs',
+  'org_keys',
+  'environments',
+  'members',
+  'credentials',
+  'secrets',
+  'secret_versions',
+  'audit_segments',
+  'fences',
+  'commits',
+];
+
+type Backup = Record<string, Record<string, unknown>[]>;
+
+async function backUp(): Promise<Backup> {
+  const found = await db.batch<Record<string, unknown>>(TABLES.map((table) => db.prepare(`select * from ${table}`)));
+  return Object.fromEntries(TABLES.map((table, i) => [table, found[i]?.results ?? []]));
+}
+
+async function putBack(backup: Backup): Promise<void> {
+  const statements = TABLES.flatMap((table) => [
+    db.prepare(`delete from ${table}`),
+    ...(backup[table] ?? []).map((row) => {
+      const columns = Object.keys(row);
+      return db.prepare(`insert into ${table} (${columns}) values (${columns.map(() => '?')})`).bind(...Object.values(row));
+    }),
+  ]);
+  await db.batch(statements);
+}
+
+const adopt = (o: Caller, reason = 'restored after a loss') =>
+  send('POST', `/api/v1/orgs/${o.id}/adopt`, { token: BOOTSTRAP, body: { reason } });
+const read = async (o: Caller, id: string) => {
+  const { status, json } = await o.get(`/secrets/${id}`);
+  return status === 200 ? json.value : status;
+};
+const coldCiphertexts = (o: Caller) => inGate(o, ({ core }) => core.ciphertexts.clear());
+
+/** An org with a backup, and everything that may have happened since. */
+async function drill() {
+  const o = await newOrg();
+  const names = ['same', 'changed', 'renamed', 'deleted', 'destroyed', 'shortened'] as const;
+  const ids = {} as Record<(typeof names)[number] | 'new', string>;
+  for (const name of names) ids[name] = (await newSecret(o, { name, value: `${name}: first` })).id;
+  await o.patch(`/secrets/${ids.changed}`, { value: 'changed: second' });
+  const key = await newKey(o);
+  const narrowed = await newKey(o);
+  const session = await newSession(o);
+  const backup = await backUp();
+
+  await o.patch(`/secrets/${ids.changed}`, { value: 'changed: third' });
+  await o.patch(`/secrets/${ids.changed}`, { value: 'changed: fourth' });
+  await o.patch(`/secrets/${ids.renamed}`, { name: 'another' });
+  await o.del(`/secrets/${ids.deleted}`);
+  await o.del(`/secrets/${ids.destroyed}?permanent=true`);
+  await o.patch(`/secrets/${ids.shortened}`, { ttlSeconds: 1000 });
+  ids.new = (await newSecret(o, { name: 'new', value: 'new: first' })).id;
+  await o.del(`/api-keys/${key.id}`);
+  await o.del(`/access-tokens/${session.id}`);
+  await o.patch(`/api-keys/${narrowed.id}`, { allowed_addresses: ['198.51.100.1'] });
+  const later = await newKey(o);
+  return { o, ids, key, narrowed, session, later, backup };
+}
+
+describe('restore: a database from a backup', () => {
+  it('is refused before it is adopted: no change happens, and no older value is returned', async () => {
+    const { o, ids, key, backup } = await drill();
+    await coldCiphertexts(o);
+    await putBack(backup);
+    expect((await o.patch(`/secrets/${ids.changed}`, { value: 'x' })).json.error.code).toBe('UNAVAILABLE');
+    expect(await read(o, ids.changed)).toBe(503);
+    expect((await key.o.get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
+    expect((await o.get('/audit-log?action=integrity.alarm')).json.data.length).toBeGreaterThan(0);
+  });
+
+  it('counts for secrets once it is adopted, and for nothing else', async () => {
+    const { o, ids, key, narrowed, session, later, backup } = await drill();
+    await putBack(backup);
+    const adopted = await adopt(o);
+    expect([adopted.status, adopted.json]).toEqual([200, { restored: 3, ended: 2, lost: 1, refused: 0, audit_entries_lost: 0 }]);
+
+    expect(await read(o, ids.same)).toBe('same: first');
+    expect(await read(o, ids.changed)).toBe('changed: second');
+    expect((await o.get('/secrets/by-name/renamed')).json.value).toBe('renamed: first');
+    expect(await read(o, ids.deleted)).toBe(404);
+    expect(await read(o, ids.destroyed)).toBe(404);
+    expect((await o.post(`/secrets/${ids.destroyed}/restore`)).status).toBe(404);
+    expect((await o.get(`/secrets/${ids.shortened}`)).json.expires_at).not.toBe(null);
+    expect(await read(o, ids.new)).toBe(404);
+    expect(Object.keys((await o.get('/environments/production/values')).json.values).sort()).toEqual([
+      'changed',
+      'renamed',
+      'same',
+      'shortened',
+    ]);
+
+    for (const ended of [key, session]) expect((await ended.o.get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
+    expect((await narrowed.o.get('/secrets')).json.error.code).toBe('ADDRESS_NOT_ALLOWED');
+    expect((await later.o.get('/secrets')).status).toBe(200);
+    expect(await problemOf(o)).toBe(null);
+  });
+
+  it('uses no version number twice, and reports the lost ones', async () => {
+    const { o, ids, backup } = await drill();
+    await putBack(backup);
+    await adopt(o);
+    // Versions 3 and 4 are lost; what the backup holds is put back as version 5.
+    expect((await o.get(`/secrets/${ids.changed}`)).json.version).toBe(5);
+    expect((await o.get(`/secrets/${ids.changed}?version=3`)).status).toBe(404);
+    expect((await o.get(`/secrets/${ids.changed}?version=1`)).json.value).toBe('changed: first');
+    const versions = (await o.get(`/secrets/${ids.changed}/versions`)).json.data as { version: number }[];
+    expect(versions.map(({ version }) => version)).toEqual([5, 2, 1]);
+    expect((await o.post(`/secrets/${ids.changed}/rollback`, { version: 4 })).status).toBe(404);
+    expect((await o.patch(`/secrets/${ids.changed}`, { value: 'changed: fifth' })).json.version).toBe(6);
+  });
+
+  it('stays adopted after eviction, with an empty ciphertext cache, and after the gate lost its storage', async () => {
+    const { o, ids, backup } = await drill();
+    await putBack(backup);
+    await adopt(o);
+    await coldCiphertexts(o);
+    await evict(o);
+    expect(await read(o, ids.changed)).toBe('changed: second');
+    await loseStorage(o);
+    expect(await read(o, ids.changed)).toBe('changed: second');
+    expect(await read(o, ids.destroyed)).toBe(404);
+  });
+
+  it('a second adoption has no effect, also after an interruption anywhere', async () => {
+    const { o, ids, backup } = await drill();
+    await putBack(backup);
+    for (const fate of ['before', 'after', 'reset before', 'reset after', 'late', 'reset late'] as const) {
+      for (let n = 1; n <= 9; n++) {
+        faults.d1 = 0;
+        faults.fail = (_, at) => (at === n ? fate : null);
+        await adopt(o);
+        const { orphans } = faults;
+        reset();
+        for (const land of orphans) await land().catch(() => {});
+      }
+    }
+    expect((await adopt(o)).status).toBe(200);
+    expect((await adopt(o)).json).toEqual({ restored: 0, ended: 0, lost: 0, refused: 0, audit_entries_lost: 0 });
+    expect(await read(o, ids.changed)).toBe('changed: second');
+    expect(await read(o, ids.deleted)).toBe(404);
+    expect(await problemOf(o)).toBe(null);
+    expect((await o.patch(`/secrets/${ids.changed}`, { value: 'x' })).status).toBe(200);
+  });
+
+  it('accepts no row that the organisation never wrote', async () => {
+    const { o, ids, backup } = await drill();
+    const forged = structuredClone(backup);
+    for (const row of forged.secrets ?? []) if (row.id === ids.same) row.name = 'forged';
+    for (const row of forged.credentials ?? []) if (row.org_id === o.id) row.revoked_at = null;
+    await putBack(forged);
+    const { json } = await adopt(o);
+    expect(json.refused).toBe(1);
+    expect(await read(o, ids.same)).toBe(404);
+    expect((await o.get('/secrets/by-name/forged')).status).toBe(404);
+    expect(await problemOf(o)).toBe(null);
+  });
+
+  it('audit log: the adoption is recorded with its reason, and verify reports what the log lost', async () => {
+    const o = await newOrg();
+    const backup = await backUp();
+    for (let i = 0; i < 11; i++) await Promise.all(Array.from({ length: 100 }, () => o.get('/environments')));
+    await inGate(o, async ({ core }) => {
+      core.schedule.at('segments', Date.now());
+      core.now = () => Date.now() + 600_000;
+      for (let i = 0; i < 5; i++) await runTasks(core, o.id);
+      core.now = () => Date.now();
+    });
+    const moved = await inGate(o, ({ core }) => core.auditLog.oldest() - 1);
+    expect(moved).toBeGreaterThan(0);
+    await putBack(backup);
+    expect((await o.get('/audit-log/verify')).json.ok).toBe(false);
+    expect((await adopt(o, 'the disk was lost')).json.audit_entries_lost).toBe(moved);
+    const entry = (await o.get('/audit-log?action=org.adopt')).json.data[0];
+    expect(entry).toMatchObject({ reason: 'the disk was lost', actor: { kind: 'system' }, status: 200 });
+
+    let [cursor, lost] = ['', [] as unknown[]];
+    do {
+      const { json } = await o.get(`/audit-log/verify${cursor && `?cursor=${cursor}`}`);
+      expect(json.ok).toBe(true);
+      lost = [...lost, ...json.missing];
+      cursor = json.next ?? '';
+    } while (cursor);
+    expect(lost).toEqual([{ from: 1, to: moved, reason: 'restore' }]);
+  });
+
+  it('concurrency: no change happens during the adoption', async () => {
+    const { o, ids, backup } = await drill();
+    await putBack(backup);
+    faults.delay = 5;
+    const [adopted, ...changes] = await Promise.all([
+      adopt(o),
+      ...Array.from({ length: 10 }, (_, i) => o.patch(`/secrets/${ids.changed}`, { value: `meanwhile ${i}` })),
+    ]);
+    reset();
+    expect(adopted.status).toBe(200);
+    for (const { status } of changes) expect([200, 503]).toContain(status);
+    expect(await problemOf(o)).toBe(null);
+  });
+});

@@ -1,0 +1,63 @@
+// The gate of an organisation, as tests look into it, evict it and have it lose what it stores; and the organisation's keys.
+import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import type { Action } from '../../src/auth/actions';
+import { keyringOf, type OrgKeys } from '../../src/crypto/keyring';
+import { newId } from '../../src/db/ids';
+import { type Env, type Settings, settingsOf } from '../../src/env';
+import type { Gate } from '../../src/gate';
+import { runTasks } from '../../src/gate/tasks';
+import type { Ask } from '../../src/gate/types';
+
+/** An organisation, by its id. */
+interface Org {
+  id: string;
+}
+
+export const gateOf = ({ id }: Org) => (env as unknown as { GATE: DurableObjectNamespace<Gate> }).GATE.getByName(id);
+
+export const inGate = <T>(o: Org, run: (gate: Gate, state: DurableObjectState) => T | Promise<T>): Promise<T> =>
+  runInDurableObject(gateOf(o), (gate, state) => run(gate as unknown as Gate, state));
+
+export const inCore = <T>(o: Org, run: (core: Gate['core']) => T | Promise<T>): Promise<T> => inGate(o, ({ core }) => run(core));
+
+export const evict = (o: Org) => evictDurableObject(gateOf(o));
+
+/** Deletes all that a gate stores; the next call starts a gate without it. */
+export async function loseStorage(o: Org): Promise<void> {
+  await inGate(o, (_gate, { storage }) => storage.deleteAll());
+  await evict(o);
+}
+
+/** Runs the tasks of a gate as if it were later; `due`: up to which time tasks are run, if not up to then. */
+export const runTasksLater = (o: Org, ms: number, due?: number) =>
+  inCore(o, async (core) => {
+    core.now = () => Date.now() + ms;
+    for (let i = 0; i < 12; i++) await runTasks(core, o.id, due);
+    core.now = () => Date.now();
+  });
+
+/** The settings of the Worker under test. */
+export const settings = () => settingsOf(env as unknown as Env) as Settings;
+
+export const keyring = () => keyringOf((env as unknown as Env).DB, settings().masterKeys);
+
+export async function keysOf(o: Org): Promise<OrgKeys> {
+  const keys = await keyring().org(o.id);
+  if (!keys) throw new Error('no such org');
+  return keys;
+}
+
+/** What the Worker asks of a gate for a caller. */
+export async function askOf(o: Org, action: Action, bearer: Ask['bearer'], fields: Partial<Ask> = {}): Promise<Ask> {
+  const { row, answer } = await keysOf(o);
+  return {
+    ...{ org: o.id, action, operation: action, bearer, path_org: o.id, named: {}, finding: null, input: {} },
+    ...{ idempotency: null, one_time: null, again: false, repeated: false, keys: { row, answer } },
+    request: { id: newId('req'), ip: '203.0.113.7', user_agent: null, reason: null, place: null },
+    ...fields,
+  };
+}
+
+/** The bearer of a member's browser session. */
+export const browserBearer = (o: Org, session: string): Ask['bearer'] => ({ kind: 'browser', org: o.id, hash: session, jwt: 1 });

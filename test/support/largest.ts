@@ -1,0 +1,124 @@
+// The largest request that a route's schemas take, made from the schemas themselves: every field there, each of its largest value, so that
+// a new field or route is part of it without being named here. Invariant: what `largest` answers passes its schema.
+import { z } from 'zod';
+import { allScopes } from '../../src/auth/scopes';
+import { utf8 } from '../../src/crypto/bytes';
+
+interface Def {
+  type: string;
+  shape?: Record<string, z.core.$ZodType>;
+  element?: z.core.$ZodType;
+  keyType?: z.core.$ZodType;
+  valueType?: z.core.$ZodType;
+  innerType?: z.core.$ZodType;
+  in?: z.core.$ZodType;
+  options?: z.core.$ZodType[];
+  entries?: Record<string, string>;
+  values?: unknown[];
+}
+const defOf = (schema: z.core.$ZodType) => schema._zod.def as unknown as Def;
+/** The bound of a schema by itself: characters of a text, items of a list, or the value of a number. */
+const mostOf = (schema: z.core.$ZodType): number | undefined => {
+  const { maxLength, maxItems, maximum } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  return maxLength ?? maxItems ?? maximum;
+};
+const passes = (schema: z.core.$ZodType, value: unknown) => z.safeParse(schema, value).success;
+const bytesOf = (value: unknown) => utf8(JSON.stringify(value) ?? '').length;
+
+/** A name pattern of a length, with five `*` and else a `?` at every other place: no text ends its match early. */
+export function pattern(length: number, n = 0): string {
+  const head = `*${n}*`;
+  const body = '?a'.repeat(length).slice(0, length - head.length - 3);
+  const third = Math.floor(body.length / 3);
+  return `${head}${body.slice(0, third)}*${body.slice(third, 2 * third)}*${body.slice(2 * third)}*`;
+}
+
+/** The largest patterns that one credential may have: 4,096 bytes together. */
+export const PATTERNS = Array.from({ length: 16 }, (_, n) => pattern(256, n));
+
+/** Texts of at most so many UTF-16 units, no two the same for different `n`; some of them fit any field. */
+function texts(most: number, n: number): string[] {
+  const filled = (char: string, length: number) => `${n || ''}${char.repeat(most)}`.slice(0, length);
+  const domain = `${'d'.repeat(60)}.`.repeat(3);
+  return [
+    ...['👍', '漢'].map((char) => filled(char, most - (most % 2)).replace(/[\uD800-\uDBFF]$/, '')),
+    ...(most > 20 ? [pattern(most, n)] : []),
+    // base64url of some lengths is none.
+    ...[0, 1, 2, 3].map((less) => filled('A', most - less)),
+    filled('z', most),
+    `${n || ''}${'m'.repeat(60)}@${domain}example.com`.slice(-most),
+    '2097-12-31T23:59:59.999999999+00:00',
+    `ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128`,
+    allScopes[n % allScopes.length] as string,
+    ...['999999999', '100', '1'],
+  ];
+}
+
+/** The largest of some values, in bytes as JSON, that passes; undefined where none does. */
+const largestOf = (values: unknown[], valid: (value: unknown) => boolean): unknown =>
+  values.filter(valid).sort((a, b) => bytesOf(b) - bytesOf(a))[0];
+
+/** The largest value that passes a schema. `valid` is what it has to pass besides, where the schema is the inside of another. */
+export function largest(schema: z.core.$ZodType, n = 0, valid = (value: unknown) => passes(schema, value)): unknown {
+  const def = defOf(schema);
+  switch (def.type) {
+    case 'optional':
+    case 'nullable':
+    case 'default':
+      return largest(def.innerType as z.core.$ZodType, n, valid);
+    case 'pipe':
+      return largest(def.in as z.core.$ZodType, n, valid);
+    case 'string':
+      return largestOf(
+        [mostOf(schema) ?? 64, 255, 64, 63, 32].flatMap((most) => texts(most, n)),
+        valid,
+      );
+    case 'number':
+      return mostOf(schema) ?? 1;
+    case 'boolean':
+      return false;
+    case 'enum':
+      return largestOf(Object.values(def.entries ?? {}), valid);
+    case 'literal':
+      return def.values?.[0];
+    case 'array':
+      return largestList(schema, def, valid);
+    case 'record':
+      return largestMap(def, valid);
+    case 'object':
+      return largestObject(def, valid);
+    default:
+      throw new Error(`no largest ${def.type}: teach test/support/largest.ts about it`);
+  }
+}
+
+function largestList(schema: z.core.$ZodType, { element }: Def, valid: (value: unknown) => boolean): unknown[] {
+  const items = Array.from({ length: mostOf(schema) ?? 100 }, (_, n) => largest(element as z.core.$ZodType, n));
+  const distinct = [...new Map(items.map((item) => [JSON.stringify(item), item])).values()];
+  for (const list of [items, distinct])
+    for (let size = list.length; size; size--) if (valid(list.slice(0, size))) return list.slice(0, size);
+  throw new Error('no list is valid');
+}
+
+function largestMap({ keyType, valueType }: Def, valid: (value: unknown) => boolean): Record<string, unknown> {
+  const entries = Array.from({ length: 100 }, (_, n) => [
+    largest(keyType as z.core.$ZodType, n) as string,
+    largest(valueType as z.core.$ZodType, n),
+  ]);
+  for (let size = entries.length; size; size--) {
+    const map = Object.fromEntries(entries.slice(0, size));
+    if (valid(map)) return map;
+  }
+  throw new Error('no map is valid');
+}
+
+/** With as many fields as can stand together, the largest of them first. */
+function largestObject({ shape = {} }: Def, valid: (value: unknown) => boolean): Record<string, unknown> {
+  const all = Object.fromEntries(Object.entries(shape).map(([name, field]) => [name, largest(field)]));
+  const without = (...names: string[]) => Object.fromEntries(Object.entries(all).filter(([name]) => !names.includes(name)));
+  const names = Object.keys(shape).sort((a, b) => bytesOf(all[a]) - bytesOf(all[b]));
+  const ways = [all, ...names.map((a) => without(a)), ...names.flatMap((a) => names.map((b) => without(a, b)))];
+  const found = ways.find(valid);
+  if (!found) throw new Error(`no object is valid: ${names.join(', ')}`);
+  return found;
+}
