@@ -1,5 +1,6 @@
 // The vault that an operator's script works on: the local one, or with `--remote` the one of the deployment; and its service. Invariant:
 // no secret is ever on a command line, and no token is sent in plaintext to another machine.
+import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,7 +9,7 @@ import { Fault } from './fault.mjs';
 import { CONFIG } from './production.mjs';
 import { lastLines, reachDatabase } from './remote.mjs';
 import './scratch.mjs';
-import { originAt } from './settings.mjs';
+import { originAt, reachedAt } from './settings.mjs';
 import { root, runWrangler } from './wrangler.mjs';
 
 export const devVarsFile = path.join(root, '.dev.vars');
@@ -19,7 +20,14 @@ export const variable = (name) => process.env[name] ?? readDevVars(devVarsFile)?
 /** Where `npm start` keeps the local vault. */
 export const stateDir = () => path.resolve(root, variable('STATE_DIR') || path.join('.wrangler', 'state'));
 
-export const localUrl = () => originAt(variable('HOST') || '127.0.0.1', variable('PORT') || 8787);
+/**
+ * Where `npm start` listens with these variables. By address, not as localhost, which may also lead to what another user of this machine has
+ * put at [::1]: the bootstrap token is sent there.
+ */
+export function localUrl() {
+  const address = reachedAt(variable('HOST') || '127.0.0.1');
+  return `http://${net.isIPv6(address) ? `[${address}]` : address}:${variable('PORT') || 8787}`;
+}
 
 /** Whether a host of a URL is this machine: what is sent there does not leave it. @param {string} hostname */
 function isThisMachine(hostname) {
