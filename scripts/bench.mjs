@@ -5,6 +5,7 @@
 // What the numbers hold: the runtime runs Worker, gate and D1 on one thread, so requests a second are the inverse of all their CPU time
 // together. The client has the other core to itself: this process does nothing else meanwhile. `cpu_ms` is that CPU time a request, as the
 // system counts it (0 where it does not): it stays true on a machine that is busy with other things.
+import fs from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -27,6 +28,10 @@ const numberOf = (name, text) => {
 };
 const [seconds, rounds] = [numberOf('seconds', values.seconds), numberOf('rounds', values.rounds)];
 const counts = values.connections.flatMap((text) => text.split(',')).map((text) => numberOf('connections', text));
+
+const against = values.against === undefined ? null : path.resolve(process.env.INIT_CWD ?? '', values.against, 'scripts/measure.mjs');
+if (against !== null && !fs.existsSync(against))
+  fail(`--against ${values.against} is no checkout of this project: name a directory with the project and its dependencies`);
 
 /** Requests a second that no row goes beyond: as many keys are made, and an organisation has that much room in its audit log. */
 const FASTEST = 6000;
@@ -95,9 +100,8 @@ const sides = [];
 const rows = [];
 try {
   await begin(measuring, 'the service');
-  if (values.against !== undefined) {
-    const other = path.resolve(process.env.INIT_CWD ?? '', values.against, 'scripts/measure.mjs');
-    await begin(await import(pathToFileURL(other).href), `the service of ${values.against}`);
+  if (against !== null) {
+    await begin(await import(pathToFileURL(against).href), `the service of ${values.against}`);
   }
   const [here] = sides;
   const before = here.vault.memory();
@@ -146,7 +150,9 @@ async function laneOf(side, name, count) {
   return lane(vault, bare ? vault.floorPort : vault.port, count, next);
 }
 
-const floorOf = ({ vault }, count) => lane(vault, vault.floorPort, count, () => ({ request: requestOf('GET', '/floor'), expect: 200 }));
+function floorOf({ vault }, count) {
+  return lane(vault, vault.floorPort, count, () => ({ request: requestOf('GET', '/floor'), expect: 200 }));
+}
 
 async function lane(vault, port, count, next) {
   const connections = await parallel(count, () => connect(port), count);
@@ -202,11 +208,11 @@ async function measure(name, count, floor) {
     connections: count,
     rps: median(taken.rps),
     ...percentiles(taken.latencies),
-    [there ? 'ratio' : 'ratio_to_floor']: median(taken.ratios),
+    ...(!there && { ratio_to_floor: median(taken.ratios) }),
     gate_calls: taken.gate / taken.requests,
     d1_queries: taken.d1 / taken.requests,
     cpu_ms: taken.cpu / taken.requests,
-    ...(there && { cpu_ratio: taken.cpu / taken.requests / (other.cpu / other.requests) }),
+    ...(there && { cpu_ms_there: other.cpu / other.requests, cpu_ratio: taken.cpu / taken.requests / (other.cpu / other.requests) }),
   };
   const compared = there ? `${row.cpu_ratio.toFixed(3)} of the other's CPU` : `${row.ratio_to_floor.toFixed(3)} of the floor`;
   tell(`${name}, ${count}: ${row.rps.toFixed(0)} requests a second, ${compared}`);
@@ -275,55 +281,43 @@ function percentiles(latencies) {
 }
 
 function rounded(row) {
-  const digits = { rps: 1, p50_ms: 2, p99_ms: 2, ratio_to_floor: 3, ratio: 3, cpu_ratio: 3, gate_calls: 3, d1_queries: 3, cpu_ms: 3 };
+  const digits = {
+    rps: 1,
+    p50_ms: 2,
+    p99_ms: 2,
+    ratio_to_floor: 3,
+    cpu_ms_there: 3,
+    cpu_ratio: 3,
+    gate_calls: 3,
+    d1_queries: 3,
+    cpu_ms: 3,
+  };
   return Object.fromEntries(
     Object.entries(row).map(([name, value]) => [name, name in digits ? Number(value.toFixed(digits[name])) : value]),
   );
 }
 
+/** Prints the rows as a table of Markdown. */
 function print() {
   const there = sides.length > 1;
-  const heads = [
-    '',
-    'connections',
-    'requests/s',
-    'p50 ms',
-    'p99 ms',
-    there ? 'rate ratio' : 'of the floor',
-    'gate calls',
-    'D1 queries',
-    'CPU ms',
+  const columns = {
+    '': (row) => row.name,
+    connections: (row) => row.connections,
+    'requests/s': (row) => row.rps.toFixed(0),
+    'p50 ms': (row) => row.p50_ms.toFixed(1),
+    'p99 ms': (row) => row.p99_ms.toFixed(1),
+    ...(!there && { 'of the floor': (row) => row.ratio_to_floor.toFixed(2) }),
+    'gate calls': (row) => Number(row.gate_calls.toFixed(2)),
+    'D1 queries': (row) => Number(row.d1_queries.toFixed(2)),
+    'CPU ms': (row) => row.cpu_ms.toFixed(2),
+    ...(there && { 'CPU ms there': (row) => row.cpu_ms_there.toFixed(2), 'CPU ratio': (row) => row.cpu_ratio.toFixed(2) }),
+  };
+  const lines = [
+    Object.keys(columns),
+    Object.keys(columns).map(() => '---'),
+    ...rows.map((row) => Object.values(columns).map((of) => of(row))),
   ];
-  if (there) heads.push('CPU ratio');
-  const lines = rows.map((row) => {
-    const {
-      name,
-      connections,
-      rps,
-      p50_ms,
-      p99_ms,
-      ratio_to_floor,
-      ratio = ratio_to_floor,
-      gate_calls,
-      d1_queries,
-      cpu_ms,
-      cpu_ratio,
-    } = row;
-    const calls = [gate_calls, d1_queries].map((calls) => String(Number(calls.toFixed(2))));
-    const cells = [
-      name,
-      String(connections),
-      rps.toFixed(0),
-      p50_ms.toFixed(2),
-      p99_ms.toFixed(2),
-      ratio.toFixed(2),
-      ...calls,
-      cpu_ms.toFixed(3),
-    ];
-    return there ? [...cells, cpu_ratio.toFixed(2)] : cells;
-  });
-  for (const [first, ...rest] of [heads, ...lines])
-    process.stdout.write(`${[first.padEnd(22), ...rest.map((cell, n) => cell.padStart(heads[n + 1].length + 2))].join('')}\n`);
+  for (const cells of lines) process.stdout.write(`| ${cells.join(' | ')} |\n`);
 }
 
 function megabytes(bytes) {

@@ -31,3 +31,20 @@ it('benchmark: an unknown row is refused with the names of the known ones', () =
   assert.equal(ran.status, 1);
   assert.match(ran.stderr, /--only nothing .*warm read/);
 });
+
+it('another checkout takes the place of the floor, row by row', { timeout: 60_000 }, () => {
+  const ran = bench('--json', '--against', '.', '--seconds', '0.1', '--rounds', '2', '--connections', '4', '--only', 'warm read');
+  assert.equal(ran.status, 0, ran.stderr);
+  const { rows } = JSON.parse(ran.stdout.trimEnd().split('\n').at(-1));
+  assert.deepEqual(
+    rows.map(({ name }) => name),
+    ['warm read'],
+  );
+  assert.ok(rows[0].cpu_ms_there > 0 && rows[0].cpu_ratio > 0, JSON.stringify(rows));
+});
+
+it('a directory that is no checkout is named', () => {
+  const ran = bench('--against', 'src');
+  assert.equal(ran.status, 1);
+  assert.match(ran.stderr, /--against src is no checkout/);
+});
