@@ -1,6 +1,7 @@
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
 import { defineConfig } from 'vitest/config';
 import './scripts/scratch.mjs'; // before the runtime makes its directories
+import './scripts/assets.mjs';
 
 // The real Worker in the local runtime, its D1 wrapped so that a test can delay or fail any call (`test/support/main.ts`).
 export default defineConfig({

@@ -1,6 +1,6 @@
-// `npm run backup`: the whole database of a vault in one SQL file, sealed as it is. Before it is made, the gates of a running service move
-// their newest audit entries into the database. Invariants: it is one moment of the vault, while the service goes on; it is made by this
-// run or not at all; and its last line is a SHA-256 of all before it, so a part of it is known as such.
+// `npm run backup`: the whole database of a vault in one SQL file, encrypted as it is there. First, the gates of a running service move
+// their newest audit entries into the database. Invariants: it shows the vault at one point in time, while the service goes on; it is made
+// completely or not at all; and its last line is a SHA-256 of all before it, so that a truncated backup is recognised.
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -24,25 +24,25 @@ await run(async () => {
       json: { type: 'boolean', default: false },
     },
   });
-  const moment = new Date();
-  const name = values.output ?? `vault-${moment.toISOString().replace(/\.\d+/, '').replaceAll(':', '')}.sql`;
+  const time = new Date();
+  const name = values.output ?? `vault-${time.toISOString().replace(/\.\d+/, '').replaceAll(':', '')}.sql`;
   const file = path.resolve(process.env.INIT_CWD ?? '', name);
   const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'vault-backup-'));
   try {
     const { done, why, remedy } = await archive(values.remote ? await remoteService(values.url) : localService(values.url));
     const db = values.remote ? await exported(scratch) : snapshot();
-    const made = write(db, file, moment);
+    const made = write(db, file, time);
     const orgs = db.prepare('SELECT id FROM orgs').all();
     db.close();
     const missing = orgs.filter(({ id }) => !done.has(String(id))).length;
-    const told = { file, ...made, archived: orgs.length - missing, not_archived: missing };
+    const result = { file, ...made, archived: orgs.length - missing, not_archived: missing };
     if (missing)
       process.stderr.write(
-        `The newest audit entries of ${missing} of ${orgs.length} organisations lie in their gates and are not in this backup: ${why}. To include them, ${remedy} and make the backup again.\n`,
+        `The newest audit entries of ${missing} of ${orgs.length} organisations are in their gates only and not in this backup: ${why}. To include them, ${remedy} and make the backup again.\n`,
       );
     process.stdout.write(
       values.json
-        ? `${JSON.stringify(told)}\n`
+        ? `${JSON.stringify(result)}\n`
         : `${file}: ${made.rows} ${made.rows === 1 ? 'row' : 'rows'}, SHA-256 ${made.sha256}, under the master keys ${made.master_keys.join(', ') || 'none'}. Keep it apart from MASTER_KEYS.\n`,
     );
   } finally {
@@ -101,10 +101,10 @@ async function archive(service) {
   } finally {
     bar.end();
   }
-  return { done, why: `the service at ${service.url} does not hold them, or did not yet`, remedy: 'look that it is the right one' };
+  return { done, why: `the service at ${service.url} does not hold them, or did not yet`, remedy: 'check that it is the right one' };
 }
 
-/** Whether a vault answers there: nothing else is to see the token. @param {string} url */
+/** Whether a vault answers there: the token is sent to nothing else. @param {string} url */
 async function answers(url) {
   try {
     const answer = await fetch(new URL('/healthz', url), { redirect: 'error', signal: AbortSignal.timeout(10_000) });
@@ -114,17 +114,18 @@ async function answers(url) {
   }
 }
 
-/** The local database as it is at this moment: what is written from now on is not seen. */
+/** A snapshot of the local database: what is written from now on is not in it. */
 function snapshot() {
-  const found = vaultFile(stateDir());
-  if (!found) throw new Fault(`There is no vault in ${stateDir()}: set STATE_DIR as npm start has it, or give --remote`);
-  const db = new DatabaseSync(found, { readOnly: true, timeout: 10_000 });
+  const vault = vaultFile(stateDir());
+  if (!vault)
+    throw new Fault(`There is no vault in ${stateDir()}: start the service once, set STATE_DIR as npm start has it, or give --remote`);
+  const db = new DatabaseSync(vault, { readOnly: true, timeout: 10_000 });
   db.exec('BEGIN');
-  db.prepare('SELECT count(*) FROM d1_migrations').get(); // the first read fixes the moment
+  db.prepare('SELECT count(*) FROM d1_migrations').get(); // the first read takes the snapshot
   return db;
 }
 
-/** The deployment's database, as D1 exports it: it serves no queries meanwhile, so this is one moment too. @param {string} scratch */
+/** The deployment's database, as D1 exports it: it serves no queries meanwhile, so this is a snapshot too. @param {string} scratch */
 async function exported(scratch) {
   const sql = path.join(scratch, 'export.sql');
   await wrangler(['d1', 'export', 'DB', '--remote', '--skip-confirmation', '--output', sql]);
@@ -134,21 +135,21 @@ async function exported(scratch) {
   return db;
 }
 
-/** @param {DatabaseSync} db @param {string} file @param {Date} moment */
-function write(db, file, moment) {
+/** @param {DatabaseSync} db @param {string} file @param {Date} time */
+function write(db, file, time) {
   const rows = countsOf(db);
   const total = Object.values(rows).reduce((sum, n) => sum + n, 0);
   const master_keys = db
     .prepare(WRAPS)
     .all()
     .map((row) => String(row.master_id));
-  const header = { format: 1, made_at: moment.toISOString(), migrations: migrationsOf(db), rows, master_keys };
+  const header = { format: 1, made_at: time.toISOString(), migrations: migrationsOf(db), rows, master_keys };
   let fd;
   try {
     fd = fs.openSync(file, 'wx', 0o600);
   } catch (error) {
     throw new Fault(
-      error.code === 'EEXIST' ? `${file} exists: name another file with --output` : `${file} cannot be made: ${error.message}`,
+      error.code === 'EEXIST' ? `${file} exists: name another file with --output` : `${file} cannot be created: ${error.message}`,
     );
   }
   const hash = createHash('sha256');

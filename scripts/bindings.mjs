@@ -22,6 +22,7 @@ export function lackingBindings(config, needed) {
     [/^D1Database/, 'd1_databases', names(config.d1_databases)],
     [/^DurableObjectNamespace/, 'durable_objects.bindings', names(config.durable_objects?.bindings)],
     [/^Queue\b/, 'queues.producers', names(config.queues?.producers)],
+    [/^Fetcher$/, 'assets', names(config.assets && [config.assets])],
     [/^string$/, 'vars, or secrets.required', new Set([...Object.keys(config.vars ?? {}), ...(config.secrets?.required ?? [])])],
   ];
   const lacking = needed.flatMap(({ name, type }) => {

@@ -34,7 +34,7 @@ try {
   const done = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8', timeout: 60_000, input: '' });
   fs.rmSync(config);
   // drizzle-kit exits 0 whatever happens, also where it wanted to ask, without a terminal, whether something was renamed: only its own
-  // word that nothing has changed is believed.
+  // message that nothing has changed counts.
   if (listing(copy) !== before) fail(`The tables in src have changed and the migrations have not: ${FIX}.`);
   else if (done.status === 0 && done.stdout.includes('No schema changes'))
     process.stdout.write('The migrations are in step with the tables.\n');

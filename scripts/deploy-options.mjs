@@ -17,8 +17,8 @@ export const LOCATIONS = [...Object.keys(PLACES), 'auto'];
 
 export const USAGE = `npm run deploy -- [options]
 
-  --location PLACE    where the database is made, once: ${LOCATIONS.join(', ')} (auto: near this machine)
-  --public-url URL    origin under which callers know the vault; without it the one that is deployed, or the workers.dev address
+  --location PLACE    where the database is created, once: ${LOCATIONS.join(', ')} (auto: near this machine)
+  --public-url URL    origin at which callers reach the vault; without it the one that is deployed, or the workers.dev address
   --wait SECONDS      how long to wait for /healthz, 180 by default; 0 not at all
   --yes               do not ask whether the account is the right one
   --dry-run           call, ask and change nothing; print each step and its commands
@@ -69,10 +69,10 @@ export function printPlan({ worker, database: name, queues }, { location, public
   const plan = [
     ['account: who is signed in', [commands.whoami()]],
     ['database: look', [commands.databases()]],
-    ['database: make it, where there is none', [commands.createDatabase(name, location ?? '<place>')]],
+    ['database: create it if there is none', [commands.createDatabase(name, location ?? '<place>')]],
     ...queues.flatMap((queue) => [
       [`queue ${queue}: look`, [commands.queue(queue)]],
-      [`queue ${queue}: make it, where there is none`, [commands.createQueue(queue)]],
+      [`queue ${queue}: create it if there is none`, [commands.createQueue(queue)]],
     ]),
     [`migrations: look; write ${CONFIG} before`, [commands.query(TABLES), commands.query(APPLIED), commands.query(WRAPS)]],
     ['migrations: apply those that are missing', [commands.migrate()]],

@@ -27,7 +27,7 @@ export async function setSecrets(worker, state, say) {
   const values = await secretsToSet(missing, state);
   await wrangler(
     commands.setSecrets(),
-    `The secrets could not be set; they are kept in .production.vars: do what is said below, ${AGAIN}`,
+    `The secrets could not be set; they are kept in .production.vars: do what the message below says, ${AGAIN}`,
     {
       input: JSON.stringify(values),
     },
@@ -41,11 +41,11 @@ async function secretsToSet(missing, state) {
   if (!kept) {
     if (missing.includes('MASTER_KEYS') && state.wraps.length > 0)
       throw new Fault(
-        'The database holds a vault, and MASTER_KEYS is not set: put .production.vars back, or make it with the MASTER_KEYS that the vault was made with; new ones could not open it.',
+        'The database holds a vault, and MASTER_KEYS is not set: put .production.vars back, or make it with the MASTER_KEYS that the vault was made with; new ones could not decrypt it.',
       );
     if (process.env.CI)
       throw new Fault(
-        'The secrets of the vault have to be made, and this machine of a CI would lose them: run npm run deploy once on your own machine, or put .production.vars here first.',
+        'The secrets of the vault have to be created, and this CI machine would lose them: run npm run deploy once on your own machine, or put .production.vars here first.',
       );
     const all = freshSecrets({});
     createDevVars(varsFile, Object.fromEntries(missing.map((name) => [name, all[name]])), VARS_NOTE);
@@ -62,11 +62,11 @@ async function secretsToSet(missing, state) {
   if (problem) throw new Fault(`.production.vars is not usable: ${problem}`);
   if (values.MASTER_KEYS && state.wraps.length > 0) {
     const masters = parseMasterKeys(values.MASTER_KEYS) ?? [];
-    const { missing: absent, closed } = await checkWraps(masters, state.wraps);
+    const { missing: absent, undecryptable } = await checkWraps(masters, state.wraps);
     const others = [...absent, ...state.orgs.map(({ master_id: id }) => id).filter((id) => !masters.some((master) => master.id === id))];
-    if (others.length + closed.length > 0)
+    if (others.length + undecryptable.length > 0)
       throw new Fault(
-        'MASTER_KEYS in .production.vars does not open the vault in the database: put there the keys that it was made with; nothing was set.',
+        'MASTER_KEYS in .production.vars does not decrypt the keys of the vault in the database: put there the keys that it was made with; nothing was set.',
       );
   }
   return values;

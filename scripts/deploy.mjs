@@ -1,6 +1,6 @@
 // `npm run deploy`: a Cloudflare account from nothing to a running vault, and from one release to the next, through wrangler. Invariants:
-// each step looks before it does, so that a run may be cut off anywhere and simply repeated; nothing that exists is made again or
-// overwritten; the database is migrated before new code meets it; and no secret is in an argument or in what is printed.
+// each step looks before it does, so that a run may be interrupted anywhere and simply repeated; nothing that exists is made again or
+// overwritten; the database is migrated before new code uses it; and no secret is in an argument or in what is printed.
 import fs from 'node:fs';
 import path from 'node:path';
 import readline from 'node:readline/promises';
@@ -44,7 +44,7 @@ async function main() {
   const existed = await setSecrets(parts.worker, state, say);
   const publicUrl = await publicUrlOf(options.publicUrl, existed);
   const url = await deploy(toml, databaseId, publicUrl);
-  if (options.wait > 0) await untilWell(url, options.wait, parts.worker);
+  if (options.wait > 0) await waitForHealth(url, options.wait, parts.worker);
   announce(url, state.wraps.length === 0, options.wait > 0);
 }
 
@@ -62,7 +62,7 @@ async function ask(question) {
 async function database(name, location) {
   const found = await findDatabase(name);
   if (found) {
-    say('database', `${name} is there${location ? '; its place was settled when it was made' : ''}`);
+    say('database', `${name} exists${location ? '; its location was chosen when it was created' : ''}`);
     return found;
   }
   let place = location;
@@ -75,20 +75,23 @@ async function database(name, location) {
   }
   if (!place || !LOCATIONS.includes(place))
     throw new Fault(
-      `The database has to be made, and cannot be moved later: give --location with one of ${LOCATIONS.join(', ')} (auto: near this machine).`,
+      `The database has to be created, and cannot be moved later: give --location with one of ${LOCATIONS.join(', ')} (auto: near this machine).`,
     );
-  await wrangler(commands.createDatabase(name, place), `The database ${name} could not be made: do what is said below, ${AGAIN}`);
+  await wrangler(
+    commands.createDatabase(name, place),
+    `The database ${name} could not be created: do what the message below says, ${AGAIN}`,
+  );
   const created = await findDatabase(name);
-  if (!created) throw new Fault(`The database ${name} was made and is not listed yet: wait a minute, ${AGAIN}`);
-  say('database', `${name} made (${place})`);
+  if (!created) throw new Fault(`The database ${name} was created and is not listed yet: wait a minute, ${AGAIN}`);
+  say('database', `${name} created (${place})`);
   return created;
 }
 
 /** @param {string} name */
 async function queueOf(name) {
-  if (await queueExists(name)) return say('queue', `${name} is there`);
-  await wrangler(commands.createQueue(name), `The queue ${name} could not be made: do what is said below, ${AGAIN}`);
-  say('queue', `${name} made`);
+  if (await queueExists(name)) return say('queue', `${name} exists`);
+  await wrangler(commands.createQueue(name), `The queue ${name} could not be created: do what the message below says, ${AGAIN}`);
+  say('queue', `${name} created`);
 }
 
 /** Applies what is missing; a database that a newer checkout has migrated is left alone. */
@@ -102,25 +105,25 @@ async function migrate() {
   if (missing.length > 0)
     await wrangler(
       commands.migrate(),
-      `The migrations could not be applied, and the code that runs is still the one before: do what is said below, ${AGAIN}`,
+      `The migrations could not be applied, and the code that runs is still the one before: do what the message below says, ${AGAIN}`,
     );
   say('migrations', missing.length > 0 ? `applied ${missing.join(', ')}` : 'none to apply');
   return before;
 }
 
-/** What was asked for, or what the deployment has now; '' where nobody knows yet. @param {string | undefined} asked @param {boolean} exists */
+/** What was asked for, or what the deployment has now; '' where it is not known yet. @param {string | undefined} asked @param {boolean} exists */
 async function publicUrlOf(asked, exists) {
   if (asked || !exists) return asked ?? '';
   return (await deployedBindings()).find(({ name }) => name === 'PUBLIC_URL')?.text ?? '';
 }
 
-/** Deploys; twice where only the first time tells the address. @returns {Promise<string>} the vault's origin */
+/** Deploys; twice where only the first deployment shows the address. @returns {Promise<string>} the vault's origin */
 async function deploy(toml, databaseId, publicUrl) {
   const report = path.join(root, path.dirname(CONFIG), 'deployed.ndjson');
   const once = async (url) => {
     writeConfig(productionConfig(toml, databaseId, url));
     fs.rmSync(report, { force: true });
-    await wrangler(commands.deploy(), `The deployment failed: do what is said below, ${AGAIN}`, {
+    await wrangler(commands.deploy(), `The deployment failed: do what the message below says, ${AGAIN}`, {
       env: { WRANGLER_OUTPUT_FILE_PATH: report },
     });
     return addressIn(fs.readFileSync(report, 'utf8'));
@@ -147,7 +150,7 @@ function addressIn(report) {
 }
 
 /** @param {string} url @param {number} seconds @param {string} worker */
-async function untilWell(url, seconds, worker) {
+async function waitForHealth(url, seconds, worker) {
   const dots = process.stdout.isTTY;
   if (dots) process.stdout.write('waiting for the schedule to try the queue, up to a minute');
   let last = 'no answer';
@@ -171,7 +174,7 @@ async function untilWell(url, seconds, worker) {
   }
   if (dots) process.stdout.write('\n');
   throw new Fault(
-    `The vault is deployed, and ${url}/healthz is not well after ${seconds} s (${last}). Where the address is your own, look that it leads to the Worker ${worker} (dashboard: Workers, ${worker}, Domains); a new workers.dev name can take minutes. npm run doctor -- --remote --url ${url} tells more.`,
+    `The vault is deployed, and ${url}/healthz does not answer 200 after ${seconds} s (${last}). If the address is your own, check that it leads to the Worker ${worker} (dashboard: Workers, ${worker}, Domains); a new workers.dev name can take minutes. npm run doctor -- --remote --url ${url} tells more.`,
   );
 }
 
@@ -185,8 +188,8 @@ function say(what, text) {
 function announce(url, isNew, waited) {
   const kept = fs.existsSync(varsFile)
     ? `
-Keep .production.vars offline: copy it to where no backup of the database is, such as a password manager or paper, and remove it here once you need it no more.
-MASTER_KEYS cannot be restored by anybody: without it nothing that the vault holds can be opened.
+Keep .production.vars offline: copy it to where no backup of the database is, such as a password manager or paper, and remove it here when you no longer need it.
+MASTER_KEYS cannot be restored by anybody: without it nothing that the vault holds can be decrypted.
 `
     : '';
   const first =
@@ -200,6 +203,6 @@ curl -sS ${url}/api/v1/orgs -H "Authorization: Bearer $(sed -n 's/^BOOTSTRAP_TOK
   process.stdout.write(`
 The vault is at ${url}${waited ? ', and works' : ''}.
 ${first}${kept}
-npm run doctor -- --remote --url ${url} looks it over at any time.
+npm run doctor -- --remote --url ${url} checks it at any time.
 `);
 }

@@ -1,5 +1,5 @@
-// .dev.vars, where the secrets of local development live. Invariant: the file appears whole, readable by its owner alone, and is never
-// overwritten: of two first starts at one moment, one makes the file and the other reads it.
+// .dev.vars, which holds the secrets of local development. Invariant: the file is created atomically, readable by its owner only, and never
+// overwritten: of two first starts at the same time, one creates the file and the other reads it.
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import { parseEnv } from 'node:util';
@@ -29,7 +29,7 @@ export function readDevVars(file) {
 }
 
 /**
- * Creates the file, unless another process was first: then its content stands.
+ * Creates the file, unless another process was first: then its content is kept.
  * @param {string} file
  * @param {Record<string, string>} secrets
  * @param {string} [note] one comment line for whoever finds it
@@ -37,7 +37,7 @@ export function readDevVars(file) {
 export function createDevVars(
   file,
   secrets,
-  note = 'Made by npm start. Keep it: without MASTER_KEYS nobody can read what the vault holds.',
+  note = 'Created by npm start. Keep it: without MASTER_KEYS nobody can decrypt what the vault holds.',
 ) {
   const draft = `${file}.${process.pid}.${randomBytes(6).toString('hex')}`;
   const lines = Object.entries(secrets).map(([name, value]) => `${name}=${value}\n`);

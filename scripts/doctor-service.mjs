@@ -6,42 +6,42 @@ import https from 'node:https';
 const CLOCK_WITHIN = 30;
 
 /**
- * Clock, database, gate and queue, as the running service tells.
+ * Clock, database, gate and queue, as the running service reports.
  * @param {string} base
  * @param {string} remedy where it does not answer
- * @param {'warn' | 'fail'} silent what that is
+ * @param {'warn' | 'fail'} silent the verdict then
  * @param {boolean} local the local runtime sends no Date, and has no clock of its own
- * @param {(check: string, verdict: 'ok' | 'warn' | 'fail', message: string) => void} found
+ * @param {(check: string, verdict: 'ok' | 'warn' | 'fail', message: string) => void} report
  */
-export async function service(base, remedy, silent, local, found) {
+export async function service(base, remedy, silent, local, report) {
   const asked = Date.now();
   const answer = await get(`${base}/healthz`);
   const took = Date.now() - asked;
-  if (!answer) return found('service', silent, `does not run, or not at ${base}: ${remedy}.`);
+  if (!answer) return report('service', silent, `does not answer at ${base}: ${remedy}.`);
   const off = Date.parse(answer.date) - (asked + took / 2);
-  // A Date header says whole seconds, and the answer took its time.
+  // A Date header has whole seconds, and the answer took some time.
   const seconds = Math.max(0, Math.abs(off) - 1000 - took / 2) / 1000;
-  if (Number.isNaN(off) && local) found('clock', 'ok', "the service goes by this machine's");
-  else if (Number.isNaN(off)) found('clock', 'warn', 'the answer bears no Date: look at the clocks of both machines.');
+  if (Number.isNaN(off) && local) report('clock', 'ok', "the service uses this machine's clock");
+  else if (Number.isNaN(off)) report('clock', 'warn', 'the answer has no Date header: check the clocks of both machines.');
   else if (seconds > CLOCK_WITHIN)
-    found(
+    report(
       'clock',
       'fail',
-      `this machine and the service are ${Math.round(seconds)} s apart, and expiry depends on the clock: set this one by NTP, or look at that one's.`,
+      `this machine and the service are ${Math.round(seconds)} s apart, and expiry depends on the clock: set this one by NTP, or check the other one.`,
     );
-  else found('clock', 'ok', `within ${CLOCK_WITHIN} s`);
+  else report('clock', 'ok', `within ${CLOCK_WITHIN} s`);
   if (answer.body?.error?.code === 'MISCONFIGURED')
-    return found('service', 'fail', `${answer.body.error.message} Set it and start or deploy again.`);
+    return report('service', 'fail', `${answer.body.error.message} Set it and start or deploy again.`);
   if (typeof answer.body?.checks !== 'object' || answer.body.checks === null)
-    return found('service', 'fail', `what answers at ${base} is no vault (status ${answer.status}): ${remedy}.`);
+    return report('service', 'fail', `what answers at ${base} is not a vault (status ${answer.status}): ${remedy}.`);
   const next = {
     database: 'look whether the migrations are applied, and at the log',
     gate: 'look at the log for what the Durable Object says',
     queue: 'within a minute of a start this is no fault; else look whether schedule and queue consumer exist',
   };
   for (const [check, then] of Object.entries(next)) {
-    if (answer.body.checks[check] === 'ok') found(check, 'ok', 'works');
-    else found(check, 'fail', `failing: ${then}.`);
+    if (answer.body.checks[check] === 'ok') report(check, 'ok', 'works');
+    else report(check, 'fail', `failing: ${then}.`);
   }
 }
 

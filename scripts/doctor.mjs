@@ -1,5 +1,5 @@
-// `npm run doctor`: what ails a vault, the local one or a deployed one, a line a check. Invariants: it changes nothing; it says what to do
-// next for whatever is not well; and it never shows a value, for any may be a secret.
+// `npm run doctor`: what is wrong with a vault, the local one or a deployed one, one line for each check. Invariants: it changes nothing;
+// it says what to do next for every problem; and it never shows a value, because any may be a secret.
 import fs from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -49,7 +49,7 @@ function readOptions() {
 }
 
 /** @param {string} check @param {Verdict} verdict @param {string} message */
-function found(check, verdict, message) {
+function report(check, verdict, message) {
   const text = harmless(message.replaceAll('\n', ' '));
   findings.push({ check, verdict, message: text });
   if (!options.json) process.stdout.write(`${verdict.padEnd(5)} ${check.padEnd(11)} ${text}\n`);
@@ -66,7 +66,7 @@ async function local() {
   } catch {
     unreadable = true;
   }
-  // A first start makes the secrets that are missing: without a vault that is no fault.
+  // A first start creates the missing secrets: without a vault they are not a problem.
   const before = readSettings(process.env, { ...freshSecrets(process.env), ...devVars?.vars }).settings;
   const stateDir = path.resolve(
     root,
@@ -76,21 +76,21 @@ async function local() {
   const isNew = !devVars && !state?.hasVault;
   const { settings, problem } = readSettings(process.env, isNew ? freshSecrets(process.env) : (devVars?.vars ?? {}));
 
-  if (unreadable) found('variables', 'fail', '.dev.vars cannot be read: make it a file that its owner may read, or move it away.');
-  else if (problem) found('variables', 'fail', `${problem}.`);
-  else if (devVars?.exposed) found('variables', 'warn', '.dev.vars can be read by others on this machine: run chmod 600 .dev.vars.');
-  else found('variables', 'ok', isNew ? 'usable; npm start makes the secrets' : 'usable');
+  if (unreadable) report('variables', 'fail', '.dev.vars cannot be read: make it a file that its owner may read, or move it away.');
+  else if (problem) report('variables', 'fail', `${problem}.`);
+  else if (devVars?.exposed) report('variables', 'warn', '.dev.vars can be read by others on this machine: run chmod 600 .dev.vars.');
+  else report('variables', 'ok', isNew ? 'usable; npm start creates the secrets' : 'usable');
 
   bindings();
   if (!state) {
     const remedy = 'STATE_DIR holds a database that cannot be read: restore it from a backup, or set STATE_DIR to another directory.';
-    found('keys', 'fail', remedy);
-    found('migrations', 'fail', remedy);
+    report('keys', 'fail', remedy);
+    report('migrations', 'fail', remedy);
   } else {
     await keys(settings?.worker.MASTER_KEYS, wrapsIn(stateDir), 'MASTER_KEYS');
     migrations(state.applied, 'npm start', 'update this checkout, or set STATE_DIR to another directory');
   }
-  await service(localUrl(), 'npm start starts it; if it listens elsewhere, set PORT or HOST', 'warn', true, found);
+  await service(localUrl(), 'run npm start; if it runs already, set PORT and HOST as it has them', 'warn', true, report);
 }
 
 /** @param {string} dir */
@@ -116,13 +116,13 @@ async function remote() {
       return true;
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
-      found(check, 'fail', error.message);
+      report(check, 'fail', error.message);
       return false;
     }
   };
   const reached = await tried('account', async () => {
     const { id, name } = await reachDatabase();
-    found('account', 'ok', `${name} (${id})`);
+    report('account', 'ok', `${name} (${id})`);
   });
   if (reached) {
     await tried('variables', async () => {
@@ -133,21 +133,21 @@ async function remote() {
       const publicUrl = deployed.find(({ name }) => name === 'PUBLIC_URL')?.text;
       url ??= publicUrl;
       if (unset.length > 0)
-        found('variables', 'fail', `${unset.join(' and ')} not set: run npm run deploy, with .production.vars in place.`);
+        report('variables', 'fail', `${unset.join(' and ')} not set: run npm run deploy, with .production.vars in place.`);
       else if (!publicUrl)
-        found('variables', 'warn', 'PUBLIC_URL is empty, and links take the address of each request: run npm run deploy.');
+        report('variables', 'warn', 'PUBLIC_URL is empty, and links take the address of each request: run npm run deploy.');
       else if (URL.parse(publicUrl)?.origin !== publicUrl)
-        found('variables', 'fail', 'PUBLIC_URL is not an origin: run npm run deploy -- --public-url with the right one.');
-      else found('variables', 'ok', `secrets are set; PUBLIC_URL is ${publicUrl}`);
+        report('variables', 'fail', 'PUBLIC_URL is not an origin: run npm run deploy -- --public-url with the right one.');
+      else report('variables', 'ok', `secrets are set; PUBLIC_URL is ${publicUrl}`);
     });
   }
   bindings(deployed);
   if (reached) {
     await tried('keys', async () => {
       const { applied, wraps, orgs } = await databaseState();
-      const known = keysAtHand();
+      const known = localKeys();
       if (known === undefined)
-        found('keys', 'warn', `MASTER_KEYS is not on this machine; the vault needs those named ${idsOf([...wraps, ...orgs])}.`);
+        report('keys', 'warn', `MASTER_KEYS is not on this machine; the vault needs those named ${idsOf([...wraps, ...orgs])}.`);
       else
         await keys(
           known,
@@ -157,19 +157,19 @@ async function remote() {
       migrations(applied, 'npm run deploy', 'update this checkout before you deploy from it');
     });
   }
-  if (!url) found('service', 'fail', 'Where it answers is not known: give --url.');
+  if (!url) report('service', 'fail', 'its address is not known: give --url.');
   else
     await service(
       url.replace(/\/$/, ''),
-      `look that the address leads to the Worker ${worker}, and at npx wrangler tail ${worker}`,
+      `check that the address leads to the Worker ${worker}, and look at npx wrangler tail ${worker}`,
       'fail',
       false,
-      found,
+      report,
     );
 }
 
-/** `undefined` where there are none on this machine, '' where they are malformed. */
-function keysAtHand() {
+/** The master keys on this machine: `undefined` where there are none, '' where they are malformed. */
+function localKeys() {
   let text = process.env.MASTER_KEYS;
   try {
     text ??= readDevVars(varsFile)?.vars.MASTER_KEYS;
@@ -180,7 +180,7 @@ function keysAtHand() {
 
 /** @param {{ master_id: string }[]} rows */
 function idsOf(rows) {
-  return [...new Set(rows.map(({ master_id: id }) => id))].sort().join(', ') || 'none, for it is empty';
+  return [...new Set(rows.map(({ master_id: id }) => id))].sort().join(', ') || 'none, because it is empty';
 }
 
 // ---------------------------------------------------------------- the checks of both
@@ -191,29 +191,29 @@ function idsOf(rows) {
  * @param {string} source
  */
 async function keys(text, wraps, source) {
-  if (wraps.length === 0) return found('keys', 'ok', 'the vault is empty: the first organisation makes its keys');
+  if (wraps.length === 0) return report('keys', 'ok', 'the vault is empty: its keys are created with the first organisation');
   if (!text)
-    return found('keys', 'fail', `${source}: not usable, so nothing can be opened; the vault needs the keys named ${idsOf(wraps)}.`);
+    return report('keys', 'fail', `${source}: not usable, so nothing can be decrypted; the vault needs the keys named ${idsOf(wraps)}.`);
   const masters = parseMasterKeys(text) ?? [];
-  const whole = /** @type {import('./master-keys.mjs').Wrap[]} */ (wraps.filter(({ key_sealed: sealed }) => sealed));
-  const { closed } = await checkWraps(masters, whole);
+  const encrypted = /** @type {import('./master-keys.mjs').Wrap[]} */ (wraps.filter(({ key_sealed: sealed }) => sealed));
+  const { undecryptable } = await checkWraps(masters, encrypted);
   const missing = [...new Set(wraps.map(({ master_id: id }) => id))].filter((id) => !masters.some((master) => master.id === id));
   if (missing.length > 0)
-    return found(
+    return report(
       'keys',
       'fail',
-      `${source}: lacks ${missing.join(', ')}, by which keys of this vault are wrapped; add it behind the current one.`,
+      `${source}: lacks ${missing.join(', ')}, under which keys of this vault are wrapped; add it behind the current one.`,
     );
-  if (closed.length > 0)
-    return found(
+  if (undecryptable.length > 0)
+    return report(
       'keys',
       'fail',
-      `${closed.length} of ${whole.length} wrapped keys do not open, the first of ${closed[0]?.owner}: another key bears the same id, or the row was altered; put back the right MASTER_KEYS, or the row from a backup.`,
+      `${undecryptable.length} of ${encrypted.length} wrapped keys do not decrypt, the first of ${undecryptable[0]?.owner}: another key has the same id, or the row was altered; put back the right MASTER_KEYS, or the row from a backup.`,
     );
-  found(
+  report(
     'keys',
     'ok',
-    `${whole.length} wrapped ${whole.length === 1 ? 'key opens' : 'keys open'}${whole.length < wraps.length ? ', and the others are wrapped by keys at hand' : ''} (${idsOf(wraps)})`,
+    `${encrypted.length} wrapped ${encrypted.length === 1 ? 'key decrypts' : 'keys decrypt'}${encrypted.length < wraps.length ? ', and the others are wrapped under known keys' : ''} (${idsOf(wraps)})`,
   );
 }
 
@@ -222,9 +222,9 @@ function migrations(applied, how, remedy) {
   const known = knownMigrations(path.join(root, 'migrations'));
   const newer = [...applied].filter((name) => !known.includes(name));
   const missing = known.filter((name) => !applied.has(name));
-  if (newer.length > 0) found('migrations', 'fail', `${newer.join(', ')} was applied by a newer checkout: ${remedy}.`);
-  else if (missing.length > 0) found('migrations', 'warn', `${missing.join(', ')} not applied: ${how} does.`);
-  else found('migrations', 'ok', `${known.length} applied`);
+  if (newer.length > 0) report('migrations', 'fail', `${newer.join(', ')} was applied by a newer checkout: ${remedy}.`);
+  else if (missing.length > 0) report('migrations', 'warn', `${missing.join(', ')} not applied: ${how} does.`);
+  else report('migrations', 'ok', `${known.length} applied`);
 }
 
 /** @param {{ name: string }[]} [deployed] */
@@ -234,12 +234,12 @@ function bindings(deployed) {
   try {
     lacking = lackingBindings(readToml(), needed);
   } catch {
-    return found('bindings', 'fail', 'wrangler.toml cannot be read: put back the one of this checkout (git checkout wrangler.toml).');
+    return report('bindings', 'fail', 'wrangler.toml cannot be read: put back the one of this checkout (git checkout wrangler.toml).');
   }
   if (lacking.length > 0)
-    return found('bindings', 'fail', `wrangler.toml lacks ${lacking.join('; ')}: put it back (git checkout wrangler.toml).`);
+    return report('bindings', 'fail', `wrangler.toml lacks ${lacking.join('; ')}: put it back (git checkout wrangler.toml).`);
   const absent = deployed ? needed.filter(({ name }) => !deployed.some((one) => one.name === name)) : [];
   if (absent.length > 0)
-    return found('bindings', 'fail', `what is deployed lacks ${absent.map(({ name }) => name).join(', ')}: run npm run deploy.`);
-  found('bindings', 'ok', `${needed.length} named`);
+    return report('bindings', 'fail', `what is deployed lacks ${absent.map(({ name }) => name).join(', ')}: run npm run deploy.`);
+  report('bindings', 'ok', `${needed.length} named`);
 }

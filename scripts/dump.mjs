@@ -61,14 +61,14 @@ export function* dump(db) {
       `SELECT ${names.map(name).join(', ')} FROM ${name(table)}${keys.length ? ` ORDER BY ${keys.map(name).join(', ')}` : ''}`,
     );
     select.setReadBigInts(true);
-    let open = '';
+    let batch = '';
     let size = 0;
     for (const row of select.iterate()) {
       const values = names.map((column) => literal(row[column]));
       const bytes = values.reduce((sum, value) => sum + Buffer.byteLength(value) + 2, 4);
       if (bytes > PIECE) {
-        if (open) yield `${open};`;
-        open = '';
+        if (batch) yield `${batch};`;
+        batch = '';
         const long = names.filter(
           (_, i) => Buffer.byteLength(values[i]) > 1000 && typeof row[names[i]] === 'string' && !keys.includes(names[i]),
         );
@@ -79,14 +79,14 @@ export function* dump(db) {
             yield `UPDATE ${name(table)} SET ${name(column)} = ${name(column)} || ${literal(piece)} WHERE ${where};`;
         continue;
       }
-      if (open && size + bytes > PIECE) {
-        yield `${open};`;
-        open = '';
+      if (batch && size + bytes > PIECE) {
+        yield `${batch};`;
+        batch = '';
       }
-      size = open ? size + bytes : bytes;
-      open = `${open ? `${open},\n` : head}(${values.join(', ')})`;
+      size = batch ? size + bytes : bytes;
+      batch = `${batch ? `${batch},\n` : head}(${values.join(', ')})`;
     }
-    if (open) yield `${open};`;
+    if (batch) yield `${batch};`;
   }
 }
 
@@ -102,19 +102,19 @@ export async function* statementsOf(file) {
     statement += `${line}\n`;
     for (let at = line.indexOf("'"); at >= 0; at = line.indexOf("'", at + 1)) quotes++;
     if (quotes % 2 || !line.trimEnd().endsWith(';')) return undefined;
-    const whole = statement;
+    const complete = statement;
     statement = '';
     quotes = 0;
-    return whole;
+    return complete;
   };
   for await (const part of fs.createReadStream(file, { encoding: 'utf8' })) {
     const lines = (rest + part).split('\n');
     rest = lines.pop() ?? '';
     for (const line of lines) {
-      const whole = take(line);
-      if (whole) yield whole;
+      const complete = take(line);
+      if (complete) yield complete;
     }
   }
-  const whole = take(rest);
-  if (whole) yield whole;
+  const complete = take(rest);
+  if (complete) yield complete;
 }

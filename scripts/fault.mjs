@@ -1,3 +1,3 @@
-// What went wrong in a script, told in a line that says what to do next; any other error is a fault of the script itself.
+// An expected failure of a script: its message is one line that says what to do next. Any other error is a bug in the script.
 
 export class Fault extends Error {}

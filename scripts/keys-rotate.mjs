@@ -1,12 +1,12 @@
-// `npm run keys:rotate -- add | rewrap | remove`: a new master key, in three steps; without a step, where it stands. Invariants: each
-// step may be cut off anywhere and run again; a key is in the operator's file before anything can be wrapped under it; and the old one
-// is taken out only where the database says that nothing is under it.
+// `npm run keys:rotate -- add | rewrap | remove`: a new master key, in three steps; without a step, its progress. Invariants: each
+// step may be interrupted anywhere and run again; a key is in the operator's file before anything can be wrapped under it; and the old
+// one is removed only where the database shows that nothing is under it.
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Fault } from './fault.mjs';
-import { newMasterKey, parseMasterKeys, readKeyFile, spellMasterKeys, writeKeyFile } from './master-keys.mjs';
+import { formatMasterKeys, newMasterKey, parseMasterKeys, readKeyFile, writeKeyFile } from './master-keys.mjs';
 import { vaultFile } from './state.mjs';
 import { bootstrapCaller, devVarsFile, localUrl, progress, remoteRows, run, stateDir, wrangler } from './vault.mjs';
 
@@ -36,14 +36,17 @@ async function main() {
   const file = values.keys ? path.resolve(process.env.INIT_CWD ?? '', values.keys) : devVarsFile;
   if (!values.keys && process.env.MASTER_KEYS !== undefined)
     throw new Fault('MASTER_KEYS is set in the shell and wins over .dev.vars: unset it, or name the file that it comes from with --keys');
-  const kept = readKeyFile(file) ?? { keys: parseMasterKeys(process.env.MASTER_KEYS ?? ''), retired: [] };
+  const inFile = readKeyFile(file);
+  if (!inFile && !values.keys && !vaultFile(stateDir()))
+    throw new Fault('There is no vault and no .dev.vars yet, so there is nothing to rotate: npm start makes the first master key');
+  const kept = inFile ?? { keys: parseMasterKeys(process.env.MASTER_KEYS ?? ''), retired: [] };
   if (!kept.keys)
     throw new Fault(
-      `${values.keys ? 'The file of --keys' : '.dev.vars'} holds no sound MASTER_KEYS: put the present list there as MASTER_KEYS=id:base64,…`,
+      `${values.keys ? 'The file of --keys' : '.dev.vars'} holds no valid MASTER_KEYS: put the current list there as MASTER_KEYS=id:base64,…`,
     );
   const task = { ...values, url: values.url ?? localUrl(), settle, file, keys: kept.keys, retired: kept.retired };
-  const told = await step(task);
-  process.stdout.write(values.json ? `${JSON.stringify({ step: positionals[0] ?? 'status', ...told })}\n` : `${told.message}\n`);
+  const result = await step(task);
+  process.stdout.write(values.json ? `${JSON.stringify({ step: positionals[0] ?? 'status', ...result })}\n` : `${result.message}\n`);
 }
 
 /**
@@ -51,12 +54,12 @@ async function main() {
  *   keys: import('./master-keys.mjs').MasterKey[], retired: import('./master-keys.mjs').MasterKey[] }} Task
  */
 
-/** How many keys are wrapped under each master key, as the database says. @param {Task} task @returns {Promise<Map<string, number>>} */
+/** How many keys are wrapped under each master key, by the database. @param {Task} task @returns {Promise<Map<string, number>>} */
 async function counts({ remote }) {
   if (remote) return new Map((await remoteRows(COUNT)).map(({ id, n }) => [id, n]));
-  const found = vaultFile(stateDir());
-  if (!found) return new Map();
-  const db = new DatabaseSync(found, { readOnly: true, timeout: 5_000 });
+  const database = vaultFile(stateDir());
+  if (!database) return new Map();
+  const db = new DatabaseSync(database, { readOnly: true, timeout: 5_000 });
   try {
     return new Map(
       db
@@ -72,10 +75,14 @@ async function counts({ remote }) {
 const total = (/** @type {Map<string, number>} */ under) => [...under.values()].reduce((sum, n) => sum + n, 0);
 const others = (/** @type {Map<string, number>} */ under, /** @type {string} */ id) => total(under) - (under.get(id) ?? 0);
 const ids = (/** @type {{ id: string }[]} */ keys) => keys.map(({ id }) => id);
+const keysAre = (/** @type {number} */ n) => (n === 1 ? '1 key is' : `${n} keys are`);
+/** What to type for a step. @param {Task} task @param {string} step */
+const command = ({ remote }, step) => `npm run keys:rotate -- ${step}${remote ? ' with the same options' : ''}`;
+const nothingToDo = (/** @type {Task} */ task) => `There is nothing left to do. To begin a rotation: ${command(task, 'add')}`;
 
-/** Gives the deployment a list. It is on its way to every isolate for some seconds. @param {Task} task @param {Task['keys']} keys */
-async function give(task, keys) {
-  await wrangler(['secret', 'put', 'MASTER_KEYS'], spellMasterKeys(keys));
+/** Sets the list of the deployment. It reaches every isolate within some seconds. @param {Task} task @param {Task['keys']} keys */
+async function putKeys(task, keys) {
+  await wrangler(['secret', 'put', 'MASTER_KEYS'], formatMasterKeys(keys));
   const bar = progress('waiting until every isolate has it');
   for (let waited = 0; waited < task.settle; waited++) {
     bar.at(waited, task.settle);
@@ -93,22 +100,22 @@ async function add(task) {
   const added = keys.length > 1 && !under.get(first.id);
   if (!added && others(under, first.id))
     throw new Fault(
-      `A rotation is under way: ${others(under, first.id)} of ${total(under)} keys are not under ${first.id} yet; run rewrap, or put back the key that they are under`,
+      `A rotation is under way: ${others(under, first.id)} of ${total(under)} keys are not under ${first.id} yet; run ${command(task, 'rewrap')}, or put back the master key that they are under`,
     );
   if (!added) {
     keys = [newMasterKey([...keys, ...task.retired]), ...keys];
     writeKeyFile(task.file, keys, task.retired);
   }
   if (task.remote) {
-    // First behind the others: until every isolate can open what is wrapped under it, none may wrap under it.
-    await give(task, [...keys.slice(1), ...keys.slice(0, 1)]);
-    await give(task, keys);
+    // First behind the others: until every isolate can decrypt what is wrapped under it, none may wrap under it.
+    await putKeys(task, [...keys.slice(1), ...keys.slice(0, 1)]);
+    await putKeys(task, keys);
   }
-  const then = task.remote ? '' : 'restart the service, then ';
+  const then = task.remote ? '' : 'Restart the service. ';
   return {
     added: keys[0].id,
     master_keys: ids(keys),
-    message: `The new master key ${keys[0].id} ${added ? 'has been added before, and is' : 'is'} first in ${task.file}. Keep a copy of that file offline now; ${then}run rewrap.`,
+    message: `The new master key ${keys[0].id} ${added ? 'has been added before, and is' : 'is'} first in ${task.file}. Keep a copy of that file offline now. ${then}Next: ${command(task, 'rewrap')}`,
   };
 }
 
@@ -119,7 +126,7 @@ async function rewrap(task) {
   const bar = progress('re-wrapping');
   let calls = 0;
   try {
-    for (let walk = 0; ; walk++) {
+    for (let pass = 0; ; pass++) {
       /** @type {string | null} */
       let cursor = null;
       let at = { done: 0, total: 0 };
@@ -130,10 +137,10 @@ async function rewrap(task) {
         at = json;
         bar.at(at.done, at.total);
         cursor = json.next;
-        // Whoever answers may still have the list from before, and take another key for the current one: the database knows.
+        // The isolate that answers may still have the previous list, with another current key: the database shows it.
         if (calls === 1 && at.total && !(await counts(task)).get(id))
           throw new Fault(
-            `The service does not have ${id} as its first master key yet: ${task.remote ? 'run add again' : 'restart it'}, then run rewrap again`,
+            `The service does not have ${id} as its first master key yet: ${task.remote ? `run ${command(task, 'add')}` : 'restart it'}, then run ${command(task, 'rewrap')}`,
           );
       } while (cursor !== null);
       const left = others(await counts(task), id);
@@ -142,11 +149,11 @@ async function rewrap(task) {
           done: at.done,
           total: at.total,
           calls,
-          message: `All ${at.total} keys are under ${id}. ${task.keys.length > 1 ? 'Next: remove, which takes the old master keys out.' : 'There is nothing left to do; add begins a rotation.'}`,
+          message: `All keys (${at.total}) are under ${id}. ${task.keys.length > 1 ? `Next: ${command(task, 'remove')}` : nothingToDo(task)}`,
         };
-      if (walk >= 20)
+      if (pass >= 20)
         throw new Fault(
-          `${left} keys are still under another master key: isolates with the list from before found organisations; run rewrap again in a minute`,
+          `${keysAre(left)} still under another master key: isolates with the previous list create organisations; run ${command(task, 'rewrap')} again in a minute`,
         );
     }
   } finally {
@@ -161,24 +168,25 @@ async function remove(task) {
   const left = others(under, first.id);
   if (left)
     throw new Fault(
-      `${left} keys are still under another master key than ${first.id}: run rewrap, then remove again; nothing was taken out`,
+      `${keysAre(left)} still under another master key than ${first.id}: run ${command(task, 'rewrap')}, then remove again; nothing was removed`,
     );
-  if (old.length === 0)
-    return { removed: [], master_keys: [first.id], message: `Only ${first.id} is in use: there is nothing to take out.` };
+  if (old.length === 0) return { removed: [], master_keys: [first.id], message: `Only ${first.id} is in use. ${nothingToDo(task)}` };
   if (task.remote) {
-    await give(task, [first]);
+    await putKeys(task, [first]);
     // An isolate that still had the old list may have created an organisation meanwhile.
     const late = others(await counts(task), first.id);
     if (late) {
-      await give(task, task.keys);
-      throw new Fault(`${late} keys came under an old master key meanwhile: the old keys were put back; run rewrap, then remove again`);
+      await putKeys(task, task.keys);
+      throw new Fault(
+        `${late === 1 ? '1 key was' : `${late} keys were`} wrapped under an old master key meanwhile: the old master keys were put back; run ${command(task, 'rewrap')}, then remove again`,
+      );
     }
   }
   writeKeyFile(task.file, [first], [...task.retired, ...old]);
   return {
     removed: ids(old),
     master_keys: [first.id],
-    message: `Taken out of MASTER_KEYS: ${ids(old).join(', ')}.${task.remote ? '' : ' Restart the service.'} Backups made before need them: they stay in ${task.file} as RETIRED_MASTER_KEYS, which no service reads. Delete that line once you keep no such backup.`,
+    message: `Removed from MASTER_KEYS: ${ids(old).join(', ')}.${task.remote ? '' : ' Restart the service.'} Backups made before need them: they stay in ${task.file} as RETIRED_MASTER_KEYS, which no service reads. Delete that line once you keep no such backup.`,
   };
 }
 
@@ -192,7 +200,7 @@ async function status(task) {
     master_keys: ids(task.keys),
     wrapped: Object.fromEntries(under),
     next,
-    message: `MASTER_KEYS holds ${ids(task.keys).join(', ')}; ${total(under) === 0 ? 'the vault is empty and has no keys yet' : `${total(under) - left} of ${total(under)} keys are under ${first.id}`}. Next: ${next === 'add' ? 'nothing; add begins a rotation' : next}.`,
+    message: `MASTER_KEYS holds ${ids(task.keys).join(', ')}; ${total(under) === 0 ? 'the vault is empty and has no keys yet' : `${total(under) - left} of ${total(under)} keys are under ${first.id}`}. ${next === 'add' ? nothingToDo(task) : `Next: ${command(task, next)}`}`,
   };
 }
 

@@ -1,4 +1,4 @@
-// What a running service prints: one short aligned line a request, everything else as it came, and nothing of the tools' own chatter.
+// What a running service prints: one short aligned line a request, everything else as it came, and none of the tools' own messages.
 // Invariant: no character of a log line can drive the terminal.
 
 const METHOD = 7;
@@ -42,7 +42,7 @@ function readable(entry, colour) {
   return `${time} ${status} ${harmless(entry.method).padEnd(METHOD)}${harmless(entry.route).padEnd(ROUTE)} ${ms.padStart(10)}  ${harmless(rest.join(' '))}`.trimEnd();
 }
 
-/** Control characters, which JSON may carry escaped, become spaces, and so do those that turn the writing direction. @param {string} text */
+/** Control characters, which JSON may carry escaped, become spaces, and so do those that change the writing direction. @param {string} text */
 export const harmless = (text) => text.replace(/(?!\t)[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, ' ');
 
 const CHATTER = [/^Using (secrets|vars) defined in /];
@@ -60,11 +60,11 @@ export function lineReader(colour) {
   };
 }
 
-/** Our own health polls are no news. @param {string} line */
+/** Our own health polls are not printed. @param {string} line */
 export const isHealthPoll = (line) => requestOf(line)?.route === '/healthz';
 
-/** A good answer to a health check, ours or a monitor's, is no news either. @param {string} line */
-export function isWell(line) {
+/** Nor is a 200 for a health check, ours or a monitor's. @param {string} line */
+export function isHealthy(line) {
   const entry = requestOf(line);
   return entry?.route === '/healthz' && entry.status === 200;
 }

@@ -1,5 +1,5 @@
-// MASTER_KEYS for those who operate a vault: the list in its file, and whether a wrapped key opens with it. Invariant: the file is
-// replaced whole, readable by its owner alone, and no key in it is ever dropped: one that is taken out of use stays as a retired one.
+// MASTER_KEYS for operators: the list in its file, and whether it decrypts a wrapped key. Invariant: the file is
+// replaced atomically, readable by its owner only, and no key in it is ever dropped: one that is no longer used stays as a retired one.
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
@@ -7,27 +7,27 @@ import path from 'node:path';
 import { parseEnv } from 'node:util';
 import { root } from './wrangler.mjs';
 
-/** @typedef {{ id: string, spelled: string, key: Buffer }} MasterKey */
+/** @typedef {{ id: string, text: string, key: Buffer }} MasterKey */
 /** @typedef {{ owner: string, master_id: string, key_sealed: string }} Wrap `owner` is `deployment`, or an organisation's id */
 
 /** @param {string} text @returns {MasterKey[] | undefined} undefined where it is malformed */
 export function parseMasterKeys(text) {
   const keys = text.split(',').map((entry) => {
-    const [, id, spelled] = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/]{43}=)$/.exec(entry.trim()) ?? [];
-    return { id, spelled: entry.trim(), key: Buffer.from(spelled ?? '', 'base64') };
+    const [, id, text] = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/]{43}=)$/.exec(entry.trim()) ?? [];
+    return { id, text: entry.trim(), key: Buffer.from(text ?? '', 'base64') };
   });
-  const sound = keys.every(({ id, key }) => id && key.length === 32) && new Set(keys.map(({ id }) => id)).size === keys.length;
-  return sound ? keys : undefined;
+  const valid = keys.every(({ id, key }) => id && key.length === 32) && new Set(keys.map(({ id }) => id)).size === keys.length;
+  return valid ? keys : undefined;
 }
 
 /** @param {MasterKey[]} keys */
-export const spellMasterKeys = (keys) => keys.map(({ spelled }) => spelled).join(',');
+export const formatMasterKeys = (keys) => keys.map(({ text }) => text).join(',');
 
 /** A new key, with an id that none of these has: one more than the highest number. @param {MasterKey[]} known @returns {MasterKey} */
 export function newMasterKey(known) {
   const id = `k${Math.max(0, ...known.map((key) => Number(/^k(\d{1,9})$/.exec(key.id)?.[1] ?? 0))) + 1}`;
   const key = randomBytes(32);
-  return { id, spelled: `${id}:${key.toString('base64')}`, key };
+  return { id, text: `${id}:${key.toString('base64')}`, key };
 }
 
 /**
@@ -46,20 +46,20 @@ export function readKeyFile(file) {
 
 /** Puts these lists into the file, and leaves its other lines as they are. @param {string} file @param {MasterKey[]} keys @param {MasterKey[]} retired */
 export function writeKeyFile(file, keys, retired) {
-  const real = fs.existsSync(file) ? fs.realpathSync(file) : file; // a link stays one
+  const real = fs.existsSync(file) ? fs.realpathSync(file) : file; // a link stays a link
   let text = fs.existsSync(real) ? fs.readFileSync(real, 'utf8') : '';
   const set = (/** @type {string} */ name, /** @type {string} */ value) => {
     const line = new RegExp(`^(?:export )?[ \\t]*${name}[ \\t]*=.*\\n?`, 'm');
     const whole = value ? `${name}=${value}\n` : '';
     text = line.test(text) ? text.replace(line, () => whole) : `${text}${text && !text.endsWith('\n') ? '\n' : ''}${whole}`;
   };
-  set('MASTER_KEYS', spellMasterKeys(keys));
-  set('RETIRED_MASTER_KEYS', spellMasterKeys(retired));
+  set('MASTER_KEYS', formatMasterKeys(keys));
+  set('RETIRED_MASTER_KEYS', formatMasterKeys(retired));
   const draft = `${real}.${process.pid}.${randomBytes(6).toString('hex')}`;
   try {
     const fd = fs.openSync(draft, 'wx', 0o600);
     fs.writeSync(fd, text);
-    fs.fsyncSync(fd); // nothing may be sealed under a key that a power cut could still take
+    fs.fsyncSync(fd); // nothing may be encrypted under a key that a power cut could still remove
     fs.closeSync(fd);
     fs.renameSync(draft, real);
   } finally {
@@ -83,18 +83,18 @@ async function envelope() {
 }
 
 /**
- * Opens each wrap with the master keys at hand, by the very code that the Worker runs. An opened key is thrown away at once.
+ * Decrypts each wrap with the given master keys, with the code that the Worker runs. The plaintext is discarded at once.
  * @param {MasterKey[]} masters
  * @param {Wrap[]} wraps
- * @returns {Promise<{ missing: string[], closed: Wrap[] }>} ids of master keys that are not at hand, and wraps that theirs does not open
+ * @returns {Promise<{ missing: string[], undecryptable: Wrap[] }>} ids of master keys that are not given, and wraps that theirs does not decrypt
  */
 export async function checkWraps(masters, wraps) {
   const { decrypt } = await envelope();
   const byId = new Map(masters.map(({ id, key }) => [id, new Uint8Array(key)]));
-  const opens = ({ owner, master_id: id, key_sealed: sealed }) =>
+  const decrypts = ({ owner, master_id: id, key_sealed: sealed }) =>
     decrypt(byId.get(id), owner === 'deployment' ? 'deployment key' : 'org key', [owner, id], sealed)?.length === 32;
   return {
     missing: [...new Set(wraps.map(({ master_id: id }) => id))].filter((id) => !byId.has(id)),
-    closed: wraps.filter((wrap) => byId.has(wrap.master_id) && !opens(wrap)),
+    undecryptable: wraps.filter((wrap) => byId.has(wrap.master_id) && !decrypts(wrap)),
   };
 }

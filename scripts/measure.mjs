@@ -12,6 +12,7 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { assetsBinding } from './assets.mjs';
 import './scratch.mjs';
 import { root, wranglerArgs, wranglerEnv } from './wrangler.mjs';
 
@@ -78,6 +79,7 @@ export async function startVault({ inspector = false } = {}) {
           name: VAULT,
           modulesRules: undefined,
           ...bundle(path.join(dir, 'bundle')),
+          ...assetsBinding(declared),
           bindings: { ...declared.bindings, ...secrets, PUBLIC_URL: 'http://localhost' },
         },
         {
@@ -140,19 +142,12 @@ export async function startVault({ inspector = false } = {}) {
 }
 /** @typedef {Awaited<ReturnType<typeof startVault>>} Vault */
 
-/** Builds what `wrangler deploy` would upload: the Worker, and the texts beside it. @param {string} out */
+/** Builds the Worker that `wrangler deploy` would upload. @param {string} out */
 function bundle(out) {
   const args = wranglerArgs(['deploy', '--dry-run', '--minify', '--outdir', out]);
   const built = spawnSync(process.execPath, args, { cwd: root, env: { ...process.env, ...wranglerEnv }, encoding: 'utf8' });
   if (built.status !== 0) throw new Error(`The bundle could not be built; wrangler said:\n${built.stdout}${built.stderr}`);
-  const texts = fs.readdirSync(out).filter((name) => name.endsWith('.js') && name !== 'index.js');
-  return {
-    modulesRoot: out,
-    modules: [
-      { type: 'ESModule', path: path.join(out, 'index.js') },
-      ...texts.map((name) => ({ type: 'Text', path: path.join(out, name) })),
-    ],
-  };
+  return { modulesRoot: out, modules: [{ type: 'ESModule', path: path.join(out, 'index.js') }] };
 }
 
 /** The runtime, started by a shell that writes down its process id and lets its log go to a file. @param {string} dir */

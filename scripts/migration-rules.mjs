@@ -21,7 +21,7 @@ export function statementsOf(sql) {
 }
 
 const NAME = String.raw`(?:"[^"]*"|\`[^\`]*\`|\[[^\]]*\]|\w+)`;
-/** A quoted name may spell anything: only what stands outside of quotes says what a statement does. */
+/** A quoted name may hold anything: only what is outside of quotes says what a statement does. */
 const unquoted = (code) => code.replaceAll(/"[^"]*"|`[^`]*`|\[[^\]]*\]/g, 'name');
 const ALTER = new RegExp(`^alter\\s+table\\s+(?:${NAME}\\s*\\.\\s*)?${NAME}\\s+`, 'i');
 

@@ -1,16 +1,16 @@
-// The deployment as wrangler is told of it: wrangler.toml, with what belongs to one account put in. Invariant: wrangler.toml stays as it is
+// The deployment's configuration for wrangler: wrangler.toml, with what belongs to one account added. Invariant: wrangler.toml stays as it is
 // committed; what differs between accounts is looked up there on every run and written to a file that git ignores.
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { root } from './wrangler.mjs';
 
-/** Relative to the project, as it stands in the commands. */
+/** Relative to the project, as the commands name it. */
 export const CONFIG = path.join('.wrangler', 'production', 'wrangler.json');
 /** Where the secrets of the deployment are kept until they are taken offline. */
 export const varsFile = path.join(root, '.production.vars');
 export const VARS_NOTE =
-  'Made by npm run deploy. MASTER_KEYS opens all that the vault holds, and nobody can restore it: keep a copy offline, apart from backups.';
+  'Created by npm run deploy. MASTER_KEYS decrypts all that the vault holds, and nobody can restore it: keep a copy offline, apart from backups.';
 
 /** wrangler.toml as it is written, read by wrangler's own parser. @returns {any} */
 export function readToml(dir = root) {
@@ -37,6 +37,8 @@ export function productionConfig(toml, databaseId, publicUrl) {
   return {
     ...toml,
     main: moved(toml.main),
+    alias: Object.fromEntries(Object.entries(toml.alias).map(([name, to]) => [name, moved(to)])),
+    assets: { ...toml.assets, directory: moved(toml.assets.directory) },
     vars: { ...toml.vars, PUBLIC_URL: publicUrl },
     d1_databases: [{ ...database, database_id: databaseId, migrations_dir: moved(database.migrations_dir) }, ...others],
   };

@@ -1,12 +1,12 @@
-// What a Cloudflare account holds of the vault, asked through wrangler alone. Invariant: nothing here changes anything; what could not be
-// found out is a `Fault` whose message says what to do next.
+// What a Cloudflare account holds of the vault, read through wrangler only. Invariant: nothing here changes anything; what could not be
+// read is a `Fault` whose message says what to do next.
 import { Fault } from './fault.mjs';
 import { harmless } from './log.mjs';
 import { CONFIG, partsOf, productionConfig, readToml, writeConfig } from './production.mjs';
 import { runWrangler } from './wrangler.mjs';
 
 /** What every failed step of a deployment ends with. */
-export const AGAIN = 'then run npm run deploy again: it goes on from here.';
+export const AGAIN = 'then run npm run deploy again: it continues from here.';
 
 const WITH_CONFIG = ['--config', CONFIG];
 
@@ -28,16 +28,16 @@ export const commands = {
   status: () => ['deployments', 'status', '--json', ...WITH_CONFIG],
   /** @param {string} id */
   version: (id) => ['versions', 'view', id, '--json', ...WITH_CONFIG],
-  // Gates go over to the new code at once: left to itself, the platform lets them run the old one beside the new Worker for minutes.
+  // Gates switch to the new code at once: by default the platform lets them run the old code beside the new Worker for minutes.
   deploy: () => ['deploy', '--durable-objects-code-update-mode', 'immediate', ...WITH_CONFIG],
 };
 
-/** How somebody would type it. @param {string[]} args */
+/** As it would be typed. @param {string[]} args */
 export const typed = (args) =>
   ['npx', 'wrangler', ...args].map((arg) => (/^[\w./:=<>-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", String.raw`'\''`)}'`)).join(' ');
 
 /** What wrangler said of a failure: its error and what follows, or else its last lines, fit for a terminal. @param {string} said */
-export function lastWords(said) {
+export function lastLines(said) {
   const lines = said
     .split('\n')
     .filter((line) => line.trim() !== '' && !/open an issue at|newer version of Wrangler|create an issue at/.test(line));
@@ -53,10 +53,10 @@ export function lastWords(said) {
 export async function wrangler(args, failure, options) {
   const done = await runWrangler(args, options);
   if (done.code === 0) return done;
-  // Whoever refused may have repeated what was sent.
+  // The error message may repeat what was sent.
   const sent = options?.input ? Object.values(JSON.parse(options.input)) : [];
   const said = sent.reduce((text, secret) => text.replaceAll(secret, '(hidden)'), done.said);
-  throw new Fault(`${failure} wrangler said:\n${lastWords(said)}`);
+  throw new Fault(`${failure} wrangler said:\n${lastLines(said)}`);
 }
 
 /** What wrangler printed as JSON, behind whatever it printed before. @param {string} out */
@@ -65,7 +65,7 @@ function json(out) {
   try {
     return JSON.parse(out.slice(start));
   } catch {
-    throw new Fault('wrangler answered something else than JSON: run npm ci, so that it is the version that this checkout was made for.');
+    throw new Fault('wrangler did not answer with JSON: run npm ci, so that it is the version that this checkout was made for.');
   }
 }
 
@@ -78,7 +78,7 @@ export async function account(env = process.env) {
     const how = env.CLOUDFLARE_API_TOKEN
       ? `CLOUDFLARE_API_TOKEN is set and was not accepted: make a token with the permissions ${PERMISSIONS}, and set it.`
       : `wrangler is not signed in: run npx wrangler login, or set CLOUDFLARE_API_TOKEN to a token with the permissions ${PERMISSIONS}.`;
-    throw new Fault(`${how} wrangler said:\n${lastWords(done.said)}`);
+    throw new Fault(`${how} wrangler said:\n${lastLines(done.said)}`);
   }
   const { accounts, email } = json(done.out);
   const chosen = env.CLOUDFLARE_ACCOUNT_ID;
@@ -87,7 +87,7 @@ export async function account(env = process.env) {
   if (accounts.length === 1) return { ...accounts[0], email };
   throw new Fault(
     accounts.length === 0
-      ? 'This sign-in reaches no account: set CLOUDFLARE_ACCOUNT_ID to the one that is meant.'
+      ? 'This sign-in reaches no account: set CLOUDFLARE_ACCOUNT_ID to the right one.'
       : `This sign-in reaches several accounts: set CLOUDFLARE_ACCOUNT_ID to one of them.\n${list}`,
   );
 }
@@ -96,7 +96,7 @@ export async function account(env = process.env) {
 export async function findDatabase(name) {
   const { out } = await wrangler(
     commands.databases(),
-    'The databases could not be listed: look that the account may use D1, then run this again.',
+    'The databases could not be listed: check that the account may use D1, then run this again.',
   );
   return json(out).find((database) => database.name === name)?.uuid;
 }
@@ -125,7 +125,7 @@ export async function queueExists(name) {
   if (done.code === 0) return true;
   if (done.said.includes(`Queue "${name}" does not exist`)) return false;
   throw new Fault(
-    `The queue ${name} could not be looked up: look that the account may use Queues, then run this again. wrangler said:\n${lastWords(done.said)}`,
+    `The queue ${name} could not be looked up: check that the account may use Queues, then run this again. wrangler said:\n${lastLines(done.said)}`,
   );
 }
 
@@ -133,7 +133,7 @@ export async function queueExists(name) {
 export async function query(sql) {
   const { out } = await wrangler(
     commands.query(sql),
-    'The database could not be asked: look at its state in the dashboard, then run this again.',
+    'The database could not be queried: look at its state in the dashboard, then run this again.',
   );
   return json(out).map(({ results }) => results);
 }
@@ -144,7 +144,7 @@ export const WRAPS =
   'SELECT id AS owner, master_id, key_sealed FROM deployment_keys; SELECT master_id, count(*) AS n FROM org_keys GROUP BY master_id';
 
 /**
- * What the database says of its migrations and keys.
+ * The migrations and keys of the database.
  * @returns {Promise<{ applied: Set<string>, wraps: import('./master-keys.mjs').Wrap[], orgs: { master_id: string, n: number }[] }>}
  *   `wraps`: the deployment's key; `orgs`: how many of the organisations' each master key wraps
  */
@@ -166,7 +166,7 @@ export async function secretNames(worker) {
   if (done.code === 0) return new Set(json(done.out).map(({ name }) => name));
   if (done.said.includes(`Worker "${worker}" not found`)) return undefined;
   throw new Fault(
-    `The secrets could not be listed: look that you may edit Workers in this account, then run this again. wrangler said:\n${lastWords(done.said)}`,
+    `The secrets could not be listed: check that you may edit Workers in this account, then run this again. wrangler said:\n${lastLines(done.said)}`,
   );
 }
 

@@ -1,6 +1,6 @@
 // `npm run restore -- FILE`: puts a backup into an empty vault or, with --replace, in place of what a vault holds; `--adopt` then has each
-// organisation's gate accept it. Invariants: nothing is touched before the whole backup has been proved sound (its checksum, its rows, its
-// migrations, its keys); and it is put back in one transaction.
+// organisation's gate accept it. Invariants: nothing is changed before the whole backup has been verified (its checksum, its rows, its
+// migrations, its keys); and it is restored in one transaction.
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -31,23 +31,23 @@ await run(async () => {
       json: { type: 'boolean', default: false },
     },
   });
-  const told = values.adopt
-    ? await adopt(values.url ?? localUrl(), values.reason ?? '')
+  const result = values.adopt
+    ? await adoptAll(values.url ?? localUrl(), values.reason ?? '')
     : await restore(positionals, { remote: values.remote, replace: values.replace, keys: values.keys });
-  process.stdout.write(values.json ? `${JSON.stringify(told)}\n` : `${told.message}\n`);
+  process.stdout.write(values.json ? `${JSON.stringify(result)}\n` : `${result.message}\n`);
 });
 
 /** @param {string[]} positionals @param {{ remote: boolean, replace: boolean, keys: string | undefined }} how */
 async function restore(positionals, how) {
   if (positionals.length !== 1) throw new Fault(USAGE);
   const file = path.resolve(process.env.INIT_CWD ?? '', positionals[0]);
-  const header = await sound(file);
+  const header = await verifyBackup(file);
   const known = knownMigrations(folder).sort();
   if (header.migrations.some((name) => !known.includes(name)))
     throw new Fault('The backup was made by a newer checkout, with migrations that this one does not know: update this checkout');
   const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'vault-restore-'));
   try {
-    const db = await rebuilt(file, header, known, path.join(scratch, 'vault.sqlite'));
+    const db = await rebuild(file, header, known, path.join(scratch, 'vault.sqlite'));
     const rows = Object.values(countsOf(db)).reduce((sum, n) => sum + n, 0);
     const warning = await checkKeys(db, header, how);
     if (how.remote) await putRemote(db, path.join(scratch, 'restore.sql'), how.replace);
@@ -56,7 +56,7 @@ async function restore(positionals, how) {
     const then = how.remote
       ? 'Deploy again, so that no isolate holds keys from before. Then: npm run restore -- --adopt --reason TEXT --url URL'
       : 'Start the service. Then: npm run restore -- --adopt --reason TEXT';
-    return { rows, made_at: header.made_at, message: `${warning}${rows} rows of ${header.made_at} are back. ${then}` };
+    return { rows, made_at: header.made_at, message: `${warning}${rows} rows of ${header.made_at} are restored. ${then}` };
   } finally {
     fs.rmSync(scratch, { recursive: true, force: true });
   }
@@ -67,13 +67,13 @@ async function restore(positionals, how) {
  * @param {string} file
  * @returns {Promise<{ format: number, made_at: string, migrations: string[], rows: Record<string, number>, master_keys: string[] }>}
  */
-async function sound(file) {
+async function verifyBackup(file) {
   const SUM = '-- sha256 '.length + 64 + 1;
   let size = 0;
   try {
     size = fs.statSync(file).size;
   } catch {
-    throw new Fault(`${file} cannot be read: name a backup`);
+    throw new Fault(`${file} cannot be read: name a backup file`);
   }
   const hash = createHash('sha256');
   let head = '';
@@ -88,14 +88,14 @@ async function sound(file) {
   fs.readSync(fd, last, 0, SUM, Math.max(0, size - SUM));
   fs.closeSync(fd);
   if (last.toString('latin1') !== `-- sha256 ${hash.digest('hex')}\n`)
-    throw new Fault('The backup is damaged or not whole: its checksum is not that of its content; nothing was touched');
+    throw new Fault('The backup is damaged or incomplete: its checksum does not match its content; nothing was changed');
   const header = JSON.parse(head.split('\n')[1]?.slice(3) ?? 'null');
   if (header?.format !== 1) throw new Fault('The backup is of another format: update this checkout');
   return header;
 }
 
-/** The backup as a database of its own, brought to this checkout's migrations. @param {string} file @param {Awaited<ReturnType<typeof sound>>} header @param {string[]} known @param {string} at */
-async function rebuilt(file, header, known, at) {
+/** The backup as a database of its own, migrated to this checkout's version. @param {string} file @param {Awaited<ReturnType<typeof verifyBackup>>} header @param {string[]} known @param {string} at */
+async function rebuild(file, header, known, at) {
   const db = new DatabaseSync(at);
   db.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF');
   const migrate = (/** @type {string[]} */ names) => {
@@ -104,18 +104,19 @@ async function rebuilt(file, header, known, at) {
   migrate(header.migrations);
   db.exec('BEGIN');
   for await (const statement of statementsOf(file)) {
-    if (!/^(INSERT INTO|UPDATE) "/.test(statement)) throw new Fault('The backup holds what no backup holds: nothing was touched');
+    if (!/^(INSERT INTO|UPDATE) "/.test(statement))
+      throw new Fault('The backup holds statements that no backup holds: nothing was changed');
     db.prepare(statement).run();
   }
   db.exec('COMMIT');
   const rows = countsOf(db);
   if (Object.entries(header.rows).some(([table, n]) => rows[table] !== n))
-    throw new Fault('The backup does not hold the rows that it names: nothing was touched');
+    throw new Fault('The backup does not hold the rows that it names: nothing was changed');
   migrate(known.filter((name) => !header.migrations.includes(name)));
   return db;
 }
 
-/** Refuses keys that do not open what comes back. @param {DatabaseSync} db @param {{ master_keys: string[] }} header @param {{ remote: boolean, keys: string | undefined }} how */
+/** Refuses keys that do not decrypt what is restored. @param {DatabaseSync} db @param {{ master_keys: string[] }} header @param {{ remote: boolean, keys: string | undefined }} how */
 async function checkKeys(db, header, { remote, keys: named }) {
   const list = header.master_keys.join(', ');
   const file = named ? path.resolve(process.env.INIT_CWD ?? '', named) : remote ? undefined : devVarsFile;
@@ -123,17 +124,17 @@ async function checkKeys(db, header, { remote, keys: named }) {
   if (!keys) {
     if (remote) return `Not checked: the deployment's MASTER_KEYS must hold ${list}, as they were then (--keys FILE checks it).\n`;
     throw new Fault(
-      `MASTER_KEYS is missing: set it, or put back .dev.vars, with the keys that the backup was made with (${list}); nothing was touched`,
+      `MASTER_KEYS is missing: set it, or put back .dev.vars, with the keys that the backup was made with (${list}); nothing was changed`,
     );
   }
   const wraps = db
     .prepare('SELECT id AS owner, master_id, key_sealed FROM deployment_keys UNION ALL SELECT org_id, master_id, key_sealed FROM org_keys')
     .all();
-  const { missing, closed } = await checkWraps(keys, /** @type {any} */ (wraps));
-  const lacking = new Set([...missing, ...closed.map(({ master_id }) => master_id)]);
+  const { missing, undecryptable } = await checkWraps(keys, /** @type {any} */ (wraps));
+  const lacking = new Set([...missing, ...undecryptable.map(({ master_id }) => master_id)]);
   if (lacking.size)
     throw new Fault(
-      `MASTER_KEYS does not open this backup: it lacks ${[...lacking].join(', ')}, or holds another key of that name; add it behind the current one (it may be in RETIRED_MASTER_KEYS); nothing was touched`,
+      `MASTER_KEYS does not decrypt this backup: it lacks ${[...lacking].join(', ')}, or holds another key of that name; add it behind the current one (it may be in RETIRED_MASTER_KEYS); nothing was changed`,
     );
   return '';
 }
@@ -142,7 +143,7 @@ async function checkKeys(db, header, { remote, keys: named }) {
 async function putLocal(db, replace) {
   const dir = stateDir();
   const taken = claimState(dir);
-  if (taken) throw new Fault(`${taken}; nothing was touched`);
+  if (taken) throw new Fault(`${taken}; nothing was changed`);
   await wrangler(['d1', 'migrations', 'apply', 'DB', '--local', '--persist-to', dir]);
   const file = vaultFile(dir);
   if (!file) throw new Fault(`No database could be made in ${dir}`);
@@ -169,7 +170,7 @@ async function putLocal(db, replace) {
   }
 }
 
-/** One import: D1 goes back to where it was if it fails. @param {DatabaseSync} db @param {string} file @param {boolean} replace */
+/** One import: D1 rolls it back if it fails. @param {DatabaseSync} db @param {string} file @param {boolean} replace */
 async function putRemote(db, file, replace) {
   await wrangler(['d1', 'migrations', 'apply', 'DB', '--remote']);
   const [{ n }] = await remoteRows('select (select count(*) from orgs) + (select count(*) from org_keys) as n');
@@ -177,7 +178,7 @@ async function putRemote(db, file, replace) {
   const fd = fs.openSync(file, 'wx', 0o600);
   for (const statement of clearing(db)) fs.writeSync(fd, `${statement}\n`);
   for (const statement of dump(db)) {
-    if (!isLegal(statement)) throw new Fault('A row of the backup is too long for D1: nothing was touched');
+    if (!isLegal(statement)) throw new Fault('A row of the backup is too long for D1: nothing was changed');
     fs.writeSync(fd, `${statement}\n`);
   }
   fs.closeSync(fd);
@@ -185,11 +186,11 @@ async function putRemote(db, file, replace) {
 }
 
 /** Has the gate of each organisation accept what is in the database now. @param {string} url @param {string} reason */
-async function adopt(url, reason) {
+async function adoptAll(url, reason) {
   if (!reason.trim()) throw new Fault('--reason is missing: say why; it is kept in the audit log of each organisation');
   const call = bootstrapCaller(url);
   const orgs = await orgsOf(call);
-  const bar = progress('adopting');
+  const bar = progress('organisations that accept the database:');
   /** @type {Record<string, unknown>} */
   const adopted = {};
   const failed = [];
@@ -208,6 +209,6 @@ async function adopt(url, reason) {
     message:
       orgs.length === 0
         ? 'The database holds no organisation: there is nothing to adopt. Restore a backup first, or create an organisation.'
-        : `${orgs.length} ${orgs.length === 1 ? 'organisation has' : 'organisations have'} adopted the database. Look at the counts with --json.`,
+        : `${orgs.length} ${orgs.length === 1 ? 'organisation has' : 'organisations have'} adopted the database. There is nothing left to do; --json shows the counts.`,
   };
 }

@@ -1,12 +1,12 @@
-// The runtime of `npm start`: the built Worker in one workerd, which listens on the port itself. Invariants: no other process stands between
-// a caller and the Worker, so that an answer is the Worker's own or the connection breaks; and where workerd ends it is started again, or
-// this process ends too.
-import fs from 'node:fs';
+// The runtime of `npm start`: the built Worker in one workerd, which listens on the port itself. Invariants: no other process is between a
+// caller and the Worker, so that an answer is the Worker's own or the connection breaks; and if workerd ends, it is started again, or this
+// process ends too.
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
+import { assetsBinding } from './assets.mjs';
 import { isLocalHost } from './settings.mjs';
 import { root } from './wrangler.mjs';
 
@@ -25,14 +25,15 @@ const isLocal = isLocalHost(host);
 
 /**
  * Gives every request the address of its caller, as the platform does. Where only this machine reaches the port, a caller may name another.
- * Where other machines do, the runtime does not tell their addresses, and none that they name is believed: theirs is 0.0.0.0.
+ * Where other machines do, the runtime does not know their addresses, and the header that they send is removed: the Worker takes a missing
+ * address for one outside every `allowed_addresses`. A placeholder address would lie in a range such as 0.0.0.0/0.
  */
 const FRONT = `
 export default {
   fetch(request, env) {
     if (${isLocal} && request.headers.has('CF-Connecting-IP')) return env.VAULT.fetch(request);
     const named = new Request(request);
-    named.headers.set('CF-Connecting-IP', '${isLocal ? '127.0.0.1' : '0.0.0.0'}');
+    ${isLocal ? "named.headers.set('CF-Connecting-IP', '127.0.0.1')" : "named.headers.delete('CF-Connecting-IP')"};
     return env.VAULT.fetch(named);
   },
 };`;
@@ -42,7 +43,7 @@ const [{ Miniflare, convertV4MiniflareOptions, Log, LogLevel }, { unstable_getMi
   ['miniflare', 'wrangler'].map((name) => import(pathToFileURL(require.resolve(name)).href)),
 );
 const { workerOptions: declared } = workerOptions(path.join(root, 'wrangler.toml'));
-/** What went wrong with workerd itself is logged as an error: where it does not run again, this process ends. */
+/** A failure of workerd itself is logged as an error: if it does not run again, this process ends. */
 class Watch extends Log {
   /** @param {Error} error */
   error(error) {
@@ -50,7 +51,6 @@ class Watch extends Log {
     miniflare.ready.catch(() => process.exit(1));
   }
 }
-const texts = fs.readdirSync(bundle).filter((name) => name.endsWith('.js') && name !== 'index.js');
 const miniflare = new Miniflare(
   convertV4MiniflareOptions({
     log: new Watch(LogLevel.ERROR),
@@ -71,10 +71,8 @@ const miniflare = new Miniflare(
         name: VAULT,
         modulesRules: undefined,
         modulesRoot: bundle,
-        modules: [
-          { type: 'ESModule', path: path.join(bundle, 'index.js') },
-          ...texts.map((name) => ({ type: 'Text', path: path.join(bundle, name) })),
-        ],
+        modules: [{ type: 'ESModule', path: path.join(bundle, 'index.js') }],
+        ...assetsBinding(declared),
         bindings: Object.fromEntries(VARIABLES.map((name) => [name, process.env[name] ?? ''])),
       },
     ],

@@ -1,5 +1,5 @@
-// What `npm start` obeys: the variables of the shell and of .dev.vars, checked and completed. Pure, no file or process is touched here.
-// Invariant: a problem names its variable and says what to do, and never shows a value, for any value may be a secret.
+// The settings of `npm start`: the variables of the shell and of .dev.vars, checked and completed. Pure: no file or process is touched here.
+// Invariant: a problem names its variable and says what to do, and never shows a value, because any value may be a secret.
 import net from 'node:net';
 import path from 'node:path';
 
@@ -37,7 +37,7 @@ export function readSettings(env, devVars) {
       BOOTSTRAP_TOKEN: readBootstrapToken(given('BOOTSTRAP_TOKEN')),
       ALLOW_PRIVATE_TARGETS: readSwitch('ALLOW_PRIVATE_TARGETS', given('ALLOW_PRIVATE_TARGETS')),
       PLATFORM_BASE_URLS: readPlatformBaseUrls(given('PLATFORM_BASE_URLS')),
-      PUBLIC_URL: readPublicUrl(given('PUBLIC_URL') || `http://localhost:${port}`),
+      PUBLIC_URL: readPublicUrl(given('PUBLIC_URL') || originAt(host, port)),
     };
     if (worker.ALLOW_PRIVATE_TARGETS === 'true' && !isLoopback(new URL(worker.PUBLIC_URL).hostname)) {
       throw new Problem(
@@ -58,13 +58,21 @@ function readPort(text) {
 }
 
 function readHost(text) {
-  if (net.isIP(text) === 0)
+  // A zone (`fe80::1%eth0`) has no place in a URL.
+  if (net.isIP(text) === 0 || text.includes('%'))
     throw new Problem('HOST is not an IP address: set it to one of this machine, such as 0.0.0.0 for all, or unset it for 127.0.0.1');
   return text;
 }
 
-/** Where a service that listens on an address is reached from this machine. @param {string} host */
+/** The address at which this machine reaches a service that listens on `host`. @param {string} host */
 export const reachedAt = (host) => ({ '0.0.0.0': '127.0.0.1', '::': '::1' })[host] ?? host;
+
+/** The origin at which this machine reaches a service that listens on `host`. @param {string} host @param {number | string} port */
+export function originAt(host, port) {
+  const address = reachedAt(host);
+  if (address === '127.0.0.1' || address === '::1') return `http://localhost:${port}`;
+  return `http://${net.isIPv6(address) ? `[${address}]` : address}:${port}`;
+}
 
 /** Whether only this machine reaches an address. @param {string} host */
 export const isLocalHost = (host) => /^127\./.test(host) || host === '::1';
@@ -79,7 +87,7 @@ function readMasterKeys(text) {
   const ids = new Set();
   text.split(',').forEach((entry, at) => {
     const [, id, key] = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/]{43}=)$/.exec(entry) ?? [];
-    // Base64 of 32 bytes leaves two bits over: only the spelling with both at zero is accepted, so that a key has one spelling.
+    // Base64 of 32 bytes leaves two bits over: only the form with both at zero is accepted, so that a key has one form.
     if (!id || Buffer.from(key, 'base64').toString('base64') !== key) {
       throw new Problem(
         `MASTER_KEYS is malformed at key ${at + 1}: write comma-separated id:base64, each of exactly 32 bytes, the current one first; ${make}`,
@@ -132,7 +140,7 @@ function readPublicUrl(text) {
   const url = plainUrl(text);
   if (url?.pathname !== '/') {
     throw new Problem(
-      'PUBLIC_URL is not an origin: set it to scheme, host and port alone, such as https://vault.example.com, or unset it for http://localhost and PORT',
+      'PUBLIC_URL is not an origin: set it to scheme, host and port alone, such as https://vault.example.com, or unset it for the address that npm start listens on',
     );
   }
   return url.origin;

@@ -1,5 +1,5 @@
 // The hostile callers of `npm run soak`: what holders of weak, narrow and ended credentials may send to stop, fill or slow an organisation.
-// Invariants: every answer has one of the statuses that its kind of call is told to have; and what is made is ended again or ends by itself.
+// Invariants: every answer has one of the statuses that its kind of call declares; and what is made is ended again or ends by itself.
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, good, requestOf } from './measure.mjs';
@@ -77,7 +77,7 @@ const attacks = [
   { by: 'minter', make: () => ({ method: 'POST', target: '/access-tokens', body: { ttlSeconds: 60 } }), expect: [201, 409] },
 ];
 
-/** Of the tokens that are minted, how many live until they end by themselves. */
+/** Of the tokens that are minted, how many are left to end by themselves. */
 const LEFT_ALIVE = 0.5;
 
 /**

@@ -76,7 +76,7 @@ try {
   clearInterval(sampler);
   clearInterval(schedule);
   sample();
-  tell('checking what stands');
+  tell('checking the final state');
   for (const world of orgs) await check(world);
   report(samples);
 } catch (error) {

@@ -1,6 +1,6 @@
 // `npm start`: the service on this machine, from a fresh clone to curl commands that work. Invariants: nothing is spawned before every
 // setting has been checked; a fault is one line that says what to do, without any value; nothing that was spawned outlives this process;
-// and a runtime that ends or answers no more is started again, or this process ends with exit code 1.
+// and a runtime that ends or stops answering is started again, or this process ends with exit code 1.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -12,8 +12,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { bootstrapTokenCommand, createDevVars, freshSecrets, readDevVars } from './dev-vars.mjs';
-import { harmless, isHealthPoll, isWell, lineReader } from './log.mjs';
-import { isLocalHost, reachedAt, readSettings } from './settings.mjs';
+import { harmless, isHealthPoll, isHealthy, lineReader } from './log.mjs';
+import { isLocalHost, originAt, reachedAt, readSettings } from './settings.mjs';
 import { claimState, inspectState, knownMigrations } from './state.mjs';
 import { root, wranglerArgs, wranglerEnv } from './wrangler.mjs';
 
@@ -23,14 +23,14 @@ const STOP_WITHIN = 3_500;
 /** Restarts that are allowed within ten minutes. */
 const RESTARTS = 5;
 
-/** The child of the moment, leader of its own process group; one at a time. @type {import('node:child_process').ChildProcess | undefined} */
+/** The current child, leader of its own process group; one at a time. @type {import('node:child_process').ChildProcess | undefined} */
 let child;
 /** When the runtime was started again, within the last ten minutes. @type {number[]} */
 let restarts = [];
 /** When ending began. @type {number | undefined} */
 let endingSince;
 
-process.stdout.on('error', () => {}); // whoever read us may be gone: that must not keep us from ending in order
+process.stdout.on('error', () => {}); // the reader may be gone: this process must still end in order
 process.stderr.on('error', () => {});
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, onSignal);
 endWithParent();
@@ -80,7 +80,7 @@ async function prepare() {
     fail(`STATE_DIR was migrated by a newer checkout (${harmless(unknown)}): update this checkout, or set STATE_DIR to another directory`);
   if (fresh.MASTER_KEYS && state.hasVault) {
     fail(
-      'MASTER_KEYS is missing and STATE_DIR already holds a vault: set MASTER_KEYS, or put back .dev.vars, with the keys that it was made with; new ones could not open it',
+      'MASTER_KEYS is missing and STATE_DIR already holds a vault: set MASTER_KEYS, or put back .dev.vars, with the keys that it was made with; new ones could not decrypt it',
     );
   }
   if (Object.keys(fresh).length > 0) {
@@ -113,7 +113,7 @@ async function portProblem({ host, port }) {
 // ---------------------------------------------------------------- what is spawned
 
 /**
- * A script as leader of a process group of its own, tethered to this process. It is given the settings as variables, so that what was
+ * A script as leader of a process group of its own, which ends with this process. It is given the settings as variables, so that what was
  * checked is what the Worker sees: the shell wins, and no `$` is expanded.
  * @param {string[]} args
  * @param {(line: string) => void} onLine
@@ -122,11 +122,11 @@ async function portProblem({ host, port }) {
  */
 function run(args, onLine, onMessage) {
   if (endingSince) return new Promise(() => {});
-  const started = spawn(process.execPath, ['--import', pathToFileURL(path.join(root, 'scripts', 'tether.mjs')).href, ...args], {
+  const started = spawn(process.execPath, ['--import', pathToFileURL(path.join(root, 'scripts', 'exit-with-parent.mjs')).href, ...args], {
     cwd: root,
     detached: true,
     env: childVariables,
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe', ...(onMessage ? [/** @type {const} */ ('ipc')] : [])], // the fourth is the tether
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe', ...(onMessage ? [/** @type {const} */ ('ipc')] : [])], // the fourth is for exit-with-parent.mjs
   });
   child = started;
   if (onMessage) started.on('message', onMessage);
@@ -137,7 +137,7 @@ function run(args, onLine, onMessage) {
       onLine(error.message);
       done(1);
     });
-    // What the leader leaves of its group would keep the port, and the pipes open.
+    // What is left of the leader's group would keep the port and the pipes.
     started.once('exit', () => killGroup('SIGKILL', started));
     started.once('close', (code, signal) => {
       if (child === started) child = undefined;
@@ -195,7 +195,7 @@ async function serve() {
       else process.stderr.write('The service is back.\n');
       for (const line of early) if (!isHealthPoll(line)) print(line);
     }
-    const why = problem ?? (await Promise.race([ended, untilMute(() => phase === 'over')]));
+    const why = problem ?? (await Promise.race([ended, untilSilent(() => phase === 'over')]));
     phase = 'over';
     if (!countRestart(why, problem ? latest : [])) return;
     killGroup('SIGKILL');
@@ -206,7 +206,7 @@ async function serve() {
 function printer() {
   const read = lineReader(Boolean(process.stdout.isTTY) && !process.env.NO_COLOR);
   return (/** @type {string} */ line) => {
-    const text = isWell(line) ? undefined : read(line);
+    const text = isHealthy(line) ? undefined : read(line);
     if (text !== undefined) process.stdout.write(`${text}\n`);
   };
 }
@@ -240,7 +240,7 @@ async function untilReady(within, isSettled) {
  * Resolves once three calls in a row were without any answer. A service that is only busy answers well within the time that a call has.
  * @param {() => boolean} isOver
  */
-async function untilMute(isOver) {
+async function untilSilent(isOver) {
   for (let failed = 0; failed < 3 && !isOver(); await sleep(1_000)) failed = (await ask('/healthz', 10_000)) ? 0 : failed + 1;
   return 'The runtime does not answer';
 }
@@ -270,13 +270,13 @@ function ask(target, ms) {
 // ---------------------------------------------------------------- what the reader sees
 
 function announce() {
-  const at = `http://localhost:${port}`;
+  const at = originAt(host, port);
   const fromShell = process.env.BOOTSTRAP_TOKEN !== undefined;
   const token = fromShell ? '$BOOTSTRAP_TOKEN' : `$(${bootstrapTokenCommand(devVarsFile, readDevVars(devVarsFile)?.text ?? '')})`;
   const json = "-H 'Content-Type: application/json'";
   if (!isLocalHost(host))
     process.stdout.write(`
-HOST is ${host}: other machines reach this service, over plain HTTP. It does not know their addresses, so credentials that are limited
+HOST is ${host}: other machines reach this service, over plain HTTP. It cannot verify their addresses, so credentials that are limited
 to addresses are refused. Set PUBLIC_URL to the origin that they use.
 `);
   process.stdout.write(`
@@ -359,7 +359,7 @@ function end(code) {
 }
 
 function onSignal() {
-  // Ctrl-C reaches us twice at one moment, from the terminal and from npm, which passes it on: only a later one is impatience.
+  // Ctrl-C reaches us twice at one moment, from the terminal and from npm, which passes it on: only a later one is a second Ctrl-C.
   if (endingSince && Date.now() - endingSince > 500) {
     killGroup('SIGKILL');
     process.exit(130);
@@ -368,7 +368,7 @@ function onSignal() {
 }
 
 /**
- * Under npm, ends once npm is gone. The npm script says `exec node`, so that no shell stands between: one would keep npm's signals to itself
+ * Under npm, ends once npm is gone. The npm script says `exec node`, so that no shell is in between: it would keep npm's signals to itself
  * and outlive npm unseen.
  */
 function endWithParent() {

@@ -9,8 +9,8 @@ import { DatabaseSync } from 'node:sqlite';
 const LOCKED = 5; // SQLITE_BUSY
 
 /**
- * Makes the directory where there is none, and takes it. The lock is SQLite's own on an empty file: the system drops it with the process,
- * however that ends, so none is ever left behind.
+ * Creates the directory if there is none, and locks it. The lock is SQLite's own on an empty file: the system drops it with the process,
+ * however that ends, so no lock is ever left behind.
  * @param {string} dir
  * @returns {string | undefined} what is wrong with it
  */
@@ -50,7 +50,7 @@ export function isInUse(dir) {
 
 const held = []; // locks last as long as their connections are reachable
 
-/** What the databases in it say, without changing them. @param {string} dir @returns {State} */
+/** Reads the databases in it, without changing them. @param {string} dir @returns {State} */
 export function inspectState(dir) {
   const state = { applied: new Set(), hasVault: false };
   for (const file of databases(path.join(dir, 'v3', 'd1'))) {

@@ -1,13 +1,14 @@
 // The vault that an operator's script works on: the local one, or with `--remote` the one of the deployment; and its service. Invariant:
-// no secret is ever on a command line, and the bootstrap token goes to no address in plaintext but this machine's.
+// no secret is ever on a command line, and no token is sent in plaintext to another machine.
+import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readDevVars } from './dev-vars.mjs';
 import { Fault } from './fault.mjs';
 import { CONFIG } from './production.mjs';
-import { lastWords, reachDatabase } from './remote.mjs';
+import { lastLines, reachDatabase } from './remote.mjs';
 import './scratch.mjs';
-import { reachedAt } from './settings.mjs';
+import { originAt } from './settings.mjs';
 import { root, runWrangler } from './wrangler.mjs';
 
 export const devVarsFile = path.join(root, '.dev.vars');
@@ -18,18 +19,22 @@ export const variable = (name) => process.env[name] ?? readDevVars(devVarsFile)?
 /** Where `npm start` keeps the local vault. */
 export const stateDir = () => path.resolve(root, variable('STATE_DIR') || path.join('.wrangler', 'state'));
 
-export const localUrl = () => {
-  const host = reachedAt(variable('HOST') || '127.0.0.1');
-  return `http://${host.includes(':') ? `[${host}]` : host}:${variable('PORT') || 8787}`;
-};
+export const localUrl = () => originAt(variable('HOST') || '127.0.0.1', variable('PORT') || 8787);
+
+/** Whether a host of a URL is this machine: what is sent there does not leave it. @param {string} hostname */
+function isThisMachine(hostname) {
+  if (/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)) return true;
+  const addresses = Object.values(os.networkInterfaces()).flatMap((list) => list ?? []);
+  return addresses.some(({ address }) => URL.parse(originAt(address, 80))?.hostname === hostname);
+}
 
 /** Runs a script to its end; a fault is one line and exit code 1. @param {() => Promise<void>} main */
 export async function run(main) {
   try {
     await main();
   } catch (error) {
-    const told = error instanceof Fault || error.code?.startsWith?.('ERR_PARSE_ARGS');
-    process.stderr.write(`${told ? error.message : error.stack}\n`);
+    const isReported = error instanceof Fault || error.code?.startsWith?.('ERR_PARSE_ARGS');
+    process.stderr.write(`${isReported ? error.message : error.stack}\n`);
     process.exitCode = 1;
   }
 }
@@ -51,9 +56,7 @@ export async function wrangler(args, input = '') {
   }
   const { code, out, said } = await runWrangler(local ? args : [...args, '--config', CONFIG], { input });
   if (code !== 0)
-    throw new Fault(
-      `wrangler ${args.slice(0, 3).join(' ')} failed; it said:\n${lastWords(input ? said.replaceAll(input, '(hidden)') : said)}`,
-    );
+    throw new Fault(`wrangler ${args.slice(0, 3).join(' ')} failed:\n${lastLines(input ? said.replaceAll(input, '(hidden)') : said)}`);
   return out;
 }
 
@@ -70,15 +73,15 @@ export function bootstrapCaller(url, token = variable('BOOTSTRAP_TOKEN')) {
 }
 
 /**
- * Calls on a running service. What may pass (no answer, 429, 503 but for a fault of its settings) is tried again for a minute.
+ * Calls on a running service. What may be temporary (no answer, 429, 503 other than MISCONFIGURED) is tried again for a minute.
  * @param {string} url
  * @param {string} token
  */
 export function callerOf(url, token) {
   const base = URL.parse(url);
-  const local = base && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(base.hostname);
-  if (!base || !(base.protocol === 'https:' || (base.protocol === 'http:' && local)))
+  if (!base || !(base.protocol === 'https:' || (base.protocol === 'http:' && isThisMachine(base.hostname))))
     throw new Fault('--url is not a URL that a token may be sent to: give an https one, or one of this machine');
+  let isReported = false;
   return async (
     /** @type {string} */ method,
     /** @type {string} */ at,
@@ -98,15 +101,20 @@ export function callerOf(url, token) {
         });
         const text = await answer.text();
         const json = /json/.test(answer.headers.get('content-type') ?? '') ? JSON.parse(text) : null;
-        const passing = (answer.status === 503 && json?.error?.code !== 'MISCONFIGURED') || answer.status === 429;
-        if (!passing) return { status: answer.status, json };
-        why = `it said ${answer.status} ${json?.error?.code ?? ''}`;
+        const isTemporary = (answer.status === 503 && json?.error?.code !== 'MISCONFIGURED') || answer.status === 429;
+        if (!isTemporary) return { status: answer.status, json };
+        why = `it answered ${answer.status} ${json?.error?.code ?? ''}`;
       } catch (error) {
         why = error.cause?.code ?? error.message;
+        if (!isReported)
+          process.stderr.write(
+            `The service at ${base.origin} does not answer (${why}); this tries for a minute. If it listens elsewhere, set PORT or give --url.\n`,
+          );
+        isReported = true;
       }
       if (Date.now() > end)
         throw new Fault(
-          `The service at ${base.origin} does not answer (${why}): start it, or say where it listens with --url or PORT, then run this again`,
+          `The service at ${base.origin} does not answer (${why}): start it, or set PORT or give --url if it listens elsewhere, then run this again`,
         );
     }
   };
@@ -124,7 +132,7 @@ export async function orgsOf(call) {
   }
 }
 
-/** One line on a terminal that says how far it is; nothing elsewhere. @param {string} what */
+/** A progress bar on a terminal; nothing elsewhere. @param {string} what */
 export function progress(what) {
   const shown = process.stderr.isTTY;
   return {

@@ -1,4 +1,4 @@
-// How the scripts run wrangler. Invariant: it asks nothing, phones nobody, writes no log of its own, and is run by this very Node.
+// How the scripts run wrangler. Invariant: it asks nothing, sends no metrics, writes no log of its own, and runs on this Node.js.
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -28,7 +28,7 @@ export const wranglerEnv = {
  * Runs wrangler to its end. A secret goes in by `input`, its stdin, and never by an argument: those are in every process list.
  * @param {string[]} args
  * @param {{ input?: string, env?: Record<string, string | undefined> }} [options] `env` is added to this process's own
- * @returns {Promise<{ code: number, out: string, said: string }>} what it printed for a program, and all it said, without colours
+ * @returns {Promise<{ code: number, out: string, said: string }>} its stdout, and stdout and stderr together, without colours
  */
 export function runWrangler(args, { input = '', env = {} } = {}) {
   const merged = { ...process.env, ...wranglerEnv, ...env };

@@ -13,6 +13,7 @@ export interface Env {
   GATE: DurableObjectNamespace<GateCalls>;
   THROTTLE: DurableObjectNamespace<ThrottleCalls>;
   QUEUE: Queue<QueueMessage>;
+  ASSETS: Fetcher;
   MASTER_KEYS?: string;
   BOOTSTRAP_TOKEN?: string;
   PUBLIC_URL?: string;

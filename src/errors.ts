@@ -306,10 +306,10 @@ export interface IntegrityViolation {
 
 /** A refusal on its way up the stack, for places that cannot return one. */
 export class ApiError extends Error {
-  /** `alarm`: what the Worker found altered, for the gate to write down. */
+  /** `violation`: what the Worker found altered, for the gate to write down. */
   constructor(
     readonly refusal: Refusal,
-    readonly alarm?: IntegrityViolation,
+    readonly violation?: IntegrityViolation,
   ) {
     super(refusal.code);
   }

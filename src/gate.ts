@@ -8,9 +8,10 @@ import type { Env } from './env';
 import { ApiError, refuse } from './errors';
 import type { GateCalls } from './gate/calls';
 import { type Core, createCore } from './gate/core';
-import { fail, writeOutcome } from './gate/outcome';
+import { fail } from './gate/outcome';
 import { recover } from './gate/recover';
 import { answer } from './gate/request';
+import { readAsk, writeReply } from './gate/rollout';
 import { DAY } from './gate/rows';
 import { isNewer } from './gate/storage-version';
 import { runTasks } from './gate/tasks';
@@ -62,14 +63,14 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
   }
 
   /** Answers one request; see `answer`. */
-  async call(ask: Ask): Promise<Reply> {
-    if (this.isNewer) return { outcome: writeOutcome(fail(newerStorage())), budget: null, credential: null, replay: null, d1_calls: 0 };
+  async call(asked: Ask): Promise<Reply> {
+    const ask = readAsk(asked);
+    if (this.isNewer) return writeReply({ outcome: fail(newerStorage()), rate_limit: null, credential: null, replay: null, d1_calls: 0 });
     if (this.org === null) await this.begin(ask);
     const reply = answer(this.core, { operations, actions }, ask);
     // A change is seen through even if whoever asked goes away.
     if (operations[ask.operation]?.change) this.ctx.waitUntil(reply);
-    const { outcome, ...rest } = await reply;
-    return { outcome: writeOutcome(outcome), ...rest };
+    return writeReply(await reply);
   }
 
   /** A gate without state is new, or has lost it: then D1 has the org. */

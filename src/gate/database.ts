@@ -3,7 +3,6 @@
 
 import type { Statement } from '../db/statements';
 import { ApiError, refuse } from '../errors';
-import { fail } from './outcome';
 
 export type BatchEnd = { end: 'done' } | { end: 'refused'; why: string } | { end: 'unknown'; why: string };
 

@@ -4,7 +4,8 @@
 import { fromUtf8, utf8 } from '../crypto/bytes';
 import { decrypt, encrypt } from '../crypto/envelope';
 import { ApiError, type Refusal, refuse } from '../errors';
-import { type Outcome, readOutcome, writeOutcome } from './outcome';
+import type { Outcome } from './outcome';
+import { readOutcome, writeOutcome } from './rollout';
 import { DAY } from './rows';
 import type { StoredResponse, StoredResponses } from './stored-responses';
 import type { Ask } from './types';

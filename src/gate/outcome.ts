@@ -22,16 +22,3 @@ export function unwrap<T>(outcome: Outcome<T>): Outcome<T> & { kind: 'ok' } {
   if (outcome.kind === 'ok') return outcome;
   throw new ApiError(refusalOf(outcome));
 }
-
-// Release 0.4.0 has `ok` in place of `kind`. During a deployment its Workers meet newer gates and the reverse, and its stored responses are
-// replayed for a day: so both are written, and either is read.
-type Written = Outcome & { ok: true | false | 'more' };
-const oks = { ok: true, refused: false, more: 'more' } as const;
-
-export const writeOutcome = (outcome: Outcome): Written => ({ ...outcome, ok: oks[outcome.kind] });
-
-/** An outcome as a gate, or a stored response, of this release or of 0.4.0 gives it. */
-export function readOutcome<T>({ ok, ...outcome }: Outcome<T> & Partial<Pick<Written, 'ok'>>): Outcome<T> {
-  if (ok === undefined || outcome.kind) return outcome;
-  return { ...(outcome as object), kind: ok === 'more' ? 'more' : ok ? 'ok' : 'refused' } as Outcome<T>;
-}

@@ -52,7 +52,7 @@ export async function answer(shared: Core, { operations, actions }: Abilities, a
   if (!operation || !need) throw new Error(`no operation ${ask.operation} of ${ask.action}`);
   const request: Request = { core, ask, operation, need, isFull: core.auditLog.size() >= MOST_ENTRIES };
   const answered = (await unable(request)) ?? (await identified(request));
-  return { budget: null, credential: null, replay: null, ...answered, d1_calls: d1.calls };
+  return { rate_limit: null, credential: null, replay: null, ...answered, d1_calls: d1.calls };
 }
 
 /** What is answered before it matters who asks: while a change is in doubt, an integrity violation is reported, or no entry can be written. */
@@ -61,10 +61,10 @@ async function unable({ core, ask, operation, need, isFull }: Request): Promise<
     const settling = settle(core, ask.org);
     if (!isApart(core, ask, operation)) await settling;
   }
-  if (ask.alarm) {
-    reportViolation(core, ask.org, ask.alarm, metBy(ask));
+  if (ask.violation) {
+    reportViolation(core, ask.org, ask.violation, metBy(ask));
     // A ciphertext that does not decrypt is fetched anew next time: D1 may have been mended by then.
-    core.ciphertexts.drop(ask.alarm.resource);
+    core.ciphertexts.drop(ask.violation.resource);
     return { outcome: ok(null, { status: 204 }) };
   }
   if (isFull && (!need.urgent || core.auditLog.size() >= MOST_ENTRIES + RESERVE)) return { outcome: full };
@@ -87,35 +87,35 @@ async function identified(request: Request): Promise<Answer> {
   const known = identify(core, ask);
   const done = alreadyDone(core, ask, known);
   if (done) return done;
-  const { budget, refusal } = limit(core, ask, known);
-  if (refusal) return { outcome: fail(refusal), budget, credential: known.caller.id || null };
+  const { rate_limit, refusal } = limit(core, ask, known);
+  if (refusal) return { outcome: fail(refusal), rate_limit, credential: known.caller.id || null };
   const who = known.lookUp ? await known.lookUp().catch((error: unknown) => refusalOf(error, ask)) : known;
-  if ('code' in who) return { outcome: fail(who), budget };
-  return { ...(await admitted(request, who)), budget };
+  if ('code' in who) return { outcome: fail(who), rate_limit };
+  return { ...(await admitted(request, who)), rate_limit };
 }
 
 /** What this very request has done stands, whatever has ended since: its caller is told so, and pays once. */
 function alreadyDone(core: Core, ask: Ask, { caller, allowances }: Identity): Answer | null {
   const done = ask.repeated ? findStored(core.storedResponses, ask, caller.root, core.now()) : null;
   if (!done || !('same' in done) || !done.same) return null;
-  const budget = allowances.length ? core.rateLimit.take(allowances, core.now(), 'no').state : null;
-  return { outcome: done.outcome, budget, credential: caller.id || null };
+  const rate_limit = allowances.length ? core.rateLimit.take(allowances, core.now(), 'no').state : null;
+  return { outcome: done.outcome, rate_limit, credential: caller.id || null };
 }
 
 /** Counts the request against the rate limits of the caller; a refusal where one of them is reached. */
-function limit(core: Core, ask: Ask, who: Identity): { budget: RateLimitState | null; refusal: Refusal | null } {
+function limit(core: Core, ask: Ask, who: Identity): { rate_limit: RateLimitState | null; refusal: Refusal | null } {
   const [used, ...ancestors] = who.allowances;
-  if (!used || ask.again) return { budget: null, refusal: null };
+  if (!used || ask.again) return { rate_limit: null, refusal: null };
   const taken = core.rateLimit.take(who.allowances, core.now());
   if (taken.ok) {
     const ids = ancestors.map(({ id }) => id);
     core.lastUsed.note(used.id, ids, core.now(), ask.request.place);
-    return { budget: taken.state, refusal: null };
+    return { rate_limit: taken.state, refusal: null };
   }
   const refusal = notAdmitted(ask, who) ?? refuse('RATE_LIMITED', { retry_after: taken.retry_after });
   core.rateLimit.refuse(used.id, draftOf(ask, who.caller, NOTHING), statusOf(refusal), core.now());
   core.schedule.at('minutes', core.now() + WINDOW);
-  return { budget: taken.state, refusal };
+  return { rate_limit: taken.state, refusal };
 }
 
 /** 401 for a credential that has ended, 404 for one on the path of another organisation. */

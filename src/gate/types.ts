@@ -68,7 +68,7 @@ export interface Ask {
   repeated: boolean;
   keys: LentKeys | null;
   /** What the Worker found altered in what the gate gave it for this very request. Such a call only reports it. */
-  alarm?: IntegrityViolation;
+  violation?: IntegrityViolation;
   request: RequestFacts;
 }
 
@@ -82,7 +82,7 @@ export type OperationOutcome = Outcome & {
 
 export interface Reply<T = unknown> {
   outcome: Outcome<T>;
-  budget: RateLimitState | null;
+  rate_limit: RateLimitState | null;
   credential: string | null;
   /** Present where this is the stored response of an earlier request: its encrypted one-time values. */
   replay: { one_time: string | null } | null;

@@ -21,7 +21,8 @@ export interface Incoming {
   defer(work: Promise<unknown>): void;
 }
 
-export interface Context {
+/** What every handler has. */
+export interface BaseContext {
   env: Env;
   settings: Settings;
   /** Origin under which this deployment is known. */
@@ -29,23 +30,41 @@ export interface Context {
   request: RequestFacts;
   deployment: DeploymentKeys;
   keyring: Keyring;
-  /** The org that is asked, and its keys; for what asks no org, an empty id. */
+  trace: Trace;
+  defer(work: Promise<unknown>): void;
+}
+
+/** The organisation that a request is about. */
+export interface Org {
   org: string;
   keys: OrgKeys | null;
-  /** The wrapped key of an org that is being founded. */
+  /** The wrapped key of an organisation that is being created. */
   wrapped: WrappedKey | null;
+}
+
+/** What a handler has that prepares a request for the gate. */
+export interface Context extends BaseContext, Org {}
+
+/** What a handler has that renders what the gate answered. */
+export interface RenderContext extends Context {
   /** The ETag that the gate gave. */
   etag: string | null;
   /** The operation asks its gate for a further part under the same request. */
   further(input: unknown): Promise<Outcome>;
   /** Asks the gate for something else, for the same caller, under a request id of its own. It does not count against a rate limit. */
-  also(asked: { action: Action; operation?: string; named?: Named; input: unknown }): Promise<Outcome>;
-  trace: Trace;
-  defer(work: Promise<unknown>): void;
+  also(asked: Also): Promise<Outcome>;
 }
 
-/** The same for a request that needs no credential. */
-export interface PublicContext extends Omit<Context, 'org' | 'keys' | 'wrapped' | 'etag' | 'further' | 'also'> {
+/** Something else that the gate is asked. */
+export interface Also {
+  action: Action;
+  operation?: string;
+  named?: Named;
+  input: unknown;
+}
+
+/** What a handler has of a request that needs no credential. */
+export interface PublicContext extends BaseContext {
   headers: Headers;
   /** Asks the gate of an org to do what the route is about. */
   ask(org: string, keys: OrgKeys, bearer: Ask['bearer'], input: unknown): Promise<Reply>;
@@ -54,7 +73,7 @@ export interface PublicContext extends Omit<Context, 'org' | 'keys' | 'wrapped' 
 }
 
 /** What such a request is answered with. */
-export type PublicAnswer = { headers?: Record<string, string>; budget?: RateLimitState | null } & (
+export type PublicAnswer = { headers?: Record<string, string>; rate_limit?: RateLimitState | null } & (
   | { status: number; json?: unknown }
   | { refusal: Refusal }
 );
@@ -71,13 +90,13 @@ export interface Trace {
 }
 
 /** The org's keys; every handler that prepares or renders for an org has them. */
-export function keysOf(context: Context): OrgKeys {
+export function keysOf(context: Pick<Context, 'keys'>): OrgKeys {
   if (!context.keys) throw new Error('a route without an org asked for its keys');
   return context.keys;
 }
 
 /** A page of a list, with the cursor of the next. */
-export const pageOf = (context: Context, list: string, slice: { items: unknown[]; next: string | null }) => ({
+export const pageOf = (context: Pick<Context, 'deployment' | 'org'>, list: string, slice: { items: unknown[]; next: string | null }) => ({
   data: slice.items,
   next_cursor: slice.next === null ? null : toCursor(context.deployment.cursor, context.org, list, slice.next),
   has_more: slice.next !== null,

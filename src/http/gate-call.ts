@@ -2,7 +2,7 @@
 // known by its request id.
 import type { Env } from '../env';
 import { ApiError, refuse } from '../errors';
-import { readOutcome } from '../gate/outcome';
+import { readReply, writeAsk } from '../gate/rollout';
 import type { Ask, Reply } from '../gate/types';
 import type { Trace } from './context';
 
@@ -19,12 +19,12 @@ export async function callGate(
     try {
       trace.gate_calls++;
       const stub = env.GATE.get(env.GATE.idFromName(ask.org), locationHint ? { locationHint } : {});
-      const answer = stub.call(attempt ? { ...ask, repeated: true } : ask) as unknown as Promise<Reply>;
+      const answer = stub.call(writeAsk(attempt ? { ...ask, repeated: true } : ask)) as unknown as Promise<Reply>;
       // If whoever asked for a change goes away, the gate is still heard out.
       if (changes) defer(answer.catch(() => {}));
-      const reply = await answer;
+      const reply = readReply(await answer);
       trace.d1_calls += reply.d1_calls;
-      return { ...reply, outcome: readOutcome(reply.outcome) };
+      return reply;
     } catch (error) {
       const { overloaded, retryable } = error as { overloaded?: boolean; retryable?: boolean };
       if (overloaded) throw new ApiError(refuse('OVERLOADED', { retry_after: 2 }));

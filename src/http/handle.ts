@@ -4,7 +4,7 @@
 
 import { tuple } from '../crypto/bytes';
 import { hmacHex } from '../crypto/digest';
-import { type Keyring, keyringOf } from '../crypto/keyring';
+import { keyringOf } from '../crypto/keyring';
 import { idBytes, newId } from '../db/ids';
 import { forms } from '../db/names';
 import { fromCursor } from '../db/page';
@@ -13,7 +13,7 @@ import { refusalOf } from '../gate/outcome';
 import type { Ask, Named, Reply } from '../gate/types';
 import { type Authenticated, authenticate } from './authenticate';
 import { type ReadBody, readBody } from './body';
-import type { Context, Incoming } from './context';
+import type { Also, BaseContext, Context, Incoming, Org, RenderContext } from './context';
 import { callGate } from './gate-call';
 import { listName } from './list';
 import { decryptOneTime, encryptOneTime, withOnce } from './one-time';
@@ -31,22 +31,23 @@ interface Asked {
   idempotencyKey: string | null;
 }
 
-/** Answers a request by a credential or with the bootstrap token. */
+/** Answers a request by a credential or with the bootstrap token: authenticate, parse, find the organisation, prepare, ask the gate, respond. */
 export async function handle(route: Route, incoming: Incoming): Promise<Response> {
-  const { env, settings, base, trace } = incoming;
+  const { env, settings, base, facts, trace, defer } = incoming;
   const keyring = keyringOf(env.DB, settings.masterKeys);
   const caller = await authenticate(route, incoming, keyring);
   if ('code' in caller) return errorResponse(caller, base, trace);
   const asked = await parse(route, incoming, caller);
-  const context = contextOf(incoming, keyring, caller);
+  const context: BaseContext = { env, settings, base, request: facts, deployment: caller.deployment, keyring, trace, defer };
   if (!caller.genuine && route.deployment) {
     if (asked.finding) return errorResponse(asked.finding, base, trace);
     return rendered(await route.deployment(asked.input, context), 200, null);
   }
-  if (!(await resolveOrg(caller, incoming, asked, context))) return errorResponse(refuse('NOT_FOUND'), base, trace);
-  readCursor(route, incoming, asked, context);
-  const prepared = await prepare(route, asked, context);
-  return askGate({ route, incoming, caller, asked, context, prepared });
+  const org = await resolveOrg(caller, incoming, asked, context);
+  if (!org) return errorResponse(refuse('NOT_FOUND'), base, trace);
+  trace.org = org.org;
+  const ready = await prepare(route, incoming, caller, asked, { ...context, ...org });
+  return askGate(ready);
 }
 
 /** Reads and validates what is asked. */
@@ -76,58 +77,48 @@ function namedOf(route: Route, input: Input): { named: Named; isWellFormed: bool
   return { named, isWellFormed };
 }
 
-function contextOf(incoming: Incoming, keyring: Keyring, { deployment }: Authenticated): Context {
-  const { env, settings, base, facts, trace, defer } = incoming;
-  const early = () => Promise.reject(new Error('the gate has not been asked yet'));
-  return {
-    ...{ env, settings, base, request: facts, deployment, keyring, trace, defer },
-    ...{ org: '', keys: null, wrapped: null, etag: null, further: early, also: early },
-  };
-}
-
-/** Finds the org whose gate is asked, and its keys; a new one where the request creates an org. Answers false where there is no such org. */
-async function resolveOrg(caller: Authenticated, incoming: Incoming, asked: Asked, context: Context): Promise<boolean> {
-  const { env, trace, params } = incoming;
-  const { keyring, deployment } = context;
-  if (caller.genuine) {
-    context.org = caller.genuine.org;
-    context.keys = await keyring.org(context.org);
-  } else if (params.org_id !== undefined) {
-    context.org = params.org_id;
-    context.keys = idBytes('org', context.org) ? await keyring.org(context.org) : null;
-    if (!context.keys) return false;
-  } else {
-    // A repeated request creates the same org.
-    const proposed = newId('org');
-    const key = asked.idempotencyKey === null ? null : hmacHex(deployment.digest, tuple('found', asked.idempotencyKey));
-    context.org = key === null ? proposed : await env.GATE.getByName('deployment').reserve(key, proposed);
-    context.keys = context.org === proposed ? null : await keyring.org(context.org);
-    if (!context.keys) Object.assign(context, keyring.create(context.org));
+/** The organisation whose gate is asked, and its keys; a new one where the request creates one. Null where there is no such organisation. */
+async function resolveOrg(
+  caller: Authenticated,
+  { env, params }: Incoming,
+  { idempotencyKey }: Asked,
+  { keyring, deployment }: BaseContext,
+): Promise<Org | null> {
+  if (caller.genuine) return { org: caller.genuine.org, keys: await keyring.org(caller.genuine.org), wrapped: null };
+  if (params.org_id !== undefined) {
+    const keys = idBytes('org', params.org_id) ? await keyring.org(params.org_id) : null;
+    return keys && { org: params.org_id, keys, wrapped: null };
   }
-  trace.org = context.org;
-  return true;
+  // A repeated request creates the same organisation.
+  const proposed = newId('org');
+  const key = idempotencyKey === null ? null : hmacHex(deployment.digest, tuple('found', idempotencyKey));
+  const org = key === null ? proposed : await env.GATE.getByName('deployment').reserve(key, proposed);
+  const keys = org === proposed ? null : await keyring.org(org);
+  return keys ? { org, keys, wrapped: null } : { org, ...keyring.create(org) };
 }
 
-/** Decrypts the cursor of a list. */
-function readCursor(route: Route, { params }: Incoming, asked: Asked, context: Context): void {
-  const query = asked.input.query as { cursor?: string } | undefined;
-  if (query?.cursor === undefined || asked.finding) return;
-  const position = fromCursor(context.deployment.cursor, context.org, listName(route.path, params), query.cursor);
-  if (position === null) asked.finding = refuse('INVALID_CURSOR');
-  else query.cursor = position;
-}
-
-/** Encrypts values and creates tokens: what the gate has to be given. */
-async function prepare(route: Route, asked: Asked, context: Context): Promise<Prepared> {
-  if (asked.finding || !context.keys) return { input: null };
+/** Decrypts the cursor of a list, and encrypts values and creates tokens: what the gate has to be given. */
+async function prepare(route: Route, incoming: Incoming, caller: Authenticated, parsed: Asked, context: Context): Promise<Ready> {
+  const asked = withPosition(route, incoming, parsed, context);
+  const ready = { route, incoming, caller, asked, context };
+  if (asked.finding || !context.keys) return { ...ready, prepared: { input: null } };
   try {
-    return (await route.prepare?.(asked.input, context)) ?? { input: {} };
+    return { ...ready, prepared: (await route.prepare?.(asked.input, context)) ?? { input: {} } };
   } catch (error) {
     // What a schema cannot say is found here.
     if (!(error instanceof ApiError)) throw error;
-    asked.finding = error.refusal;
-    return { input: null };
+    return { ...ready, asked: { ...asked, finding: error.refusal }, prepared: { input: null } };
   }
+}
+
+/** What is asked, with the position that its cursor stands for; a finding where the cursor is not one of this list. */
+function withPosition(route: Route, { params }: Incoming, asked: Asked, { deployment, org }: Context): Asked {
+  const query = asked.input.query as { cursor?: string } | undefined;
+  if (query?.cursor === undefined || asked.finding) return asked;
+  const cursor = fromCursor(deployment.cursor, org, listName(route.path, params), query.cursor);
+  return cursor === null
+    ? { ...asked, finding: refuse('INVALID_CURSOR') }
+    : { ...asked, input: { ...asked.input, query: { ...query, cursor } } };
 }
 
 /** A request that is ready for the gate. */
@@ -189,35 +180,37 @@ async function askGate(ready: Ready): Promise<Response> {
     trace.credential = reply.credential;
     return reply;
   };
-  context.further = async (more) => (await gate({ ...ask, input: more, again: true })).outcome;
-  context.also = async ({ action, operation = action, named = {}, input }) => {
+  const further = async (input: unknown) => (await gate({ ...ask, input, again: true })).outcome;
+  const also = async ({ action, operation = action, named = {}, input }: Also) => {
     const apart = { finding: null, idempotency: null, one_time: null, again: true, request: { ...facts, id: newId('req') } };
     return (await gate({ ...ask, action, operation, named, input, ...apart })).outcome;
   };
-  let reply = await gate(ask);
-  const { budget } = reply;
-  if (reply.outcome.kind === 'more' && route.more) {
-    ready.prepared = await route.more(reply.outcome.data as never, asked.input, context);
-    const { input, once } = ready.prepared;
-    reply = await gate({ ...ask, input, one_time: encryptOneTime(caller.bearer, ownerOf(ready), once), again: true });
-  }
+  const first = await gate(ask);
+  const more = first.outcome.kind === 'more' ? await route.more?.(first.outcome.data as never, asked.input, context) : undefined;
+  const second = more && { ...ask, input: more.input, one_time: encryptOneTime(caller.bearer, ownerOf(ready), more.once), again: true };
+  // The rate limit is that of the first call: the second does not count.
+  const reply = second ? { ...(await gate(second)), rate_limit: first.rate_limit } : first;
   try {
-    return await respond(ready, { ...reply, budget });
+    return await respond(more ? { ...ready, prepared: more } : ready, reply, { further, also });
   } catch (error) {
-    if (error instanceof ApiError && error.alarm) await gate({ ...ask, input: null, alarm: error.alarm, again: true });
+    if (error instanceof ApiError && error.violation) await gate({ ...ask, input: null, violation: error.violation, again: true });
     throw error;
   }
 }
 
 /** Renders what the gate answered. */
-async function respond(ready: Ready, { outcome, budget, replay }: Reply): Promise<Response> {
+async function respond(
+  ready: Ready,
+  { outcome, rate_limit, replay }: Reply,
+  calls: Pick<RenderContext, 'further' | 'also'>,
+): Promise<Response> {
   const { route, incoming, caller, asked, context, prepared } = ready;
   const headers: Record<string, string> = replay ? { 'Idempotency-Replayed': 'true' } : {};
-  if (outcome.kind !== 'ok') return errorResponse(refusalOf(outcome), incoming.base, incoming.trace, budget, headers);
-  if (outcome.etag) headers.ETag = outcome.etag;
-  context.etag = outcome.etag ?? null;
-  if (route.render && outcome.status === 200 && (!replay || route.resumes))
-    return rendered(await route.render(outcome.data as never, asked.input, context), outcome.status, budget, headers);
+  if (outcome.kind !== 'ok') return errorResponse(refusalOf(outcome), incoming.base, incoming.trace, rate_limit, headers);
+  const { status, data, etag = null } = outcome;
+  if (etag) headers.ETag = etag;
+  if (route.render && status === 200 && (!replay || route.resumes))
+    return rendered(await route.render(data as never, asked.input, { ...context, ...calls, etag }), status, rate_limit, headers);
   const once = replay ? decryptOneTime(caller.bearer, ownerOf(ready), replay.one_time) : prepared.once;
-  return rendered({ json: outcome.data === null ? undefined : withOnce(outcome.data, once) }, outcome.status, budget, headers);
+  return rendered({ json: data === null ? undefined : withOnce(data, once) }, status, rate_limit, headers);
 }

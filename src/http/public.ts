@@ -45,6 +45,6 @@ export async function handlePublic(route: Route, incoming: Incoming): Promise<Re
     },
   };
   const opened = await (route.public as NonNullable<Route['public']>)(input, context);
-  if ('refusal' in opened) return errorResponse(opened.refusal, base, trace, opened.budget, opened.headers);
-  return rendered({ json: opened.json }, opened.status, opened.budget ?? null, opened.headers);
+  if ('refusal' in opened) return errorResponse(opened.refusal, base, trace, opened.rate_limit, opened.headers);
+  return rendered({ json: opened.json }, opened.status, opened.rate_limit ?? null, opened.headers);
 }

@@ -7,7 +7,7 @@ export function errorResponse(
   refusal: Refusal,
   base: string,
   trace: Trace,
-  budget: RateLimitState | null = null,
+  rate_limit: RateLimitState | null = null,
   headers: Record<string, string> = {},
 ): Response {
   const status = statusOf(refusal);
@@ -15,7 +15,7 @@ export function errorResponse(
   return Response.json(errorBody(refusal, base), {
     status,
     headers: {
-      ...budgetHeaders(budget),
+      ...rateLimitHeaders(rate_limit),
       ...(status === 401 && { 'WWW-Authenticate': 'Bearer' }),
       ...(refusal.retry_after !== undefined && { 'Retry-After': String(refusal.retry_after) }),
       ...headers,
@@ -32,10 +32,10 @@ export const readOnly = (base: string, trace: Trace): Response =>
 export function rendered(
   shown: { json: unknown; headers?: Record<string, string> } | Response,
   status: number,
-  budget: RateLimitState | null,
+  rate_limit: RateLimitState | null,
   headers: Record<string, string> = {},
 ): Response {
-  const all = { ...budgetHeaders(budget), ...headers };
+  const all = { ...rateLimitHeaders(rate_limit), ...headers };
   if (shown instanceof Response) {
     for (const [name, value] of Object.entries(all)) shown.headers.set(name, value);
     return shown;
@@ -45,13 +45,13 @@ export function rendered(
 }
 
 /** draft-ietf-httpapi-ratelimit-headers, and the older headers that many clients read. */
-const budgetHeaders = (budget: RateLimitState | null): Record<string, string> =>
-  budget
+const rateLimitHeaders = (rate_limit: RateLimitState | null): Record<string, string> =>
+  rate_limit
     ? {
-        'RateLimit-Policy': `"credential";q=${budget.limit};w=60`,
-        RateLimit: `"credential";r=${budget.remaining};t=${budget.reset}`,
-        'X-RateLimit-Limit': String(budget.limit),
-        'X-RateLimit-Remaining': String(budget.remaining),
-        'X-RateLimit-Reset': String(Math.ceil(Date.now() / 1000) + budget.reset),
+        'RateLimit-Policy': `"credential";q=${rate_limit.limit};w=60`,
+        RateLimit: `"credential";r=${rate_limit.remaining};t=${rate_limit.reset}`,
+        'X-RateLimit-Limit': String(rate_limit.limit),
+        'X-RateLimit-Remaining': String(rate_limit.remaining),
+        'X-RateLimit-Reset': String(Math.ceil(Date.now() / 1000) + rate_limit.reset),
       }
     : {};

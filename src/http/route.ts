@@ -4,7 +4,7 @@ import type { z } from '@hono/zod-openapi';
 import type { Action, FullNeed } from '../auth/actions';
 import type { Code } from '../errors';
 import type { Named } from '../gate/types';
-import type { Context, PublicAnswer, PublicContext } from './context';
+import type { BaseContext, Context, PublicAnswer, PublicContext, RenderContext } from './context';
 
 /** Where the API begins. */
 export const API = '/api/v1';
@@ -58,13 +58,13 @@ export interface Route<Q extends z.ZodType = z.ZodType, B extends z.ZodType = z.
   /** Makes what the gate had no means to make, when it asks for it. */
   more?(asked: never, input: Input<z.output<Q>, z.output<B>>, context: Context): Promise<Prepared>;
   /** Turns the gate's data into what is shown: the place where values are opened. */
-  render?(data: never, input: Input<z.output<Q>, z.output<B>>, context: Context): Rendered | Promise<Rendered>;
+  render?(data: never, input: Input<z.output<Q>, z.output<B>>, context: RenderContext): Rendered | Promise<Rendered>;
   /** What it renders goes on where an earlier call was cut off: a stored response is rendered again. */
   resumes?: true;
   /** Its answer is not kept: an Idempotency-Key is accepted and ignored, and a repeat runs again. */
   unkept?: true;
   /** For calls with the bootstrap token that no org's gate answers. */
-  deployment?(input: Input<z.output<Q>, z.output<B>>, context: Context): Promise<Rendered>;
+  deployment?(input: Input<z.output<Q>, z.output<B>>, context: BaseContext): Promise<Rendered>;
   /** Answers a request that needs no credential: its body or a cookie proves who asks. Such a route takes no Idempotency-Key. */
   public?(input: Input<z.output<Q>, z.output<B>>, context: PublicContext): Promise<PublicAnswer>;
   /** The action's operation, where it has another name: one action may be done in several ways. */

@@ -1,18 +1,18 @@
-// What this deployment serves besides its API and its documentation: the pages for people with their scripts, and its public keys.
+// What this deployment serves besides its API and its documentation: the pages for people, the files that pages load, and its public keys.
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import webauthn from '../../node_modules/@simplewebauthn/browser/dist/bundle/index.umd.min.js';
+import { accepts } from 'hono/accepts';
 import { signingKeysOf } from '../auth/signing';
 import { keyringOf } from '../crypto/keyring';
 import { type Env, settingsOf } from '../env';
 import { ApiError, refuse } from '../errors';
 import type { Trace } from '../http/context';
 import { isRead, readOnly } from '../http/responses';
-import passkey from './passkey.page.js';
+import { asset, assetTypes } from './assets';
+import { home } from './home';
+import { responseOf } from './page';
 import { enrolPage, signInPage } from './signin';
 
 type App = { Bindings: Env; Variables: { trace: Trace; base: string; requestId: string } };
-
-const script = (text: string) => new Response(text, { headers: { 'Content-Type': 'text/javascript; charset=utf-8' } });
 
 /** The public keys of JWTs (RFC 7517). */
 async function publicKeys(env: Env): Promise<Response> {
@@ -22,11 +22,11 @@ async function publicKeys(env: Env): Promise<Response> {
   return Response.json({ keys: await signingKeysOf(env.DB, deployment).published() });
 }
 
-const paths: Record<string, (env: Env, base: string) => Response | Promise<Response>> = {
-  '/enrol': (_env, base) => enrolPage(base),
-  '/sign-in': (_env, base) => signInPage(base),
-  '/assets/webauthn.js': () => script(webauthn),
-  '/assets/passkey.js': () => script(passkey),
+const paths: Record<string, (env: Env, base: string, isBrowser: boolean) => Response | Promise<Response>> = {
+  '/': (_env, base, isBrowser) => home(base, isBrowser),
+  '/enrol': (_env, base) => responseOf(enrolPage(new URL(base).origin)),
+  '/sign-in': (_env, base) => responseOf(signInPage(new URL(base).origin)),
+  ...Object.fromEntries(Object.keys(assetTypes).map((name) => [`/assets/${name}`, (env: Env) => asset(env, name)])),
   '/.well-known/jwks.json': publicKeys,
 };
 
@@ -35,6 +35,9 @@ export function pageRoutes(app: OpenAPIHono<App>): void {
     app.all(path, (c) => {
       const trace = c.get('trace');
       trace.route = path;
-      return isRead(c.req.method) ? answer(c.env, c.get('base')) : readOnly(c.get('base'), trace);
+      if (!isRead(c.req.method)) return readOnly(c.get('base'), trace);
+      const json = 'application/json';
+      const type = accepts(c, { header: 'Accept', supports: [json, 'text/html'], default: json });
+      return answer(c.env, c.get('base'), type === 'text/html');
     });
 }

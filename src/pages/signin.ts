@@ -1,7 +1,8 @@
 // The pages for people: one to make a first passkey, one to sign in. Invariant: they work without any host but this one, and say
 // nothing of any organisation before somebody has signed in.
-import QuickLRU from 'quick-lru';
-import { html, type Markup, page, type Rendered, responseOf } from '../docs/html';
+import { html } from 'hono/html';
+import { remember } from '../http/remember';
+import { type Markup, page, type Rendered } from './page';
 
 const scripts = ['/assets/webauthn.js', '/assets/passkey.js'];
 
@@ -23,7 +24,7 @@ ${lead}
 <p id="status" role="status" aria-live="polite"></p>
 <noscript><p class="error">Passkeys need JavaScript. Allow it for this site and reload the page. The page loads no scripts from other sites.</p></noscript>
 </main>`,
-    { name, origin, scripts },
+    { app: { name, origin }, scripts },
   );
 
 const enrolling = (origin: string) =>
@@ -45,16 +46,6 @@ const signingIn = (origin: string) =>
     'Sign in with a passkey',
   );
 
-/** A page for each origin of this deployment: passkeys work at that one alone. A few are kept, since an origin may be what a client makes of it. */
-const served = (rendered: (origin: string) => Rendered) => {
-  const kept = new QuickLRU<string, Rendered>({ maxSize: 2 });
-  return (base: string): Response => {
-    const { origin } = new URL(base);
-    const known = kept.get(origin) ?? rendered(origin);
-    kept.set(origin, known);
-    return responseOf(known);
-  };
-};
-
-export const enrolPage = served(enrolling);
-export const signInPage = served(signingIn);
+/** The pages by the origin of this deployment: passkeys work at that one alone. */
+export const enrolPage = remember(2, enrolling);
+export const signInPage = remember(2, signingIn);

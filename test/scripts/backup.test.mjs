@@ -1,4 +1,4 @@
-// A backup of a vault in use is one moment of it, comes back whole, and is refused where it is not whole, too new or sealed by other keys.
+// A backup of a vault in use is a snapshot, is restored completely, and is refused if it is incomplete, too new or encrypted under other keys.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
@@ -61,7 +61,7 @@ it('backup: a vault in use is backed up and restored', { timeout: 200_000 }, asy
   const before = written;
   const backedUp = await run(dir, 'backup', ['--output', 'b.sql', '--url', 'http://127.0.0.1:1']); // the rows below are no audit log
   assert.equal(backedUp.status, 0, backedUp.said);
-  assert.match(backedUp.said, /of 1 of 1 organisations lie in their gates and are not in this backup: no vault answers at/);
+  assert.match(backedUp.said, /of 1 of 1 organisations are in their gates only and not in this backup: no vault answers at/);
   const during = written;
   going = false;
   await busy;
@@ -70,11 +70,11 @@ it('backup: a vault in use is backed up and restored', { timeout: 200_000 }, asy
   const text = fs.readFileSync(file, 'utf8');
   const header = JSON.parse(text.split('\n')[1].slice(3));
   assert.equal(fs.statSync(file).mode & 0o777, 0o600);
-  assert.equal(header.rows.secrets, header.rows.secret_versions, 'one moment: each secret with its version');
+  assert.equal(header.rows.secrets, header.rows.secret_versions, 'a snapshot: each secret with its version');
   assert.ok(header.rows.secrets >= 1 && !text.includes(large.slice(0, 40)));
   for (const statement of text.split(/;\n/)) assert.ok(Buffer.byteLength(statement) < 100_000);
   assert.match((await run(dir, 'backup', ['--output', 'b.sql'])).said, /exists: name another/);
-  assert.match((await run(dir, 'restore', ['b.sql', '--replace'])).said, /in use by another npm start.*nothing was touched/);
+  assert.match((await run(dir, 'restore', ['b.sql', '--replace'])).said, /in use by another npm start.*nothing was changed/);
   await service.stop();
 
   // Refused, with nothing touched.
@@ -98,13 +98,13 @@ it('backup: a vault in use is backed up and restored', { timeout: 200_000 }, asy
   );
   await refused(
     altered(text, (body) => `${body}ATTACH 'x' AS y;\n`),
-    /holds what no backup holds/,
+    /holds statements that no backup holds/,
   );
   await refused(
     altered(text, (body) => `${body}DELETE FROM "orgs";\n`),
-    /holds what no backup holds/,
+    /holds statements that no backup holds/,
   );
-  await refused(text, /does not open this backup: it lacks k1, or holds another key of that name/, {
+  await refused(text, /does not decrypt this backup: it lacks k1, or holds another key of that name/, {
     MASTER_KEYS: `k1:${Buffer.alloc(32).toString('base64')}`,
   });
 
@@ -231,7 +231,7 @@ it('backup: the gates move their audit entries to the database first, or it says
   assert.deepEqual(counts(await backup('--url', shrinking.url)), [2, 0]);
 
   const other = await standIn({ orgs: ['org_of_another_vault'], archive: ok });
-  assert.match((await backup('--url', other.url)).said, /of 2 of 2 organisations .* look that it is the right one/);
+  assert.match((await backup('--url', other.url)).said, /of 2 of 2 organisations .* check that it is the right one/);
 
   const stranger = await standIn({ orgs, archive: ok, vault: false });
   assert.deepEqual(counts(await backup('--url', stranger.url)), [0, 2]);

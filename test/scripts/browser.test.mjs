@@ -215,4 +215,39 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
     assert.match((await stranger.says(/\.$/)) ?? '', /cancelled/);
     await stranger.context.close();
   });
+
+  for (const [screen, viewport] of Object.entries({ desktop: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } }))
+    it(`API reference: shows, filters and links operations under the strict policy, on a ${screen}`, async () => {
+      const context = await browser.newContext({ viewport, isMobile: screen === 'phone' });
+      const page = await context.newPage();
+      const [said, asked] = [/** @type {string[]} */ ([]), /** @type {string[]} */ ([])];
+      page.on('console', (message) => said.push(message.text()));
+      page.on('pageerror', (error) => said.push(String(error)));
+      page.on('request', (request) => asked.push(new URL(request.url()).origin));
+      const operations = page.locator('.opblock');
+      await page.goto(`${at}/docs`);
+      await operations.first().waitFor();
+      const document = await (await fetch(`${at}/api/v1/openapi.json`)).json();
+      const paths = /** @type {Record<string, object>} */ (document.paths);
+      assert.equal(await operations.count(), Object.values(paths).flatMap(Object.keys).length);
+      await page.fill('.operation-filter-input', 'by-name');
+      await page.waitForFunction(() => document.querySelectorAll('.opblock').length < 5);
+      assert.match((await operations.first().textContent()) ?? '', /by-name/);
+
+      // A page about an error leads to the operation.
+      await page.goto(`${at}/docs/errors/SLUG_TAKEN`);
+      await page.click('main a[href^="/docs#/"]');
+      const open = page.locator('.opblock.is-open');
+      await open.locator('.responses-wrapper').waitFor();
+      const link = open.locator('a[href$="/docs/errors/SLUG_TAKEN"]');
+      assert.equal(await link.isVisible(), true);
+      assert.equal(await page.locator('input[type=password], .authorize, .try-out__btn').count(), 0, 'there is no field for a token');
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), viewport.width, 'nothing is wider than the screen');
+      assert.deepEqual(
+        said.filter((line) => /Content Security Policy|Refused|TypeError/.test(line)),
+        [],
+      );
+      assert.deepEqual([...new Set(asked)], [at]);
+      await context.close();
+    });
 });

@@ -7,6 +7,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { after } from 'node:test';
 
 export const ACCOUNT = '0123456789abcdef0123456789abcdef';
+/** What stands for an upload of files that has begun. */
+const UPLOAD = 'upload-session';
 export const API_TOKEN = 'token-of-the-stand-in-0123456789abcdefghij';
 
 const NOT_FOUND = (message, code) => ({ status: 404, code, message });
@@ -20,6 +22,8 @@ export async function cloudflare() {
     databases: new Map(),
     /** @type {Map<string, { id: string, consumers: any[] }>} by name */
     queues: new Map(),
+    /** Files of pages: their hashes by path, and what was uploaded. */
+    assets: { manifest: /** @type {Record<string, { hash: string }>} */ ({}), uploaded: new Set() },
     /** @type {{ secrets: Map<string, string>, bindings: any[], uploads: number, crons: any[], metadata?: any } | null} */
     worker: null,
     /** Refuses, as for want of a permission, the requests that this takes. @type {(request: { method: string, path: string, body: string }) => boolean} */
@@ -48,7 +52,9 @@ export async function cloudflare() {
     const seen = { method: request.method ?? '', path, body };
     requests.push(seen);
     const refused = (status, code, message) => answer(status, { success: false, errors: [{ code, message }], messages: [], result: null });
-    if (!account.signedIn || request.headers.authorization !== `Bearer ${API_TOKEN}`) return refused(403, 9109, 'Invalid access token');
+    const isUpload = path === `/accounts/${ACCOUNT}/workers/assets/upload`;
+    if (!account.signedIn || request.headers.authorization !== `Bearer ${isUpload ? UPLOAD : API_TOKEN}`)
+      return refused(403, 9109, 'Invalid access token');
     if (account.broken(seen)) return refused(403, 10000, `Authentication error: ${body.slice(0, 400)}`);
     const found = route(account, seen, url.searchParams);
     if (account.lost(seen)) return request.socket.destroy();
@@ -56,7 +62,7 @@ export async function cloudflare() {
     const info = Array.isArray(found.result)
       ? { page: 1, per_page: 100, count: found.result.length, total_count: found.result.length }
       : undefined;
-    answer(200, { success: true, errors: [], messages: [], result: found.result, ...(info && { result_info: info }) });
+    answer(found.status ?? 200, { success: true, errors: [], messages: [], result: found.result, ...(info && { result_info: info }) });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -88,6 +94,7 @@ function route(account, { method, path, body }, query) {
     if (!account.worker) return NOT_FOUND('Worker not found', 10007);
     return { result: { id: 'w', name: third, subdomain: { enabled: account.worker.uploads > 1, previews_enabled: false } } };
   }
+  if (first === 'workers' && second === 'assets' && third === 'upload') return assetUpload(account, body);
   if (first === 'workers' && (second === 'scripts' || second === 'services')) return script(account, method, third, second, rest, body);
   return NOT_FOUND(`Could not route to ${path}`, 7003);
 }
@@ -183,7 +190,20 @@ function queue(account, method, id, consumers, json, query) {
   return { result: list[0] };
 }
 
+/** The upload is multipart; each part is named by the hash of a file. It is complete once every file of the manifest was there. */
+function assetUpload({ assets }, body) {
+  for (const [, hash] of body.matchAll(/name="([0-9a-f]{32})"/g)) assets.uploaded.add(hash);
+  const isComplete = Object.values(assets.manifest).every(({ hash }) => assets.uploaded.has(hash));
+  return { status: isComplete ? 201 : 202, result: { jwt: isComplete ? 'upload-complete' : UPLOAD } };
+}
+
 function script(account, method, name, kind, [action, detail], body) {
+  if (action === 'assets-upload-session') {
+    account.assets.manifest = JSON.parse(body).manifest;
+    const hashes = [...new Set(Object.values(account.assets.manifest).map(({ hash }) => hash))];
+    const missing = hashes.filter((hash) => !account.assets.uploaded.has(hash));
+    return { result: { jwt: missing.length > 0 ? UPLOAD : 'upload-complete', buckets: missing.length > 0 ? [missing] : [] } };
+  }
   const exists = account.worker !== null;
   const missing = NOT_FOUND('This Worker does not exist on your account.', 10007);
   if (!action && method === 'PUT') return upload(account, body);
@@ -263,6 +283,8 @@ function upload(account, body) {
   const held = account.worker?.secrets ?? new Map();
   const old = account.worker?.bindings ?? [];
   const given = metadata.bindings ?? [];
+  if (given.some(({ type }) => type === 'assets') && metadata.assets?.jwt !== 'upload-complete')
+    return { status: 400, code: 10021, message: 'the files of assets were not uploaded' };
   const lost = given.filter(({ type, name }) => type === 'inherit' && !held.has(name) && !old.some((binding) => binding.name === name));
   if (lost.length > 0) return { status: 400, code: 10057, message: `inherit binding '${lost[0].name}' is invalid` };
   const before = account.worker?.metadata?.migrations?.new_tag;

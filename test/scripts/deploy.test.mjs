@@ -65,7 +65,7 @@ describe('npm run deploy', () => {
     account.signedIn = true;
     const placeless = await run([]);
     assert.equal(placeless.code, 1);
-    assert.match(placeless.said, /^The database has to be made, and cannot be moved later: give --location with one of weur, /m);
+    assert.match(placeless.said, /^The database has to be created, and cannot be moved later: give --location with one of weur, /m);
     account.others = [{ id: 'f'.repeat(32), name: 'Other', type: 'standard' }];
     const several = await run(['--location', 'weur', '--wait', '0'], { CLOUDFLARE_ACCOUNT_ID: undefined });
     assert.equal(several.code, 1);
@@ -82,6 +82,7 @@ describe('npm run deploy', () => {
     const from = path.join(project, '.wrangler', 'production');
     assert.equal(path.resolve(from, config.main), path.join(project, toml.main));
     assert.equal(path.resolve(from, config.d1_databases[0].migrations_dir), path.join(project, 'migrations'));
+    assert.equal(path.resolve(from, config.alias.zod), path.join(project, toml.alias.zod));
     assert.equal(config.d1_databases[0].database_id, 'an-id');
     assert.equal(config.vars.PUBLIC_URL, 'https://vault.example.com');
     for (const part of [

@@ -30,7 +30,10 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     const fresh = doctor(dir, unused);
     assert.equal(fresh.status, 0, fresh.stdout);
     assert.deepEqual(verdicts(fresh.stdout), { variables: 'ok', bindings: 'ok', keys: 'ok', migrations: 'warn', service: 'warn' });
-    assert.match(fresh.stdout, /^warn +service +does not run, .*: npm start starts it; if it listens elsewhere, set PORT or HOST\.$/m);
+    assert.match(
+      fresh.stdout,
+      /^warn +service +does not answer at .*: run npm start; if it runs already, set PORT and HOST as it has them\.$/m,
+    );
     assert.ok(!fs.existsSync(path.join(dir, '.dev.vars')) && !fs.existsSync(path.join(dir, '.wrangler')), 'it makes nothing');
 
     const { port, stop, call, variable } = await startService(dir);
@@ -43,7 +46,7 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     assert.equal(well.status, 0, well.stdout);
     const all = ['variables', 'bindings', 'keys', 'migrations', 'clock', 'database', 'gate', 'queue'];
     assert.deepEqual(verdicts(well.stdout), Object.fromEntries(all.map((check) => [check, 'ok'])));
-    assert.match(well.stdout, /^ok +keys +2 wrapped keys open \(k1\)$/m);
+    assert.match(well.stdout, /^ok +keys +2 wrapped keys decrypt \(k1\)$/m);
     const json = JSON.parse(doctor(dir, { PORT: String(port) }, ['--json']).stdout);
     assert.deepEqual([json.ok, json.vault, json.checks.map(({ check }) => check)], [true, 'local', all]);
     await stop();
@@ -86,12 +89,12 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     broken(write(whole.replace('k1:', 'k2:')), /^fail +keys +MASTER_KEYS: lacks k1, .* add it behind/m, restore);
     broken(
       write(whole.replace(key, Buffer.alloc(32, 1).toString('base64'))),
-      /^fail +keys +2 of 2 wrapped keys do not open, the first of deployment: /m,
+      /^fail +keys +2 of 2 wrapped keys do not decrypt, the first of deployment: /m,
       restore,
     );
     broken(
       () => sql('UPDATE org_keys SET key_sealed = (SELECT key_sealed FROM deployment_keys)'),
-      /^fail +keys +1 of 2 wrapped keys do not open, the first of org_\w+: /m,
+      /^fail +keys +1 of 2 wrapped keys do not decrypt, the first of org_\w+: /m,
       () => sql('DELETE FROM org_keys'),
     );
     broken(
@@ -195,18 +198,19 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     fs.rmSync(path.join(dir, '.production.vars'));
     const away = await remote();
     assert.match(away.out, /^fail +account +CLOUDFLARE_API_TOKEN is set and was not accepted: make a token/m);
-    assert.match(away.out, /^fail +service +what answers at http\S+ is no vault/m);
+    assert.match(away.out, /^fail +service +what answers at http\S+ is not a vault/m);
   });
 
   it('knows each binding that the code uses', () => {
     const needed = neededBindings(fs.readFileSync(path.join(project, 'src/env.ts'), 'utf8'));
-    assert.deepEqual(needed.map(({ name }) => name).slice(0, 5), ['DB', 'GATE', 'THROTTLE', 'QUEUE', 'MASTER_KEYS']);
+    assert.deepEqual(needed.map(({ name }) => name).slice(0, 6), ['DB', 'GATE', 'THROTTLE', 'QUEUE', 'ASSETS', 'MASTER_KEYS']);
     const toml = readToml();
     assert.deepEqual(lackingBindings(toml, needed), []);
     assert.deepEqual(lackingBindings({ ...toml, secrets: {} }, needed), [
       'MASTER_KEYS in vars, or secrets.required',
       'BOOTSTRAP_TOKEN in vars, or secrets.required',
     ]);
+    assert.deepEqual(lackingBindings({ ...toml, assets: undefined }, needed), ['ASSETS in assets']);
     assert.deepEqual(lackingBindings({ ...toml, migrations: [] }, needed).length, 2);
     assert.deepEqual(lackingBindings({ ...toml, triggers: {} }, needed), ['a schedule in triggers.crons']);
     assert.equal(lackingBindings(toml, [{ name: 'AI', type: 'Ai' }]).length, 1);

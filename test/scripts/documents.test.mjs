@@ -1,13 +1,13 @@
 // The commands of README.md, the guides and the operations pages. Each document is one script that runs exactly as it stands there, in
 // bash and, where it is installed, in zsh, beside one service that `npm start` started on a copy of the project. It has an organisation of
-// its own: the blocks of the README that are marked as set-up come first. Only the port is another where the usual one is taken.
+// its own: the blocks of the README that are marked as set-up come first. Only the port is another.
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { it } from 'node:test';
 import { blocksOf, markdownFiles, read } from './markdown.mjs';
-import { copyOfProject, env, freePort, startService } from './service.mjs';
+import { copyOfProject, env, startService } from './service.mjs';
 
 const documents = ['README.md', ...markdownFiles().filter((file) => /^docs\/(guides|operations)\//.test(file))];
 const setUp = blocksOf(read('README.md')).filter((block) => block.setUp);
@@ -28,7 +28,7 @@ const run = (shell, script, dir, port) =>
   new Promise((done) =>
     execFile(
       shell,
-      ['-e', '-o', 'pipefail', '-c', script.replaceAll('127.0.0.1:8787', `127.0.0.1:${port}`)],
+      ['-e', '-o', 'pipefail', '-c', script.replaceAll(':8787', `:${port}`)],
       { cwd: dir, encoding: 'utf8', timeout: 60_000, env: { ...env, PORT: String(port) } },
       (error, stdout, stderr) => done({ status: error ? Number(error.code ?? 1) : 0, stdout, stderr }),
     ),
@@ -36,7 +36,7 @@ const run = (shell, script, dir, port) =>
 
 it('commands: those of every document work', { timeout: 200_000 }, async (t) => {
   const dir = copyOfProject();
-  const { port } = await startService(dir, { PORT: String(await freePort(8787)) });
+  const { port } = await startService(dir);
   for (const document of documents)
     for (const shell of shells)
       await t.test(`commands: ${document}, in ${shell}`, async (t) => {

@@ -15,6 +15,7 @@ async function rotate(dir, args) {
 
 it('key rotation: a master key is replaced, and removed once it wraps nothing', { timeout: 150_000 }, async () => {
   const dir = copyOfProject();
+  assert.match((await rotate(dir, [])).said, /no vault and no \.dev\.vars yet.*npm start/);
   const file = path.join(dir, '.dev.vars');
   let service = await startService(dir);
   const bootstrap = service.variable('BOOTSTRAP_TOKEN');
@@ -34,8 +35,12 @@ it('key rotation: a master key is replaced, and removed once it wraps nothing', 
   await store(org, 'BEFORE');
 
   // Nothing is taken out, nor added twice, before its time.
-  assert.match((await rotate(dir, ['remove'])).json.message, /Only k1 is in use/);
+  assert.match(
+    (await rotate(dir, ['remove'])).json.message,
+    /Only k1 is in use\. There is nothing left to do\. To begin a rotation: npm run keys:rotate -- add$/,
+  );
   const added = await rotate(dir, ['add']);
+  assert.match(added.json.message, /Restart the service\. Next: npm run keys:rotate -- rewrap$/);
   assert.deepEqual(added.json.master_keys, ['k2', 'k1'], added.said);
   const both = service.variable('MASTER_KEYS');
   assert.ok(both.endsWith(`,${old}`));

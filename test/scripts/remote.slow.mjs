@@ -131,7 +131,7 @@ it('deployment: is backed up, restored, and gets a new master key', { timeout: 9
 
   const keys = path.join(dir, 'keys');
   const rotate = (step, more = {}) => run('keys-rotate', [step, '--keys', 'keys', '--settle', '0', '--json'], more);
-  assert.match((await rotate('add')).said, /holds no sound MASTER_KEYS/);
+  assert.match((await rotate('add')).said, /holds no valid MASTER_KEYS/);
   const added = await rotate('add', { MASTER_KEYS: old });
   assert.equal(added.status, 0, added.said);
   const list = /^MASTER_KEYS=(.*)$/m.exec(fs.readFileSync(keys, 'utf8'))?.[1] ?? '';

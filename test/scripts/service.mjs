@@ -7,6 +7,7 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { after } from 'node:test';
+import { reachedAt } from '../../scripts/settings.mjs';
 
 export const project = path.resolve(import.meta.dirname, '..', '..');
 const LEFT_OUT = ['node_modules', '.git', '.wrangler', '.dev.vars', '.production.vars'];
@@ -17,11 +18,11 @@ const NOT_INHERITED = [
 /** The environment of a shell in which nothing of the service is set. */
 export const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !NOT_INHERITED.includes(name)));
 
-/** A free port: that one if it is free. */
-export const freePort = (port = 0) =>
+/** A free port. */
+export const freePort = () =>
   new Promise((done) => {
-    const probe = net.createServer().once('error', () => done(freePort()));
-    probe.listen(port, '127.0.0.1', () => {
+    const probe = net.createServer();
+    probe.listen(0, '127.0.0.1', () => {
       const { port: got } = /** @type {net.AddressInfo} */ (probe.address());
       probe.close(() => done(got));
     });
@@ -37,7 +38,7 @@ export function copyOfProject() {
 }
 
 /**
- * Starts the service in a copy of the project and waits until it is well.
+ * Starts the service in a copy of the project and waits until it answers and has printed its banner.
  * @param {string} dir
  * @param {Record<string, string>} [variables]
  */
@@ -58,10 +59,10 @@ export async function startService(dir, variables = {}) {
     await ended;
   };
   after(() => stop().catch(() => {}));
-  const base = `http://127.0.0.1:${port}`;
+  const base = `http://${reachedAt(variables.HOST ?? '127.0.0.1')}:${port}`;
   for (let waited = 0; ; waited += 200) {
     const well = await fetch(`${base}/healthz`, { signal: AbortSignal.timeout(2000) }).catch(() => null);
-    if (well?.status === 200) break;
+    if (well?.status === 200 && said.includes(' is ready at ')) break;
     assert.ok(waited < 100_000 && child.exitCode === null, `the service did not start: ${said.slice(-800)}`);
     await new Promise((done) => setTimeout(done, 200));
   }
@@ -81,13 +82,14 @@ export async function startService(dir, variables = {}) {
 }
 
 /**
- * Runs a script to its end, while the test's own calls go on.
+ * Runs a script to its end, while the test's own calls go on. Nothing listens on port 1: a service of somebody else's on the default port is
+ * not taken for the test's, which is named by PORT or --url.
  * @param {string} dir @param {string[]} args @param {Record<string, string>} [variables]
  * @returns {Promise<{ status: number, stdout: string, said: string }>}
  */
 export const runScript = (dir, args, variables = {}) =>
   new Promise((done) =>
-    execFile(process.execPath, args, { cwd: dir, env: { ...env, ...variables } }, (error, stdout, stderr) =>
+    execFile(process.execPath, args, { cwd: dir, env: { ...env, PORT: '1', ...variables } }, (error, stdout, stderr) =>
       done({ status: error ? Number(error.code ?? 1) : 0, stdout, said: stdout + stderr }),
     ),
   );

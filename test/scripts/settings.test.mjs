@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { readSettings } from '../../scripts/settings.mjs';
+import { originAt, readSettings } from '../../scripts/settings.mjs';
 
 const key = (id = 'k1') => `${id}:${randomBytes(32).toString('base64')}`;
 const good = () => ({ MASTER_KEYS: key(), BOOTSTRAP_TOKEN: randomBytes(24).toString('hex') });
@@ -51,8 +51,17 @@ describe('settings', () => {
   });
 
   it('refuse a HOST that is not an IP address', () => {
-    for (const value of ['localhost', '0.0.0', 'vault.internal', '10.0.0.4:80']) refuses('HOST', value);
+    for (const value of ['localhost', '0.0.0', 'vault.internal', '10.0.0.4:80', 'fe80::1%eth0']) refuses('HOST', value);
     for (const value of ['0.0.0.0', '::', '10.0.0.4']) assert.equal(accepts({ HOST: value }).host, value);
+  });
+
+  it('origin: this machine reaches a wildcard or loopback HOST as localhost, and any other by its address', () => {
+    for (const host of ['127.0.0.1', '::1', '0.0.0.0', '::']) assert.equal(originAt(host, 9000), 'http://localhost:9000');
+    assert.equal(originAt('10.0.0.4', 9000), 'http://10.0.0.4:9000');
+    assert.equal(originAt('127.0.0.2', 9000), 'http://127.0.0.2:9000', 'localhost does not lead there');
+    assert.equal(originAt('2001:db8::1', 9000), 'http://[2001:db8::1]:9000');
+    assert.equal(accepts({ HOST: '2001:db8::1', PORT: '9000' }).worker.PUBLIC_URL, 'http://[2001:db8::1]:9000');
+    assert.equal(accepts({ HOST: '0.0.0.0', PORT: '9000' }).worker.PUBLIC_URL, 'http://localhost:9000');
   });
 
   it('refuse missing or malformed MASTER_KEYS', () => {

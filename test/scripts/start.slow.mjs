@@ -177,7 +177,7 @@ describe('npm start', { concurrency: 1 }, () => {
       [2, 2_000],
     ]) {
       const service = await start(cwd);
-      const wrangler = service.members.find(({ args }) => args.includes('tether.mjs'));
+      const wrangler = service.members.find(({ args }) => args.includes('exit-with-parent.mjs'));
       signal(-wrangler.pid, 'SIGSTOP');
       const from = Date.now();
       for (let n = 0; n < times; n++) {

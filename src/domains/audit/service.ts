@@ -9,7 +9,7 @@ import { auditSegments, type SegmentRow } from '../../db/schema';
 import { type Entry, type Filter, genesis, hashOf } from '../../gate/audit-log';
 import type { Missing } from '../../gate/missing-entries';
 import { unwrap } from '../../gate/outcome';
-import type { Context } from '../../http/context';
+import type { RenderContext } from '../../http/context';
 import type { AuditPart, VerifyPart } from './gate/operations';
 import { shows } from './view';
 
@@ -45,7 +45,13 @@ export async function readSegment(segment: Pick<SegmentRow, 'entries'>): Promise
 }
 
 /** Goes on from what the gate gave: to the rest that lies there, and into the segments, until the page is full. */
-export async function readOn(context: Context, first: AuditPart, filter: Filter, before: number | null, limit: number): Promise<Slice> {
+export async function readOn(
+  context: RenderContext,
+  first: AuditPart,
+  filter: Filter,
+  before: number | null,
+  limit: number,
+): Promise<Slice> {
   const items: Entry[] = [];
   let part = first;
   for (let rounds = 0; ; rounds++) {
@@ -63,7 +69,7 @@ export async function readOn(context: Context, first: AuditPart, filter: Filter,
 
 /** Fills a page from the segments that are older than a sequence. */
 async function readSegments(
-  context: Context,
+  context: RenderContext,
   { view, held }: AuditPart,
   filter: Filter,
   before: number,
@@ -95,7 +101,7 @@ async function readSegments(
 }
 
 /** Segments older than a sequence that may hold what a filter looks for, newest first; one more than a request opens. */
-async function segmentsBefore(context: Context, filter: Filter, before: number): Promise<SegmentRow[]> {
+async function segmentsBefore(context: RenderContext, filter: Filter, before: number): Promise<SegmentRow[]> {
   const has = (column: SQLWrapper, value: string | undefined): SQL | undefined =>
     value === undefined ? undefined : sql`exists (select 1 from json_each(${column}) where json_each.value = ${value})`;
   context.trace.d1_calls++;
@@ -118,7 +124,7 @@ async function segmentsBefore(context: Context, filter: Filter, before: number):
 }
 
 /** All entries that match, newest first, one a line, read part by part while the receiver takes them. */
-export function streamOf(context: Context, first: Slice, filter: Filter): Response {
+export function streamOf(context: RenderContext, first: Slice, filter: Filter): Response {
   const encoder = new TextEncoder();
   let slice = first;
   const body = new ReadableStream<Uint8Array>({
@@ -153,7 +159,11 @@ export interface Verdict {
 }
 
 /** Entries from a sequence on, oldest first, a part at a time; null for a segment that cannot be read. */
-async function* partsFrom(context: Context, part: VerifyPart, from: number): AsyncGenerator<{ sequence: number; entries: Entry[] | null }> {
+async function* partsFrom(
+  context: RenderContext,
+  part: VerifyPart,
+  from: number,
+): AsyncGenerator<{ sequence: number; entries: Entry[] | null }> {
   if (from >= part.oldest) return yield { sequence: from, entries: part.entries };
   context.trace.d1_calls++;
   const segments = await drizzle(context.env.DB)
@@ -175,7 +185,7 @@ async function* partsFrom(context: Context, part: VerifyPart, from: number): Asy
 const oneOf = (entry: Entry) => ({ sequence: entry.sequence, entries: [entry] });
 
 /** Checks the next part of the chain: some segments, or what lies in the gate. */
-export async function verifyOn(context: Context, part: VerifyPart, position: Position): Promise<Verdict> {
+export async function verifyOn(context: RenderContext, part: VerifyPart, position: Position): Promise<Verdict> {
   const { head } = part;
   let { from: expected, hash } = position;
   // What is older than the oldest kept segment has been cleared away after its time: the chain is checked from there on.

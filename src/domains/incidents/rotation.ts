@@ -5,7 +5,7 @@
 import { canGenerate, generate } from '../../crypto/generate';
 import { ApiError, statusOf } from '../../errors';
 import { refusalOf } from '../../gate/outcome';
-import { type Context, keysOf } from '../../http/context';
+import { keysOf, type RenderContext } from '../../http/context';
 import { encryptValue } from '../secrets/encryption';
 import type { EncryptedValue } from '../secrets/rules';
 import type { Parts } from './log';
@@ -24,7 +24,7 @@ interface Rotation {
 const isReplaceable = ({ isActive, generated, type }: NamedSecret) => isActive && generated && canGenerate(type);
 
 /** Rotates what can be, and raises for the rest that it is due. Throws where the caller or the gate can do no more now: it is repeated. */
-export async function rotateAll(context: Context, parts: Parts, id: string, { read, written }: ExposureReport): Promise<Rotation> {
+export async function rotateAll(context: RenderContext, parts: Parts, id: string, { read, written }: ExposureReport): Promise<Rotation> {
   const seen = new Map<string, number>();
   for (const { secret, version } of [...read, ...written]) seen.set(secret, Math.max(version, seen.get(secret) ?? 0));
   const since = await containedAt(context, parts, id);
@@ -44,7 +44,7 @@ export async function rotateAll(context: Context, parts: Parts, id: string, { re
 
 /** The version that one secret has then, or null where it cannot be rotated. */
 async function rotate(
-  context: Context,
+  context: RenderContext,
   parts: Parts,
   since: number,
   secret: NamedSecret,

@@ -2,7 +2,7 @@
 
 import type { z } from '@hono/zod-openapi';
 import { unwrap } from '../../gate/outcome';
-import type { Context } from '../../http/context';
+import type { RenderContext } from '../../http/context';
 import { type Input, route } from '../../http/route';
 import { iso } from '../../http/wire';
 import { issue } from '../credentials/routes';
@@ -19,14 +19,14 @@ const byCredential = ({ params }: { params: Record<string, string> }) => ({ cred
 /** How often the gate is asked to go on revoking within one request. */
 const MOST_ROUNDS = 40;
 
-const partsOf = (context: Context, credential: string): Parts =>
+const partsOf = (context: RenderContext, credential: string): Parts =>
   (async (input: Part) => {
     const asked = { action: 'credential.contain', operation: 'credential.contain_part', named: { credential }, input } as const;
     return unwrap(await context.also(asked)).data;
   }) as Parts;
 
 /** Revokes what one commit could not take; answers how many are left. */
-async function revokeRest(context: Context, credential: string, rotate: boolean, remaining: number): Promise<number> {
+async function revokeRest(context: RenderContext, credential: string, rotate: boolean, remaining: number): Promise<number> {
   let left = remaining;
   for (let round = 0; left && round < MOST_ROUNDS; round++) {
     const outcome = await context.also({ action: 'credential.contain', named: { credential }, input: { rotate } });
@@ -36,7 +36,11 @@ async function revokeRest(context: Context, credential: string, rotate: boolean,
 }
 
 /** Revokes the rest, makes the exposure report, and rotates what is asked. */
-async function renderReport({ remaining }: Contained, { params, body }: Input<unknown, z.output<typeof wire.ContainIn>>, context: Context) {
+async function renderReport(
+  { remaining }: Contained,
+  { params, body }: Input<unknown, z.output<typeof wire.ContainIn>>,
+  context: RenderContext,
+) {
   const id = params.id as string;
   const parts = partsOf(context, id);
   const left = await revokeRest(context, id, body.rotate !== undefined, remaining);

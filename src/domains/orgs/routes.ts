@@ -66,7 +66,7 @@ export const orgRoutes = [
         .orderBy(asc(orgs.id))
         .limit(limit + 1);
       const items = rows.slice(0, limit).map((row) => ({ ...row, created_at: iso(row.created_at) }));
-      return { json: pageOf(context, '/orgs', { items, next: rows.length > limit ? (items.at(-1)?.id ?? null) : null }) };
+      return { json: pageOf({ ...context, org: '' }, '/orgs', { items, next: rows.length > limit ? (items.at(-1)?.id ?? null) : null }) };
     },
   }),
   route({

@@ -5,7 +5,7 @@ import { type GenerateOptions, generate } from '../../crypto/generate';
 import { newId } from '../../db/ids';
 import { ApiError, refuse } from '../../errors';
 import { unwrap } from '../../gate/outcome';
-import { type Context, keysOf } from '../../http/context';
+import { type Context, keysOf, type RenderContext } from '../../http/context';
 import { listRoute } from '../../http/list';
 import { type Input, route } from '../../http/route';
 import { decryptValue, encryptValue } from './encryption';
@@ -38,7 +38,7 @@ const withValue = (delivered: Delivered, _: unknown, context: Context) => {
 };
 
 /** Reads pages from the gate until the set is whole; begins again if it changed between two pages. */
-async function allValues(first: ValuesPage, { query }: Input<z.output<typeof wire.ValuesQuery>>, context: Context) {
+async function allValues(first: ValuesPage, { query }: Input<z.output<typeof wire.ValuesQuery>>, context: RenderContext) {
   const prefix = query.prefix ?? '';
   let items = [...first.items];
   let { next } = first;

@@ -32,9 +32,9 @@ const signer = ({ env, deployment }: Pick<PublicContext, 'env' | 'deployment'>):
 
 /** A JWT and the next cookie, from what the gate answered. The key is fetched first, so that no session begins whose tokens cannot be signed. */
 async function signedIn(context: PublicContext, org: string, key: SigningKey, reply: Reply): Promise<PublicAnswer> {
-  const { outcome, budget } = reply;
-  if (outcome.kind !== 'ok') return { refusal: refusalOf(outcome), budget };
-  return { status: 200, ...(await tokensOf(context, org, key, outcome.data as Begun)), budget };
+  const { outcome, rate_limit } = reply;
+  if (outcome.kind !== 'ok') return { refusal: refusalOf(outcome), rate_limit };
+  return { status: 200, ...(await tokensOf(context, org, key, outcome.data as Begun)), rate_limit };
 }
 
 /** The body and the cookie that tell of a session. */
@@ -232,9 +232,10 @@ export const signinRoutes = [
       const key = await signer(context);
       const { org, session, n } = cookie;
       const reply = await context.ask(org, keys, { kind: 'browser', org, hash: session }, { n });
-      const { outcome, budget } = reply;
-      if (outcome.kind === 'ok' && outcome.status === 401) return { refusal: refuse('TOKEN_REVOKED'), headers: cleared, budget };
-      if (outcome.kind === 'refused' && statusOf(outcome.refusal) === 401) return { refusal: outcome.refusal, headers: cleared, budget };
+      const { outcome, rate_limit } = reply;
+      if (outcome.kind === 'ok' && outcome.status === 401) return { refusal: refuse('TOKEN_REVOKED'), headers: cleared, rate_limit };
+      if (outcome.kind === 'refused' && statusOf(outcome.refusal) === 401)
+        return { refusal: outcome.refusal, headers: cleared, rate_limit };
       return signedIn(context, org, key, reply);
     },
   }),
@@ -254,9 +255,9 @@ export const signinRoutes = [
       const keys = cookie && (await context.keyring.org(cookie.org));
       if (!cookie || !keys) return { status: 204, headers: cleared };
       const { org, session } = cookie;
-      const { outcome, budget } = await context.ask(org, keys, { kind: 'browser', org, hash: session }, {});
-      if (outcome.kind === 'refused' && statusOf(outcome.refusal) !== 401) return { refusal: outcome.refusal, budget };
-      return { status: 204, headers: cleared, budget };
+      const { outcome, rate_limit } = await context.ask(org, keys, { kind: 'browser', org, hash: session }, {});
+      if (outcome.kind === 'refused' && statusOf(outcome.refusal) !== 401) return { refusal: outcome.refusal, rate_limit };
+      return { status: 204, headers: cleared, rate_limit };
     },
   }),
   listRoute({

@@ -1,29 +1,10 @@
-// HTML: escaping, the shell of every page and its one stylesheet. Invariant: text enters a page only through `html`, which escapes
-// all that is not itself made by `html`; a page holds no script and loads none but this deployment's own.
+// The shell of every HTML page: its one stylesheet and its Content-Security-Policy. Invariant: text enters a page only through hono's
+// `html`, which escapes it; a page holds no script and loads nothing but this deployment's own files.
 import { createHash } from 'node:crypto';
+import { html, raw } from 'hono/html';
 
-/** Markup that is safe to put into a page as it is. */
-export class Markup {
-  constructor(readonly text: string) {}
-}
-
-type Part = Markup | string | number | null | undefined | false | Part[];
-
-const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-const escaped = (text: string): string => text.replace(/[&<>"']/g, (char) => entities[char] as string);
-
-const spelled = (part: Part): string => {
-  if (part instanceof Markup) return part.text;
-  if (Array.isArray(part)) return part.map(spelled).join('');
-  return part === null || part === undefined || part === false ? '' : escaped(String(part));
-};
-
-export const html = (strings: TemplateStringsArray, ...parts: Part[]): Markup =>
-  new Markup(strings.map((text, at) => text + (at < parts.length ? spelled(parts[at]) : '')).join(''));
-
-/** Plain words with `code` in backticks, as paragraphs where blank lines part them. */
-export const prose = (text: string): Markup => html`${text.split(/\n\n+/).map((part) => html`<p>${inline(part)}</p>`)}`;
-const inline = (text: string): Part => text.split('`').map((part, at) => (at % 2 ? html`<code>${part}</code>` : part));
+/** HTML, escaped where it has to be. */
+export type Markup = ReturnType<typeof html>;
 
 export const json = (value: unknown): Markup => html`<pre tabindex="0"><code>${JSON.stringify(value, null, 2)}</code></pre>`;
 
@@ -54,13 +35,20 @@ button:hover{filter:brightness(1.1)}button:focus-visible{outline:3px solid var(-
 @media print{body{max-width:none}details{border:0}}`;
 
 const styleHash = createHash('sha256').update(style).digest('base64');
-const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
-/** For pages that do something: with scripts of this deployment's, and its API. */
-const active = `${policy}; script-src 'self'; connect-src 'self'`;
 
-const documentation = html`<nav class="top" aria-label="Documentation"><a href="/docs">API reference</a><a href="/docs/errors">Errors</a><a href="/api/v1/openapi.json">OpenAPI</a></nav>`;
+/** What a page may load: nothing, unless it has scripts, which may call this deployment's API, or stylesheets, which may hold images. */
+function policyOf({ scripts, styles }: Options): string {
+  return [
+    "default-src 'none'",
+    styles ? "style-src 'self'; img-src data:" : `style-src 'sha256-${styleHash}'`,
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    ...(scripts ? ["script-src 'self'; connect-src 'self'"] : []),
+  ].join('; ');
+}
 
-/** What is served as it is, each time. */
+const navigation = html`<nav class="top" aria-label="Documentation"><a href="/docs">API reference</a><a href="/docs/errors">Errors</a><a href="/api/v1/openapi.json">OpenAPI</a><a href="/sign-in">Sign in</a></nav>`;
+
+/** A response that is served as it is, each time. */
 export interface Rendered {
   body: string;
   headers: Record<string, string>;
@@ -68,30 +56,42 @@ export interface Rendered {
 
 export const responseOf = ({ body, headers }: Rendered): Response => new Response(body, { headers });
 
-/** A whole page: one of the documentation, or one that runs scripts, which know it by its name and the origin where it belongs. */
-export function page(title: string, content: Markup, app?: { name: string; origin: string; scripts: string[] }): Rendered {
+interface Options {
+  /** For the scripts of a page that people act on: its name, and the origin where it belongs. Such a page has no navigation. */
+  app?: { name: string; origin: string };
+  /** Scripts of this deployment's, by path. */
+  scripts?: string[];
+  /** Stylesheets of this deployment's, by path, in place of the one that pages share. */
+  styles?: string[];
+}
+
+/** A whole page. */
+export function page(title: string, content: Markup, options: Options = {}): Rendered {
+  const { app, scripts = [], styles } = options;
   const whole = html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
-<style>${new Markup(style)}</style>
+${styles?.map((href) => html`<link rel="stylesheet" href="${href}">`) ?? html`<style>${raw(style)}</style>`}
 </head>
 <body${app && html` data-page="${app.name}" data-origin="${app.origin}"`}>
-${app ? null : documentation}
+${app ? null : navigation}
 ${content}
-${app?.scripts.map((src) => html`<script src="${src}"></script>`)}
+${scripts.map((src) => html`<script src="${src}"></script>`)}
 </body>
 </html>
 `;
+  // hono's `html` gives a promise only where one is put in.
+  if (whole instanceof Promise) throw new Error('a page holds a promise');
   return {
-    body: whole.text,
+    body: whole.toString(),
     headers: {
       'Content-Type': 'text/html; charset=utf-8',
-      'Content-Security-Policy': app ? active : policy,
+      'Content-Security-Policy': policyOf(options),
       'Referrer-Policy': 'no-referrer',
-      ...(app && { 'Cross-Origin-Opener-Policy': 'same-origin' }),
+      ...(scripts.length > 0 && { 'Cross-Origin-Opener-Policy': 'same-origin' }),
     },
   };
 }

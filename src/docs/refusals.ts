@@ -1,0 +1,107 @@
+// The refusals of operations, by status, with an example each.
+import { type Code, catalogue, errorBody, refuse } from '../errors';
+import type { Route } from '../http/route';
+import type { Answer, Components } from './document';
+import type { Schema } from './examples';
+import { headersOf } from './headers';
+import { isKept } from './responses';
+
+export const errorSchema: Schema = {
+  type: 'object',
+  description: 'The body of every error response.',
+  required: ['error'],
+  properties: {
+    error: {
+      type: 'object',
+      required: ['code', 'message', 'docs'],
+      properties: {
+        code: {
+          type: 'string',
+          description: 'Identifies the error. Codes never change: use them in programs.',
+          enum: Object.keys(catalogue),
+        },
+        message: { type: 'string', description: 'Describes the error for people. It may change.' },
+        docs: { type: 'string', format: 'uri', description: 'Address of the page about this code.' },
+        details: {
+          type: 'array',
+          description: 'What is wrong with the request, by field.',
+          items: {
+            type: 'object',
+            required: ['path', 'message'],
+            properties: {
+              path: { type: 'string', description: 'Path of the field, such as owner.email or scopes.0.' },
+              message: { type: 'string', description: 'What is expected of the field.' },
+            },
+          },
+        },
+        retry_after: { type: 'integer', minimum: 0, description: 'After how many seconds to repeat the request.' },
+      },
+    },
+  },
+};
+
+const everywhere: Code[] = [
+  'VALIDATION_FAILED',
+  'UNAUTHENTICATED',
+  'TOKEN_EXPIRED',
+  'TOKEN_REVOKED',
+  'CREDENTIAL_KIND_NOT_ALLOWED',
+  'ADDRESS_NOT_ALLOWED',
+  'NOT_FOUND',
+  'METHOD_NOT_ALLOWED',
+  'RATE_LIMITED',
+  'INTERNAL',
+  'UNAVAILABLE',
+  'OVERLOADED',
+  'MISCONFIGURED',
+];
+const sending: Code[] = ['MALFORMED_JSON', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'];
+const creating: Code[] = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'];
+
+/** Every refusal that a route can give, in the order of the catalogue. */
+export function refusalsOf(route: Route): Code[] {
+  const codes = new Set<Code>([...everywhere, ...(route.refusals ?? [])]);
+  if (route.public) codes.delete('CREDENTIAL_KIND_NOT_ALLOWED');
+  const { scopes, kinds, owner, fresh, reveals } = route.need;
+  if (scopes.length > 0 || owner) codes.add('INSUFFICIENT_SCOPE');
+  if (fresh) codes.add('REAUTHENTICATION_REQUIRED');
+  if (reveals && kinds.includes('agent')) codes.add('SECRET_ACCESS_DENIED');
+  if (route.method !== 'get') for (const code of sending) codes.add(code);
+  if (isKept(route)) for (const code of creating) codes.add(code);
+  return (Object.keys(catalogue) as Code[]).filter((code) => codes.has(code));
+}
+
+/** The body that goes with a code, as an example. */
+export function errorExample(code: Code, base: string) {
+  if (code === 'VALIDATION_FAILED') return errorBody(refuse(code, { details: [{ path: 'name', message: 'is not a known field' }] }), base);
+  const waits: Code[] = ['RATE_LIMITED', 'IDEMPOTENCY_IN_PROGRESS', 'UNAVAILABLE', 'OVERLOADED'];
+  return errorBody(refuse(code, waits.includes(code) ? { retry_after: code === 'RATE_LIMITED' ? 12 : 1 } : {}), base);
+}
+
+export function refusedOf(route: Route, components: Components, base: string, isUnlimited: boolean): Record<string, Answer> {
+  const byStatus = new Map<number, Code[]>();
+  for (const code of refusalsOf(route)) {
+    const status = route.statuses?.[code] ?? catalogue[code].status;
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  const found: Record<string, Answer> = {};
+  for (const [status, codes] of byStatus) {
+    for (const code of codes) components.examples[code] ??= { summary: catalogue[code].message, value: errorExample(code, base) };
+    const names = ['Request-Id'];
+    if (!isUnlimited && ![401, 405].includes(status)) names.push('RateLimit', 'RateLimit-Policy');
+    if (status === 401) names.push('WWW-Authenticate');
+    if (status === 405) names.push('Allow');
+    if ([429, 503].includes(status) || codes.includes('IDEMPOTENCY_IN_PROGRESS')) names.push('Retry-After');
+    found[status] = {
+      description: codes.map((code) => `[\`${code}\`](${base}/docs/errors/${code}): ${catalogue[code].message}`).join('\n\n'),
+      headers: headersOf(names, components),
+      content: {
+        'application/json': {
+          schema: { $ref: '#/components/schemas/Error' },
+          examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
+        },
+      },
+    };
+  }
+  return found;
+}

@@ -1,0 +1,51 @@
+// The responses of operations that succeed.
+import type { Route } from '../http/route';
+import type { Answer, Components, Media, Operation } from './document';
+import { exampleOf, nameOf, resolved, type Schema, type Schemas } from './examples';
+import { headersOf } from './headers';
+
+/** Whether a response is stored for a repeat under its Idempotency-Key. */
+export const isKept = ({ method, public: isPublic, unkept }: Route): boolean => method === 'post' && !isPublic && !unkept;
+
+const statusWords: Record<number, string> = {
+  200: 'Success.',
+  201: 'Created.',
+  202: 'Accepted. The work continues in the background.',
+  204: 'Success, without a body.',
+  304: 'Not modified: your copy is current. There is no body.',
+};
+
+const tagged = new Set(['Secret', 'SecretWithValue', 'RotatedSecret']);
+
+export function answersOf(route: Route, generated: Operation, components: Components, isUnlimited: boolean): Record<string, Answer> {
+  const { schemas } = components;
+  const found: Record<string, Answer> = {};
+  for (const status of Object.keys(route.answers)) {
+    const schema = generated.responses[status]?.content?.['application/json']?.schema;
+    const hasTag = status === '304' || (schema && (route.conditional?.length || tagged.has(nameOf(schema.$ref ?? ''))));
+    const names = ['Request-Id', ...(isUnlimited ? [] : ['RateLimit', 'RateLimit-Policy'])];
+    if (hasTag) names.push('ETag');
+    if (isKept(route)) names.push('Idempotency-Replayed');
+    found[status] = {
+      description: statusWords[Number(status)] ?? 'Success.',
+      headers: headersOf(names, components),
+      ...(schema && {
+        content: {
+          'application/json': { schema, example: exampleOf(schema, schemas) },
+          ...(status === '200' && furtherForms(route, schema, schemas)),
+        },
+      }),
+    };
+  }
+  return found;
+}
+
+/** The further forms of a list's answer: one item a line. */
+function furtherForms(route: Route, schema: Schema, schemas: Schemas): Record<string, Media> {
+  const item = resolved(schema, schemas).properties?.data?.items;
+  const form: Media = {
+    schema: { type: 'string', description: item?.$ref ? `One ${nameOf(item.$ref)} per line, as JSON.` : 'Text.' },
+    example: item ? `${JSON.stringify(exampleOf(item, schemas))}\n` : 'text',
+  };
+  return Object.fromEntries((route.alsoAs ?? []).map((type) => [type, form]));
+}

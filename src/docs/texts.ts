@@ -1,0 +1,22 @@
+// What the OpenAPI document says of the service as a whole: its introduction and its kinds of credentials.
+import type { Components } from './document';
+
+export const introduction = `Stores the secrets of organisations in encrypted form and controls who can read them.
+
+Send a credential with each request: \`Authorization: Bearer TOKEN\`. Bodies are JSON objects. Unknown fields are refused.
+Lists are paginated: pass \`next_cursor\` as \`cursor\` while \`has_more\` is true. A POST with an \`Idempotency-Key\` is safe to repeat.
+All error responses have the same form. The [pages about errors](/docs/errors) explain each code and what to do about it.`;
+
+export const securitySchemes: Components['securitySchemes'] = {
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    description:
+      'A token of any kind: API key (svc_live_…), session token (svcsess_…), agent credential (svcag_…), provider token (svcprov_…), break-glass token (svcbg_…) or the JWT of a browser session.',
+  },
+  bootstrap: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'The bootstrap token of the deployment. It creates and recovers organisations.',
+  },
+};

@@ -1,0 +1,20 @@
+// The files that pages load, and the browser's type of each. Invariant: what is not in this table is not served.
+import type { Env } from '../env';
+
+const [script, style] = ['text/javascript; charset=utf-8', 'text/css; charset=utf-8'];
+
+/** By name. `scripts/assets.mjs` puts the same files where the platform serves them from. */
+export const assetTypes: Record<string, string> = {
+  'passkey.js': script,
+  'reference.css': style,
+  'reference.js': script,
+  'swagger-ui.css': style,
+  'swagger-ui.js': script,
+  'webauthn.js': script,
+};
+
+export async function asset({ ASSETS }: Env, name: string): Promise<Response> {
+  const found = await ASSETS.fetch(`http://assets/${name}`);
+  if (!found.ok) throw new Error(`the file ${name} of the pages is missing: status ${found.status}`);
+  return new Response(found.body, { headers: { 'Content-Type': assetTypes[name] as string } });
+}

@@ -1,0 +1,20 @@
+// The API reference: Swagger UI on this deployment's OpenAPI document. Invariant: the page only shows; it sends no request but for the
+// document, and has no field for a token.
+(() => {
+  const hidden = () => () => null;
+  const dark = matchMedia('(prefers-color-scheme: dark)');
+  const colour = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+  dark.addEventListener('change', colour);
+  colour();
+  window.SwaggerUIBundle({
+    url: '/api/v1/openapi.json',
+    dom_id: '#reference',
+    deepLinking: true,
+    filter: true,
+    docExpansion: 'list',
+    defaultModelsExpandDepth: -1,
+    supportedSubmitMethods: [],
+    validatorUrl: null,
+    plugins: [{ wrapComponents: { authorizeBtn: hidden, authorizeOperationBtn: hidden } }],
+  });
+})();

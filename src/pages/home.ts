@@ -1,0 +1,32 @@
+// The page at `/`: what this deployment is, and where a person or a program goes next. Invariant: it is the same for everybody, and
+// names nothing that is not public.
+import { html } from 'hono/html';
+import { API } from '../http/route';
+import { version } from '../version';
+import { page, responseOf } from './page';
+
+const NAME = 'Secrets Vault Service';
+const paths = { sign_in: '/sign-in', reference: '/docs', openapi: `${API}/openapi.json`, status: '/healthz' };
+
+const rendered = page(
+  NAME,
+  html`<main>
+<h1>${NAME}</h1>
+<p class="facts">Version ${version}</p>
+<p>This service stores secrets for applications, CI jobs, AI agents and people.</p>
+<ul>
+<li><a href="${paths.sign_in}">Sign in</a> with a passkey</li>
+<li><a href="${paths.reference}">API reference</a></li>
+<li><a href="${paths.openapi}">OpenAPI document</a></li>
+<li><a href="${paths.status}">Status</a> of this deployment</li>
+</ul>
+</main>`,
+);
+
+/** HTML for browsers, JSON for programs. @param base the origin that the links of JSON begin with */
+export function home(base: string, isBrowser: boolean): Response {
+  const links = Object.entries(paths).map(([name, path]) => [name, `${base}${path}`]);
+  const response = isBrowser ? responseOf(rendered) : Response.json({ name: NAME, version, ...Object.fromEntries(links) });
+  response.headers.set('Vary', 'Accept');
+  return response;
+}

@@ -1,0 +1,47 @@
+// Calls between releases: what 0.4.0 writes is read, and it reads what this release writes.
+import { describe, expect, it } from 'vitest';
+import { refuse } from '../../src/errors';
+import { fail, ok } from '../../src/gate/outcome';
+import { readAsk, readOutcome, readReply, writeAsk, writeOutcome, writeReply } from '../../src/gate/rollout';
+import type { Ask, Reply } from '../../src/gate/types';
+
+const outcomes = [
+  [{ ok: true, status: 201, data: { id: 'sec_1' }, etag: '"v1"' }, ok({ id: 'sec_1' }, { status: 201, etag: '"v1"' })],
+  [{ ok: false, refusal: refuse('NOT_FOUND') }, fail(refuse('NOT_FOUND'))],
+  [
+    { ok: 'more', data: { type: 'password' } },
+    { kind: 'more', data: { type: 'password' } },
+  ],
+] as const;
+const rest = { credential: 'key_1', replay: null, d1_calls: 1 };
+const state = { limit: 600, remaining: 599, reset: 60 };
+
+describe('rollout: outcomes', () => {
+  it.each(outcomes)('of release 0.4.0 are read, and written so that it can read them: %o', (old, outcome) => {
+    expect(readOutcome(old as never)).toEqual(outcome);
+    expect(writeOutcome(outcome)).toMatchObject(old);
+    expect(readOutcome(JSON.parse(JSON.stringify(writeOutcome(outcome))))).toEqual(outcome);
+  });
+});
+
+describe('rollout: calls', () => {
+  it('a reply of a gate of 0.4.0 is read, with its rate limit', () => {
+    const [old, outcome] = outcomes[0];
+    expect(readReply({ ...rest, outcome: old, budget: state } as never)).toEqual({ ...rest, outcome, rate_limit: state });
+  });
+
+  it('a Worker of 0.4.0 reads a reply', () => {
+    const [old, outcome] = outcomes[0];
+    const reply: Reply = { ...rest, outcome, rate_limit: state };
+    expect(writeReply(reply)).toMatchObject({ ...rest, outcome: old, budget: state });
+    expect(readReply(structuredClone(writeReply(reply)))).toEqual(reply);
+  });
+
+  it('an integrity violation is reported to a gate of either release', () => {
+    const violation = { event: 'row_altered', resource: 'sec_1' } as const;
+    expect(writeAsk({ violation } as unknown as Ask)).toMatchObject({ violation, alarm: violation });
+    expect(readAsk({ alarm: violation } as unknown as Ask)).toEqual({ violation });
+    expect(readAsk(writeAsk({ violation } as unknown as Ask))).toEqual({ violation });
+    expect(writeAsk({ org: 'org_1' } as Ask)).toEqual({ org: 'org_1' });
+  });
+});
