@@ -171,7 +171,7 @@ describe('documentation: the pages', () => {
     return text;
   };
 
-  it("the reference loads this deployment's own files alone, and works without JavaScript as links", async () => {
+  it('the reference loads files of this deployment alone, and has links without JavaScript', async () => {
     const response = await fetch('/docs');
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -186,7 +186,7 @@ describe('documentation: the pages', () => {
     for (const path of ['/docs/errors', '/api/v1/openapi.json', '/sign-in']) expect(text).toContain(`href="${path}"`);
   });
 
-  it('the files of pages have their type and the headers of every response; nothing else is served from where they lie', async () => {
+  it('files of pages have their content type and the usual headers; no other file of their folder is served', async () => {
     for (const [name, type] of Object.entries(assetTypes)) {
       const response = await fetch(`/assets/${name}`);
       expect([response.status, response.headers.get('content-type')], name).toEqual([200, type]);
@@ -198,7 +198,7 @@ describe('documentation: the pages', () => {
       expect((await fetch(path)).status, path).toBe(404);
   });
 
-  it('pages about errors link the operations that give the code, where the reference shows them', async () => {
+  it('pages of errors link the operations with the code, at their place in the reference', async () => {
     const text = await (await fetch('/docs/errors/SLUG_TAKEN')).text();
     const links = [...text.matchAll(/href="\/docs#\/([^/"]+)\/([^"]+)"/g)];
     expect(links.length).toBeGreaterThan(0);
@@ -278,7 +278,7 @@ describe('OpenAPI: ids in examples', () => {
     return value && typeof value === 'object' ? Object.entries(value).flatMap(([name, field]) => placesOf(field, `${at}.${name}`)) : [];
   }
 
-  it('every id in a path is of the kind that the service gives', async () => {
+  it('those in paths have the kind of real ids', async () => {
     const o = await newOrg();
     const member = await newMember(o);
     const team = await newTeam(o, member.id);
@@ -309,7 +309,7 @@ describe('OpenAPI: ids in examples', () => {
       }
   });
 
-  it('every id in a response is of the kind that the service answers there', async () => {
+  it('those in responses have the kind of ids in real responses', async () => {
     const o = await newOrg();
     const secret = await newSecret(o);
     const member = await newMember(o);
@@ -344,7 +344,7 @@ describe('OpenAPI: ids in examples', () => {
     expect(compared).toBeGreaterThan(15);
   });
 
-  it('no example has a prefix that ids of this service do not have', () => {
+  it('have only the prefixes that ids of this service have', () => {
     const known = 'org env sec key tok agt prv bgt mem team aud evt ses psk grt req'.split(' ');
     const found = new Set([...JSON.stringify(document).matchAll(/\b([a-z]+)_[0-9A-Za-z]{22}\b/g)].map(([, prefix]) => prefix));
     expect([...found].filter((prefix) => !known.includes(prefix as string))).toEqual([]);
