@@ -5,7 +5,8 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { applied, mutants } from './mutant-table.mjs';
+import { mutants } from './mutant-table.mjs';
+import { applied, sourcesIn } from './safety-tags.mjs';
 import './scratch.mjs';
 import { runTests } from './vitest.mjs';
 import { root } from './wrangler.mjs';
@@ -31,13 +32,14 @@ const unknown = tests.find((notice) => !whole.passed.some((name) => name.include
 if (unknown) stop(`No test is named like "${unknown}": mend scripts/mutant-table.mjs.`);
 say(`It does.${seconds(whole.ms)}`);
 
+const sources = sourcesIn(dir);
 const results = [];
 for (const [i, mutant] of chosen.entries()) {
-  const { name, file, notice, survives } = mutant;
-  const source = fs.readFileSync(path.join(dir, file), 'utf8');
-  fs.writeFileSync(path.join(dir, file), applied(mutant, source));
-  const { failed, why, ms } = await run([notice], PATIENCE);
+  const { name, notice, survives } = mutant;
+  const { file, source } = applied(mutant, sources);
   fs.writeFileSync(path.join(dir, file), source);
+  const { failed, why, ms } = await run([notice], PATIENCE);
+  fs.writeFileSync(path.join(dir, file), sources.get(file));
 
   const end = failed ? 'killed' : why ? 'did not run' : 'survived';
   results.push({ name, end, expected: survives ? 'survived' : 'killed', by: failed, why: why && line(why), ms });

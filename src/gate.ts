@@ -79,6 +79,7 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
       if (this.org !== null) return;
       const isThere = ask.action === 'org.create' || (ask.keys && (await recover(this.core, ask.org, ask.keys.row, ask.request)));
       // A token of an org that D1 does not know was made for one that it has lost: nothing is begun that would hide it once it is back.
+      // safety: org-known-to-database
       if (!isThere) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 60 }));
       this.core.meta.set('org', ask.org);
       this.core.schedule.at('retention', Date.now() + 3_600_000);

@@ -55,6 +55,7 @@ export interface Lifetime {
 export function ended(lineage: readonly Lifetime[], now: number): Refusal | null {
   for (const { expires_at, revoked_at } of lineage) {
     if (revoked_at !== null && revoked_at <= now) return refuse('TOKEN_REVOKED');
+    // safety: expired-credential
     if (expires_at !== null && expires_at <= now) return refuse('TOKEN_EXPIRED');
   }
   return null;
@@ -66,7 +67,9 @@ export function ended(lineage: readonly Lifetime[], now: number): Refusal | null
  */
 export function mayAct(caller: Caller, need: FullNeed, ip: string, exempt = false): Refusal | null {
   const ranges = caller.member_addresses ? [...caller.addresses, caller.member_addresses] : caller.addresses;
+  // safety: allowed-addresses
   if (!ranges.every((allowed) => isWithin(ip, allowed))) return refuse('ADDRESS_NOT_ALLOWED');
+  // safety: credential-kind
   if (!need.kinds.includes(caller.kind))
     return refuse('CREDENTIAL_KIND_NOT_ALLOWED', { message: `This call needs ${need.kinds.map((kind) => kindNames[kind]).join(' or ')}.` });
   const lacking = exempt ? null : lacks(caller, need);
@@ -75,6 +78,7 @@ export function mayAct(caller: Caller, need: FullNeed, ip: string, exempt = fals
 
 /** 403 if the caller does not hold what an action needs. */
 function lacks(caller: Caller, need: FullNeed): Refusal | null {
+  // safety: owner-required
   if (need.owner && !caller.isOwner)
     return refuse('INSUFFICIENT_SCOPE', { message: 'This call needs an owner, or an API key that holds the scope * without limits.' });
   if (need.scopes.length === 0 || reasons(caller.permissions, need.scopes, null).length) return null;
@@ -140,6 +144,7 @@ const holds = (permissionSet: PermissionSet, scopes: readonly string[], place: P
 
 /** Why any of these scopes may be used there: the permission sets that give one. */
 export const reasons = (permissionSets: readonly PermissionSet[], scopes: readonly string[], place: Place): readonly PermissionSet[] =>
+  // safety: scopes-and-limits-of-one-permission-set
   permissionSets.filter((permissionSet) => holds(permissionSet, scopes, place));
 
 /** Whether the caller holds any of these scopes for a name in an environment. */

@@ -16,21 +16,26 @@ const permissionsOfRole = (role: Role): Wanted => ({
 
 /** 403 unless the caller may give somebody this role. */
 export function mayGiveRole(caller: Caller, role: Role): Refusal | null {
+  // safety: role-given-without-limits
   if (!standsAlone(caller))
     return refuse('SCOPE_EXCEEDS_PARENT', {
       message:
         'A credential that is limited to environments, names, addresses or a lifetime, or that ends with another, cannot invite members or change roles.',
     });
+  // safety: owner-made-by-owner
   if (role === 'owner' && !caller.isOwner) return refuse('SCOPE_EXCEEDS_PARENT', { message: 'Only an owner can make a member an owner.' });
+  // safety: role-within-permissions
   return withinPermissions(caller, permissionsOfRole(role));
 }
 
 /** Whether a role covers all that the caller holds, and something more. */
 function outranks(role: Role, caller: Caller): boolean {
+  // safety: owner-outranks-others
   if (role === 'owner') return !caller.isOwner;
   const member: Caller = { ...nobody, permissions: [permissionsOfRole(role)] };
   return (
     caller.permissions.every((permissionSet) => withinPermissions(member, { ...permissionSet, allowed_addresses: null }) === null) &&
+    // safety: rank-within-permissions
     withinPermissions(caller, permissionsOfRole(role)) !== null
   );
 }

@@ -30,6 +30,7 @@ function spell(table: Table): Spelled {
     update: `update ${name} set ${names.map((column) => `${column} = ?`)}`,
     upsert: `insert or replace into ${name} (${names}) select ${names.map((column) => `value ->> '${column}'`)} from json_each(?)`,
     // An upsert, for its select can be told to go from the rows to the table; of an update with `from` SQLite decides, and walks the org.
+    // safety: bulk-update-by-index
     revise: `insert into ${name} (${names}) select ${names.map((column) => `w.value ->> '${column}'`)} from json_each(?) w
       cross join ${name} t on t.org_id = ? and t.id = w.value ->> 'id' and t.revision = (w.value ->> 'revision') - 1
       where true on conflict (org_id, id) do update set ${names.map((column) => `${column} = excluded.${column}`)}`,

@@ -242,6 +242,7 @@ function entryOf(draft: Draft, status: number, count: number, { sequence, at, ha
     status,
     count,
     emergency: draft.actor.kind === 'break_glass' || draft.action === 'break_glass.create',
+    // safety: audit-hash-chain
     prev_hash: hash,
   };
   const text = JSON.stringify(body);

@@ -21,6 +21,7 @@ export function batchOf(org: string, intent: Intent, plan: Plan, epoch: number):
       params: [org, secret, version],
     })),
     {
+      // safety: batch-epoch-guard, batch-row-guards
       sql: `insert into commits (id, org_id, holds, created_at) values (?, ?, ${['(select epoch from fences where org_id = ?) = ?', ...guards.map((guard) => guard.sql)].join(' and ')}, ?)`,
       params: [intent.id, org, org, epoch, ...guards.flatMap((guard) => guard.params), intent.at],
     },
@@ -32,8 +33,10 @@ function guardOf(org: string, group: Put[]): Statement {
   const [{ kind, row }] = group as [Put];
   const table = tableName(kind);
   if (kind === 'org') return { sql: `(select mac from ${table} where id = ?) = ?`, params: [row.id, row.mac] };
+  // safety: batch-row-mac
   if (group.length === 1) return { sql: `(select mac from ${table} where org_id = ? and id = ?) = ?`, params: [org, row.id, row.mac] };
   return {
+    // safety: batch-rows-counted
     sql: `(select count(*) from json_each(?) w cross join ${table} t on t.org_id = ? and t.id = w.value ->> 0 and t.mac = w.value ->> 1) = ?`,
     params: [JSON.stringify(group.map((put) => [put.row.id, put.row.mac])), org, group.length],
   };
@@ -51,5 +54,6 @@ function statementOf({ kind, row, from }: Put): Statement {
   const { table } = places[kind];
   if (from === 0) return insertOf(table, row);
   const tenant = kind === 'org' ? {} : { org_id: (row as { org_id: string }).org_id };
+  // safety: update-from-planned-revision
   return updateOf(table, row, { ...tenant, id: row.id, revision: from });
 }

@@ -33,6 +33,7 @@ export function portion<T extends object>(rows: T[]): T[] {
     bytes += utf8(JSON.stringify(row)).length;
     return bytes > MOST_BYTES;
   });
+  // safety: batch-size-limited
   return rows.slice(0, past < 0 ? MOST_PUTS : past);
 }
 
@@ -87,12 +88,16 @@ export async function commit(
   const { core, ask } = call;
   const names = locks();
   const outcome = await core.locks.hold(names, async (): Promise<OperationOutcome | null> => {
+    // safety: caller-rechecked-after-fetch
     const fetched = await fetch();
     // By the time the locks are free a name may have found another secret.
+    // safety: names-resolved-under-lock
     if (!locks().every((name) => names.includes(name))) return null;
+    // safety: caller-rechecked-under-lock
     const refusal = call.recheck();
     if (refusal) return fail(refusal);
     // While anything is in doubt nothing else changes: a repeat of it under its Idempotency-Key would not know itself yet.
+    // safety: no-change-in-doubt, no-change-during-adoption
     if (core.intents.held || core.intents.unsettled().length) return fail(refuse('UNAVAILABLE', { retry_after: 1 }));
     const now = core.now();
     const made = plan(now, fetched);
@@ -117,6 +122,7 @@ export async function commit(
       destroyed: made.destroyed ?? [],
       trimmed: made.trimmed ?? [],
     };
+    // safety: intent-before-batch
     core.intents.put(intent);
     core.intents.running.add(intent.id);
     try {
@@ -151,6 +157,7 @@ async function write(core: Core, org: string, intent: Intent, plan: Plan): Promi
     if (end.end === 'unknown') {
       const present = await settled(core, org, [intent.id]);
       if (present === null) return 'unknown';
+      // safety: lost-reply-settled-by-marker
       return present.has(intent.id) ? 'done' : 'never';
     }
     if (isTooLarge(end.why)) return refuse('INTERNAL', { message: 'This change is too large for the database. Nothing was changed.' });
@@ -161,6 +168,7 @@ async function write(core: Core, org: string, intent: Intent, plan: Plan): Promi
     // The marker's guard failed. A commit in doubt may have raised the epoch meanwhile: then this one goes again.
     const raised = epochOf(core) !== epoch || (await caughtUp(core, org, epoch));
     // D1 that does not answer is no D1 that was altered.
+    // safety: outage-is-no-violation
     if (raised === null) return 'never';
     if (!raised && epochOf(core) === epoch) {
       reportViolation(core, org, { event: 'database_diverged', resource: intent.draft.resource ?? org }, intent.draft, { why: end.why });
@@ -189,10 +197,13 @@ function apply(core: Core, intent: Intent, done: boolean) {
       if (kind === 'environment') core.meta.forget(`revision:${id}`);
     }
     for (const id of intent.destroyed) {
+      // safety: purge-drops-ciphertexts
       core.ciphertexts.drop(id);
+      // safety: purge-drops-stored-responses
       core.storedResponses.forget(id);
     }
     for (const { secret, version } of intent.trimmed) core.ciphertexts.drop(secret, version);
+    // safety: response-stored-with-effect
     if (intent.keep) core.storedResponses.save(intent.keep);
     const entry = core.auditLog.append(intent.draft, intent.status, now);
     for (const id of intent.environments) core.meta.set(`revision:${id}`, String(entry.sequence));
@@ -217,7 +228,9 @@ async function settled(core: Core, org: string, ids: string[]): Promise<Set<stri
     // An org in founding has no fence yet; with this one its batch can no longer land.
     const raise =
       'insert into fences (org_id, epoch) values (?, ?) on conflict do update set epoch = excluded.epoch where epoch = excluded.epoch - 1';
+    // safety: epoch-raised
     await core.database.write([{ sql: raise, params: [org, next] }]);
+    // safety: epoch-raise-confirmed
     if (!(await caughtUp(core, org, next - 1))) return null;
     const found = await core.database
       .all<{ id: string }>({
@@ -236,6 +249,7 @@ async function caughtUp(core: Core, org: string, epoch: number): Promise<boolean
     .catch(() => null);
   if (fence === null) return null;
   const current = fence[0]?.epoch;
+  // safety: epoch-raised-by-this-gate
   if (current === undefined || current !== epoch + 1 || core.meta.get('raising') !== String(current)) return false;
   core.meta.set('epoch', String(current));
   return true;
@@ -254,6 +268,7 @@ export async function settle(core: Core, org: string): Promise<boolean> {
       return false;
     }
     core.storage.transactionSync(() => {
+      // safety: intent-settled-by-marker
       for (const intent of core.intents.unsettled()) if (ids.includes(intent.id)) apply(core, intent, present.has(intent.id));
     });
     return core.intents.unsettled().length === 0;

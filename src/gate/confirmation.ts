@@ -13,7 +13,9 @@ export const isConfirmed = ({ confirmed_at, refresh }: Session, jwt: number | un
   confirmed_at !== null &&
   refresh?.confirmed !== undefined &&
   jwt !== undefined &&
+  // safety: confirmation-of-this-jwt
   jwt >= refresh.confirmed &&
+  // safety: confirmation-expires
   now <= confirmed_at + CONFIRMED_FOR;
 
 /** Whether a panic refused this JWT of a session that it spared. A cookie is judged by its own number. */

@@ -36,6 +36,7 @@ export function createDatabase(db: D1Database): Database {
         return { end: 'done' };
       } catch (error) {
         const why = reason(error);
+        // safety: refused-by-constraint-only
         return { end: why.includes('constraint failed') || isTooLarge(why) ? 'refused' : 'unknown', why };
       }
     },

@@ -43,6 +43,7 @@ export function createDescendants(sql: SqlStorage): Descendants {
   return {
     madeBy: (makers, now) =>
       sql
+        // safety: containment-of-browser-session
         .exec<Made & Record<string, SqlStorageValue>>(`${made} ${byMaker} union ${made} ${bySession}`, JSON.stringify(makers), now)
         .toArray(),
     children: (parents, after, limit) =>

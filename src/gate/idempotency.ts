@@ -18,6 +18,7 @@ export const storedFor = ({ idempotency }: Ask): number => (idempotency ? DAY : 
 
 /** Under which key the answer of a request is kept: its Idempotency-Key, which belongs to the caller's root, or else its own id. */
 export const storedUnder = (ask: Ask, root: string): string =>
+  // safety: retry-known-by-request-id, idempotency-key-per-root
   ask.idempotency ? `key:${root}:${ask.idempotency.key}` : `request:${ask.request.id}`;
 
 /** Encrypts an answer for keeping. Of a refusal by validation the details are left out: they are made again, and quote what was sent. */
@@ -50,6 +51,7 @@ export function findStored(
   const key = storedUnder(ask, root);
   const kept = storedResponses.find(key, now);
   const same = kept?.request === ask.request.id;
+  // safety: idempotency-key-digest
   if (kept && ask.idempotency && kept.digest !== ask.idempotency.digest) return refuse('IDEMPOTENCY_KEY_REUSED');
   if (kept && ask.keys) {
     const opened = decrypt(ask.keys.answer, 'kept answer', [ask.org, key], kept.answer);

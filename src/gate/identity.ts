@@ -35,6 +35,7 @@ export function identify(core: Core, ask: Ask): Identity {
   if (bearer === 'bootstrap') return { caller: bootstrap, refusal: null, allowances: [], links: [] };
   if ('member' in bearer) return vouched(core, ask, bearer.member);
   const { hash, kind } = bearer;
+  // safety: deleted-org
   const over = core.rows.get('org', ask.org)?.deleted_at !== null ? refuse('TOKEN_REVOKED') : null;
   const row = core.rows.find('credential', kind, hash);
   if (row) {
@@ -50,6 +51,7 @@ export function identify(core: Core, ask: Ask): Identity {
   const caller: Caller = { ...nobody, kind: kind === 'browser' ? 'member' : kind, root: hash };
   // A refresh cookie is refused in the words of every refused sign-in.
   const isToken = kind !== 'browser' || bearer.jwt !== undefined;
+  // safety: unknown-token-message
   const refusal = refuse('UNAUTHENTICATED', isToken ? { message: UNKNOWN_TOKEN } : {});
   const unknown = { caller, allowances: [{ id: `hash:${hash}`, limit: UNKNOWN_RATE }], links: [], refusal };
   const { keys } = ask;
@@ -60,6 +62,7 @@ export function identify(core: Core, ask: Ask): Identity {
     ...unknown,
     async lookUp() {
       const identity = await stranger(core, ask, unknown, hash, keys.row);
+      // safety: unknown-token-remembered
       core.strangers.set(hash, { identity, until: core.now() + REMEMBERED_FOR });
       return identity;
     },
@@ -75,11 +78,13 @@ async function stranger(core: Core, ask: Ask, unknown: Identity, hash: string, r
   const stored = found[0] && fromD1<CredentialRow>(credentials, found[0]);
   if (!stored) return unknown;
   const met = { request_id: ask.request.id, ip: ask.request.ip, user_agent: ask.request.user_agent };
+  // safety: fetched-credential-mac
   if (stored.mac !== macOf(rowKey, 'credential', stored)) {
     reportViolation(core, ask.org, { event: 'credential_altered', resource: stored.id }, met);
     return unknown;
   }
   const end = ended(
+    // safety: panic-ends-removed-sessions
     [{ ...stored, revoked_at: stored.revoked_at ?? (isPast(core.rows.get('org', ask.org), stored) ? 0 : null) }],
     core.now(),
   );
@@ -121,6 +126,7 @@ export function identifyAgain(core: Core, ask: Ask, before: Caller): { caller: C
   const lineage = lineageOf(core, row);
   return {
     caller: confirmable(core, ask.org, lineage, bearer.jwt),
+    // safety: refused-jwt
     refusal: endOf(core, ask.org, lineage) ?? (isRefused(row, bearer.jwt) ? refuse('TOKEN_REVOKED') : null),
   };
 }
@@ -176,16 +182,19 @@ export function countLive(core: Core, org: string, now: number): number {
     known.set(id, alive);
     return alive;
   };
+  // safety: count-by-lineage
   const n = core.rows.liveBelow(now, orgRow).reduce((sum, { parent, n }) => (parent === null || lives(parent) ? sum + n : sum), 0);
   counted.set(core.rows, { n, edits, until: now + COUNTED });
   return n;
 }
 
 /** The rate limits that a request counts against: that of each link of the lineage, so that nobody multiplies theirs by making credentials that end with it. */
+// safety: rate-limit-of-lineage
 const allowancesOf = (lineage: readonly CredentialRow[]): Allowance[] => lineage.map(({ id, rate_limit }) => ({ id, limit: rate_limit }));
 
 /** The caller behind a token. Not copied: a copy would work out at once what the caller holds, which may cost much. */
 const confirmable = (core: Core, org: string, lineage: readonly CredentialRow[], jwt: number | undefined): Caller =>
+  // safety: permissions-computed-once
   Object.assign(callerOf(core, org, lineage), { confirmed: isConfirmed(lineage[0] as CredentialRow, jwt, core.now()) });
 
 /** Callers by the one row that says who they are. A row object is never changed: another state of the row is another object. */
@@ -215,6 +224,7 @@ function credentialCaller(core: Core, row: CredentialRow, lineage: readonly Cred
     credential: row.id,
     root: row.kind === 'session' ? (parentIdOf(row) ?? row.id) : row.id,
     permissions: [permissionsOf(row)],
+    // safety: allowed-addresses-of-lineage
     addresses: lineage.flatMap(({ allowed_addresses }) => (allowed_addresses ? [allowed_addresses] : [])),
     expires_at: ends.length ? Math.min(...ends) : null,
     isDependent: row.kind === 'session' || row.kind === 'agent' || parentIdOf(row) !== null,
@@ -238,6 +248,7 @@ function narrowed(core: Core, caller: Caller, [row, ...agents]: [CredentialRow, 
     const key = [row, ...agents].map(({ id, revision }) => `${id}.${revision}`).join(' ');
     const known = core.overlaps.get(key);
     if (known) return known;
+    // safety: permissions-within-ancestors
     const permissionSet = agents.reduce((narrower, agent) => overlap(narrower, permissionsOf(agent)), permissionsOf(row));
     core.overlaps.set(key, permissionSet);
     return permissionSet;

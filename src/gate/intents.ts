@@ -51,6 +51,7 @@ export function createIntents(sql: SqlStorage): Intents {
   const unsettled = () => [...all.values()].filter((intent) => !running.has(intent.id));
   return {
     put(intent) {
+      // safety: intent-durable
       sql.exec('insert into marks values (?, ?)', intent.id, JSON.stringify(intent));
       all.set(intent.id, intent);
     },

@@ -27,8 +27,10 @@ export type Overlaps = QuickLRU<string, PermissionSet>;
 /** A credential and those that it ends with, itself first. One whose ancestor is gone has ended. */
 export function lineageOf(core: { rows: Pick<Rows, 'get'> }, row: CredentialRow): CredentialRow[] {
   const lineage = [row];
+  // safety: ends-with-parent
   for (let parent = parentIdOf(row); parent !== null; ) {
     const above = core.rows.get('credential', parent);
+    // safety: ends-with-missing-parent
     if (!above) return [{ ...row, revoked_at: row.revoked_at ?? 0 }, ...lineage.slice(1)];
     lineage.push(above);
     parent = parentIdOf(above);

@@ -20,6 +20,7 @@ export function createLocks(): Locks {
             if (tails.get(name) === promise) tails.delete(name);
             resolve();
           });
+          // safety: row-locks-wait
           await before;
         }
         return await work();

@@ -40,6 +40,7 @@ export function createRateLimit(
   const log = new Map<string, number[]>();
 
   const now = Date.now();
+  // safety: rate-limit-restored
   for (const { actor, parent, at } of auditLog.since(now - WINDOW)) for (const id of linksOf(actor, parent)) timesOf(id).unshift(at);
 
   function timesOf(id: string): number[] {

@@ -17,6 +17,7 @@ export const recording = (
   append(draft, status, now, count = 1) {
     const { actor } = draft;
     if (actor.kind === 'break_glass' && actor.id !== null) {
+      // safety: break-glass-use-notified
       outbox.emergency(actor.id, count, now);
       schedule.at('minutes', now + 60_000);
     }

@@ -17,6 +17,7 @@ const PAGE = 2000;
 export async function recover(core: Core, org: string, key: Uint8Array, by: RequestFacts): Promise<boolean> {
   const [fence] = await core.database.all<{ epoch: number }>(sqlite.select().from(fences).where(eq(fences.org_id, org)).toSQL());
   if (!fence) return false;
+  // safety: recovery-raises-epoch
   const epoch = fence.epoch + 1;
   const raised = await core.database.write([
     { sql: 'update fences set epoch = ? where org_id = ? and epoch = ?', params: [epoch, org, fence.epoch] },
@@ -40,6 +41,7 @@ export async function recover(core: Core, org: string, key: Uint8Array, by: Requ
       const rows = page.map((raw) => readable(kind, raw));
       core.storage.transactionSync(() => {
         for (const row of rows) {
+          // safety: recovered-row-mac
           if (row && row.mac === macOf(key, kind, row)) core.rows.put(kind, row as never);
           else refused++;
         }

@@ -97,6 +97,7 @@ async function identified(request: Request): Promise<Answer> {
 /** What this very request has done stands, whatever has ended since: its caller is told so, and pays once. */
 function alreadyDone(core: Core, ask: Ask, { caller, allowances }: Identity): Answer | null {
   const done = ask.repeated ? findStored(core.storedResponses, ask, caller.root, core.now()) : null;
+  // safety: repeated-request-answered-as-done
   if (!done || !('same' in done) || !done.same) return null;
   const rate_limit = allowances.length ? core.rateLimit.take(allowances, core.now(), 'no').state : null;
   return { outcome: done.outcome, rate_limit, credential: caller.id || null };
@@ -121,6 +122,7 @@ function limit(core: Core, ask: Ask, who: Identity): { rate_limit: RateLimitStat
 /** 401 for a credential that has ended, 404 for one on the path of another organisation. */
 function notAdmitted({ finding, path_org, org }: Ask, who: Identity): Refusal | null {
   const expired = finding && statusOf(finding) === 401 ? finding : null;
+  // safety: tenant-isolation
   return who.refusal ?? expired ?? (path_org !== null && path_org !== org ? refuse('NOT_FOUND') : null);
 }
 
@@ -129,7 +131,9 @@ async function admitted(request: Request, who: Identity): Promise<Answer> {
   const { core, ask } = request;
   const call = callOf(request, who.caller);
   const draft: DraftOf = (about) => draftOf(ask, who.caller, { ...call.subject, ...about });
+  // safety: no-admission-during-panic
   const inDoubt = who.links.some((id) => core.intents.isOpen(id)) ? refuse('UNAVAILABLE', { retry_after: 1 }) : null;
+  // safety: no-admission-in-doubt
   const refusal = notAdmitted(ask, who) ?? inDoubt;
   const performed = refusal ? { outcome: fail(refusal) } : await perform(request, call, draft);
   return record(request, who.caller, draft, performed);
@@ -181,6 +185,7 @@ async function perform({ core, ask, operation }: Request, call: Call<unknown>, d
     const stored = replay(call, operation);
     if (stored) return stored;
     call.subject = subject;
+    // safety: idempotency-in-progress
     if (ask.idempotency) core.storedResponses.running.set(key, { request: ask.request.id, since: core.now() });
     const exceeds = finding ?? operation.authorize?.(call);
     if (exceeds) return { outcome: fail(exceeds) };
@@ -201,6 +206,7 @@ function replay(call: Call<unknown>, operation: Operation): Performed | null {
   const kept = findStored(core.storedResponses, ask, caller.root, core.now());
   if (kept && 'code' in kept) return { outcome: fail(kept) };
   if (kept) {
+    // safety: replay-authorized
     const exceeds = ask.input === null ? null : operation.authorize?.(call);
     return exceeds ? { outcome: fail(exceeds) } : { outcome: kept.outcome, replay: { one_time: kept.one_time } };
   }
@@ -234,6 +240,7 @@ function record({ core, ask, operation, isFull }: Request, caller: Caller, draft
   if (isFull && bare.kind === 'refused') return { outcome: full, credential };
   const status = bare.kind === 'ok' ? bare.status : bare.kind === 'refused' ? statusOf(bare.refusal) : 0;
   if (!audited && status) {
+    // safety: audit-before-response
     core.auditLog.append(draft(about), status, core.now());
     const isStored = (bare.kind === 'ok' || STORED.has(status)) && !isAboutKeys(bare);
     if (!replay && ask.idempotency && ask.keys && isStored && core.storedResponses.hasRoom(caller.root))

@@ -118,6 +118,7 @@ async function takeSecrets(core: Core, org: string, key: Uint8Array, by: string,
       const id = String(raw.id);
       const stored = readable('secret', raw);
       const here = core.rows.get('secret', id);
+      // safety: adopted-secret-mac
       if (!stored || stored.mac !== macOf(key, 'secret', stored)) {
         found.refused++;
         // What the gate holds of it is lost with it, unless it says so again below.
@@ -171,8 +172,10 @@ function putBack(core: Core, key: Uint8Array, by: string, stored: SecretRow, her
   const now = core.now();
   const ends = [stored.expires_at, here.expires_at].filter((time) => time !== null);
   const later = here.version > stored.version;
+  // safety: version-numbers-unique
   const version = later ? here.version + 1 : stored.version;
   const through = Math.max(stored.revoked_through ?? 0, here.revoked_through ?? 0);
+  // safety: adoption-keeps-revocations
   const isRevoked = stored.version <= through;
   const row: Omit<SecretRow, 'mac'> = {
     ...stored,
@@ -184,6 +187,7 @@ function putBack(core: Core, key: Uint8Array, by: string, stored: SecretRow, her
     }),
     updated_at: now,
     // What has been deleted or revoked since, or ends sooner, stays so.
+    // safety: adoption-keeps-deletions
     deleted_at: here.deleted_at ?? stored.deleted_at,
     expires_at: ends.length ? Math.min(...ends) : null,
     revoked_at: isRevoked ? (here.revoked_at ?? stored.revoked_at ?? now) : null,

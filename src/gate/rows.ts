@@ -90,6 +90,7 @@ const STAYS_REVOKED = 600_000;
 export function sweepAt<K extends RowKind>(kind: K, row: RowTypes[K]): number | null {
   if (kind === 'secret') {
     const { deleted_at } = row as SecretRow;
+    // safety: restore-period-kept
     return deleted_at === null ? null : deleted_at + RESTORABLE;
   }
   if (kind === 'grant') return (row as GrantRow).expires_at;
@@ -302,6 +303,7 @@ export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
     bury(kind, id, now) {
       drop(kind, id);
       const { rowsWritten } = sql.exec(
+        // safety: deletion-leaves-tombstone
         'update rows set revision = revision + 1, space = null, key = null, body = null, sweep_at = ? where kind = ? and id = ? and body is not null',
         now + BURIED,
         kind,

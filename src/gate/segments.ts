@@ -51,6 +51,7 @@ async function move(core: Core, org: string, entries: Entry[], now: number): Pro
     // Replaces what a move that was cut off has left under this number: the entries here are the log, whatever D1 has.
     const { sql, params } = insertOf(auditSegments, segment);
     const moved = await core.database.write([{ sql: sql.replace('insert into', 'insert or replace into'), params }]);
+    // safety: segment-kept-until-stored
     if (moved.end === 'unknown') return null;
     if (moved.end === 'refused' && part.length > 1) continue;
     const isHeld = moved.end === 'refused';

@@ -117,6 +117,7 @@ const overdue = ({ intents, rows }: Core, now: number) => {
   const session = now - SESSIONS_REMEMBERED;
   const early = now - CROWDED;
   // What is in the gate, or comes back into it by a commit in doubt, may be changed there, and then has to be in D1.
+  // safety: markers-kept-in-doubt
   const isSettled = intents.unsettled().length === 0;
   const next = isSettled ? (rows.sweepable(now, 0).next ?? now) : 0;
   const sessions = {
@@ -126,6 +127,7 @@ const overdue = ({ intents, rows }: Core, now: number) => {
   const surplus = { table: 'credentials', where: `kind = 'session' and expires_at < ${early} and expires_at < ${oldestKept(now)}` };
   return [
     ...(next > session ? [sessions] : []),
+    // safety: expired-sessions-bounded
     ...(next > early ? [surplus] : []),
     { table: 'audit_segments', where: `last_at < ${now - RETENTION}` },
     // A commit in doubt is settled by its marker.
@@ -183,6 +185,7 @@ async function clear(core: Core, org: string, rows: readonly { kind: RowKind; id
     { sql: `delete from credentials where ${among}`, params: [org, ids('credential')] },
     { sql: `delete from grants where ${among}`, params: [org, ids('grant')] },
   ]);
+  // safety: purged-in-database-first
   if (done.end !== 'done') return false;
   core.storage.transactionSync(() => {
     core.descendants.orphan(idsOf('credential'), core.now());

@@ -1,25 +1,72 @@
-// The table of mutants is true to today's source, so that npm run test:mutants takes out what it says.
+// The table of mutants and the safety tags in the source agree, so that npm run test:mutants removes what it says.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { it } from 'node:test';
-import { applied, mutants } from '../../scripts/mutant-table.mjs';
+import { transformSync } from 'esbuild';
+import { mutants } from '../../scripts/mutant-table.mjs';
+import { applied, sourcesIn, tagsIn } from '../../scripts/safety-tags.mjs';
 import { root } from '../../scripts/wrangler.mjs';
 
-const read = (file) => fs.readFileSync(path.join(root, file), 'utf8');
+const sources = sourcesIn(root);
+const of = (source) => new Map([['src/a.ts', source]]);
+const mutant = (change, tag = 'checked') => ({ name: 'nobody checks', tag, change, notice: 'a: b' });
+const mutated = (change, source, tag = undefined) => applied(mutant(change, tag), of(source)).source.replace(/\s+/g, ' ').trim();
 
-it('mutants: each replaces a text that occurs exactly once in its file, and has a unique name', () => {
-  for (const mutant of mutants) assert.notEqual(applied(mutant, read(mutant.file)), read(mutant.file), mutant.name);
+it('mutants: each tag stands in the source exactly once and has a mutant; each mutant has a unique name', () => {
+  const inSource = tagsIn(sources).map(({ tag }) => tag);
+  const inTable = new Set(mutants.flatMap(({ tag }) => tag ?? []));
+  assert.deepEqual([...inSource].sort(), [...inTable].sort());
+  for (const tag of inSource) assert.match(tag, /^[a-z0-9]+(-[a-z0-9]+)+$/);
   assert.equal(new Set(mutants.map(({ name }) => name)).size, mutants.length);
 });
 
-it('mutants: a text that is missing or occurs twice is an error that names the mutant', () => {
-  const mutant = { name: 'nobody checks', file: 'src/a.ts', from: 'check();', to: '', notice: 'a: b' };
-  assert.equal(applied(mutant, 'a(); check(); b();'), 'a();  b();');
-  assert.throws(() => applied(mutant, 'a(); b();'), /src\/a\.ts: .*nobody checks.* 0 times/);
-  assert.throws(() => applied(mutant, 'check(); check();'), /2 times/);
+it('mutants: each changes its source, which still parses', () => {
+  for (const mutant of mutants) {
+    const { file, source } = applied(mutant, sources);
+    assert.notEqual(source, sources.get(file), mutant.name);
+    if (file.endsWith('.ts')) assert.doesNotThrow(() => transformSync(source, { loader: 'ts' }), mutant.name);
+  }
 });
 
-it('mutants: each names an existing test file', () => {
-  for (const { notice } of mutants) assert.ok(fs.existsSync(path.join(root, 'test', `${notice.split(': ')[0]}.test.ts`)), notice);
+it('mutants: each names an existing test file, and a file instead of a tag only for a migration', () => {
+  for (const { name, tag, file, notice } of mutants) {
+    assert.ok(fs.existsSync(path.join(root, 'test', `${notice.split(': ')[0]}.test.ts`)), notice);
+    assert.ok(tag === undefined ? file?.startsWith('migrations/') : file === undefined, name);
+  }
+});
+
+it('mutants: remove takes out the tagged statement, property or argument, and nothing after it', () => {
+  const tagged = '// safety: checked\n';
+  assert.equal(mutated('remove', `a();\n${tagged}check();\nb();\n`), 'a(); // safety: checked b();');
+  assert.equal(mutated('remove', `${tagged}if (a)\n  return [\n    '};',\n  ];\nb();\n`), '// safety: checked b();');
+  assert.equal(mutated('remove', `${tagged}if (a) {\n  // }\n  b(\`\${c({ d })};\`);\n}\ne();\n`), '// safety: checked e();');
+  assert.equal(mutated('remove', `f({\n${tagged}  a: { b, c },\n  d,\n});\n`), 'f({ // safety: checked d, });');
+  assert.equal(mutated('remove', `f(\n${tagged}  a(b, /[/;,]\\//),\n  c,\n);\n`), 'f( // safety: checked c, );');
+  assert.equal(mutated('remove', `f(\n  a,\n${tagged}  b\n);\n`), 'f( a, // safety: checked );');
+});
+
+it('mutants: never and always replace the condition of an if, or of a conditional expression', () => {
+  const tagged = '// safety: a, checked\n';
+  assert.equal(mutated('never', `${tagged}if (a(b) && (c || d)) return e(f);\n`), '// safety: a, checked if (false) return e(f);');
+  assert.equal(mutated('always', `${tagged}return a?.(b ? c : d) ? 'e' : 'f';\n`), "// safety: a, checked return true ? 'e' : 'f';");
+  assert.equal(mutated('never', `${tagged}const a = b ?? c\n  ? d\n  : e;\n`), '// safety: a, checked const a = false ? d : e;');
+  assert.throws(() => mutated('never', `${tagged}check();\na ? b : c;\n`), /src\/a\.ts: .*nobody checks.* none/);
+});
+
+it('mutants: a replaced text must occur in the tagged statement exactly once', () => {
+  const change = { from: ' && b', to: '' };
+  assert.equal(mutated(change, 'c && b;\n// safety: checked\na && b;\nc && b;\n'), 'c && b; // safety: checked a; c && b;');
+  assert.throws(() => mutated(change, '// safety: checked\na();\nc && b;\n'), /src\/a\.ts: .*nobody checks.* 0 times/);
+  assert.throws(() => mutated(change, '// safety: checked\na && b && b;\n'), /2 times/);
+});
+
+it('mutants: a mutant of several tags changes each of their statements', () => {
+  const source = '// safety: a-b\na();\nb();\n// safety: c-d\nc();\n';
+  assert.equal(mutated('remove', source, ['a-b', 'c-d']), '// safety: a-b b(); // safety: c-d');
+});
+
+it('mutants: a tag that is missing or stands twice is an error that names it', () => {
+  assert.throws(() => mutated('remove', 'check();\n'), /nobody checks.* checked .*nowhere/);
+  assert.throws(() => mutated('remove', '// safety: checked\na();\n// safety: checked\nb();\n'), /src\/a\.ts, src\/a\.ts/);
 });

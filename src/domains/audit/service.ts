@@ -214,6 +214,7 @@ export async function verifyOn(context: RenderContext, part: VerifyPart, positio
       if (!isBegun && entry.sequence > expected) expected = entry.sequence;
       isBegun = true;
       const before = hash ?? (entry.sequence === 1 ? genesis(context.org) : entry.prev_hash);
+      // safety: audit-prev-hash-checked, audit-hash-checked
       if (entry.sequence !== expected || entry.prev_hash !== before || entry.hash !== hashOf(entry))
         return broken(entry.sequence, entry.id);
       hash = entry.hash;

@@ -89,6 +89,7 @@ function noteBulk(bulks: Map<string, Bulk>, entry: Entry, known: Map<string, rea
   let prefix = entry.prefix ?? '';
   let patterns = entry.patterns ?? known.get(entry.patterns_digest ?? '') ?? null;
   let key = JSON.stringify([entry.resource, version, prefix, patterns]);
+  // safety: exposure-kinds-bounded
   if (bulks.size >= MOST_BULKS && !bulks.has(key)) {
     [prefix, patterns] = ['', null];
     key = JSON.stringify([entry.resource, version, prefix, patterns]);

@@ -9,6 +9,7 @@ const AT_ONCE = 20;
 /** The credential and those of its descendants that are alive by their own rows and do not end with another of them. */
 export function independentOf(descendants: Pick<Descendants, 'madeBy'>, root: string, spared: ReadonlySet<string>, now: number): string[] {
   const seen = new Set([root, ...spared]);
+  // safety: containment-of-root
   const found: { id: string; parent_id: string | null }[] = [{ id: root, parent_id: null }];
   for (let makers = [root]; makers.length; ) {
     const next: string[] = [];

@@ -144,6 +144,7 @@ function shapesOf(bulks: Bulk[], breaks: number[]): Shape[] {
 
 /** Whether the patterns of a shape take a name, as far as there are steps to tell. */
 function isMatched({ patterns, width }: Shape, name: string, steps: { left: number }): boolean {
+  // safety: exposure-steps-bounded
   if (patterns === null || steps.left <= 0) return true;
   steps.left -= name.length * width;
   return patterns.some((pattern) => matches(pattern, name));
@@ -235,6 +236,7 @@ function toward(next: Change | null | undefined, now: SecretState | undefined, r
 function named(later: Mark[], row: SecretState | undefined): { name?: string } {
   for (const { change } of later) {
     if (!change) return {};
+    // safety: exposure-follows-renames
     if (change.former_name !== undefined) return { name: change.former_name };
   }
   return row ? { name: row.name } : {};

@@ -82,6 +82,7 @@ async function* walkSegments(context: Context, part: LogPart, wanted: Wanted, fr
       else yield opened.filter(({ sequence }) => sequence >= at);
       at = segment.last + 1;
       // Who was found meanwhile may have acted in a segment that was passed over.
+      // safety: exposure-rereads-segments
       if (wanted.actors?.size !== known) {
         isMore = true;
         break;

@@ -21,6 +21,7 @@ interface Rotation {
 }
 
 /** Whether a generated value may replace the current one. */
+// safety: only-generated-replaced
 const isReplaceable = ({ isActive, generated, type }: NamedSecret) => isActive && generated && canGenerate(type);
 
 /** Rotates what can be, and raises for the rest that it is due. Throws where the caller or the gate can do no more now: it is repeated. */
@@ -32,6 +33,7 @@ export async function rotateAll(context: RenderContext, parts: Parts, id: string
   const rotated = await replacedSince(context, parts, since, seen);
   const due: string[] = [];
   for (const secret of standing.values()) {
+    // safety: rotation-once
     if (rotated.has(secret.id)) continue;
     const version = isReplaceable(secret) ? await rotate(context, parts, since, secret, seen) : null;
     if (version === null) due.push(secret.id);

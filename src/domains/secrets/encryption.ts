@@ -57,7 +57,9 @@ async function check(keys: OrgKeys, org: string, { row, version }: Readable): Pr
     version.org_id === org &&
     version.secret_id === row.id &&
     (!isCurrent || version.seal_id === row.seal_id) &&
+    // safety: decrypted-secret-mac
     equal(row.mac, macOf(keys.row, 'secret', row)) &&
+    // safety: decrypted-version-mac
     equal(version.mac, macOf(keys.row, 'version', version));
   if (!holds) throw altered(row);
   return { row, version, decrypt: await decrypterOf(keys.value, [org, row.id, version.seal_id], version.value_sealed) };

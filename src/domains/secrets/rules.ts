@@ -41,12 +41,15 @@ export function statusOf(row: SecretRow, now: number): Status {
 /** The refusal of a read: 404 if deleted, 410 if revoked or expired; null if the secret may be read now. */
 export const readable = (row: SecretRow | null, now: number): Refusal | null => {
   if (!row || row.deleted_at !== null) return refuse('NOT_FOUND');
+  // safety: revoked-secret
   if (row.revoked_at !== null) return refuse('SECRET_REVOKED');
+  // safety: expired-secret
   return statusOf(row, now) === 'expired' ? refuse('SECRET_EXPIRED') : null;
 };
 
 /** 410 for a version that was revoked. It stays revoked when the secret gets a new value. */
 export const revokedVersion = ({ revoked_through }: SecretRow, number: number): Refusal | null =>
+  // safety: revoked-version
   number <= (revoked_through ?? 0) ? refuse('SECRET_REVOKED', { message: `Version ${number} of this secret has been revoked.` }) : null;
 
 export const hasVersion = ({ version, oldest_version, lost_versions }: SecretRow, number: number): boolean =>
@@ -73,4 +76,5 @@ export function matchesETag(header: string, etag: string, weak = false): boolean
 
 /** 412 if If-Match does not name the secret's ETag. */
 export const preconditionFailed = (row: SecretRow, ifMatch: string | null): Refusal | null =>
+  // safety: if-match
   ifMatch === null || matchesETag(ifMatch, etagOf(row)) ? null : refuse('VERSION_CONFLICT');

@@ -65,6 +65,7 @@ async function provenBy(context: Context, asked: Confirming, response: Assertion
   const { userHandle } = response.response;
   const who = userHandle ? readHandle(deployment.proof, userHandle) : { org, member: asked.member };
   if (!readChallenge(deployment.proof, confirming(org, asked), challenge, 'ses')) return null;
+  // safety: passkey-of-this-member
   if (who?.org !== org || who.member !== asked.member) return null;
   const passkey = await passkeyOf(context, keysOf(context), org, asked.member, response.id);
   const used = await verifyAssertion(base, response, challenge, passkey);

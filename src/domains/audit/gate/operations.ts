@@ -36,6 +36,7 @@ const read: Operation<AuditInput> = {
     const view = viewOf(caller, (id) => slugOf(core, id));
     const isShown = (entry: Entry) => shows(view, entry);
     const before = input.before ?? Number.MAX_SAFE_INTEGER;
+    // safety: audit-list-steps-bounded
     const { entries, next } = core.auditLog.newest(input.filter, before, input.limit, isShown, mostLookedAt(view));
     const part = { entries, next, oldest: core.auditLog.oldest(), held: core.auditLog.held(), view };
     return { ...ok(part satisfies AuditPart), audited: input.further };

@@ -66,6 +66,7 @@ export function unknownEnvironment(asked: readonly string[] | null, held: readon
 }
 
 /** The parent of what this caller creates: the credential that it ends with, or null. */
+// safety: created-ends-with-creator
 export const parentOf = (caller: Caller): string | null => (caller.isDependent ? caller.credential : null);
 
 /** Who makes it; for a member, also in which browser session. */
@@ -115,6 +116,7 @@ export const fresh = (core: Core, org_id: string, token: TokenInput, created_at:
 const aboutToken = ({ input }: Call<{ token: TokenInput }>) => ({ resource: input.token.id });
 
 /** While a credential is made, whoever makes it stays as it is: the credential that asks, and the member behind it. */
+// safety: creator-locked
 export const makerLocks = ({ input, caller }: Call<{ token: TokenInput }>) => [input.token.id, caller.credential, caller.id];
 
 /** The first key of an org, or of one whose keys are lost or ended: it may do everything. `fields` say what is not as usual. */
@@ -227,6 +229,7 @@ export const createBreakGlass: Operation<BreakGlassInput> = {
   subject: ({ input }) => ({ resource: input.token.id, reason: input.reason }),
   authorize: (call) => withinPermissions(call.caller, emergency(call, call.core.now())),
   change: {
+    // safety: break-glass-count-locked
     locks: (call) => [...makerLocks(call), 'break-glass'],
     plan(call, now) {
       const { core, ask, input } = call;

@@ -38,6 +38,7 @@ function mayOutlive({ core, caller }: Call<unknown>, row: CredentialRow): Refusa
 
 /** 403 unless the caller may make a credential hold this. What only narrows, anyone may who may change it. */
 const mayGive = (call: Call<unknown>, row: CredentialRow, after: Wanted): Refusal | null =>
+  // safety: widening-within-lifetime, widening-within-permissions
   isNarrower(held(row), after) ? null : (mayOutlive(call, row) ?? withinPermissions(call.caller, after));
 
 /** 403 if a caller would raise a rate limit that it is under itself. */
@@ -80,6 +81,7 @@ export function update(kind: CredentialKind): Operation<UpdateInput> {
       const row = find(call, kind);
       if (!row) return null;
       const after = { ...row, ...changed(call, call.core.now()) };
+      // safety: own-rate-limit
       return mayGive(call, row, held(after)) ?? raisesOwn(call, row, call.input.rate_limit);
     },
     change: {
@@ -171,6 +173,7 @@ export function revoke(kind: CredentialKind, isOwn: (row: CredentialRow, caller:
           params: [call.ask.org, target(call), kind],
         });
         const row = found && fromD1<CredentialRow>(credentials, found);
+        // safety: revoked-session-mac
         return row !== undefined && row.mac === macOf(rowKeyOf(call), 'credential', row);
       },
       plan(call, now, known): Plan | Refusal {

@@ -52,11 +52,13 @@ interface NewInput {
 /** What would be given: from any address, for a member acts from wherever the org lets them. */
 const permissionsToGrant = (call: Call<NewInput>): Wanted & Pick<GrantRow, 'environments' | 'secrets'> => ({
   ...wanted(call, { ...call.input, scopes: grantScopes[call.input.permission], allowed_addresses: null }),
+  // safety: grant-checked-for-any-address
   allowed_addresses: null,
 });
 
 const create: Operation<NewInput> = {
   subject: ({ input }) => ({ resource: input.id }),
+  // safety: grant-within-permissions
   authorize: (call) => withinPermissions(call.caller, permissionsToGrant(call)),
   change: {
     // The grantee stays meanwhile, and so does whoever gives.
@@ -84,6 +86,7 @@ const create: Operation<NewInput> = {
         environments,
         secrets,
         created_by: caller.id,
+        // safety: grant-ends-with-creator
         ...parentColumn(parentOf(caller)),
         created_at: now,
         expires_at,

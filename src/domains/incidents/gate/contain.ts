@@ -85,6 +85,7 @@ export const contain: Operation<{ rotate: boolean }> = {
       const { core } = call;
       const id = target(call);
       if (!(core.rows.get('credential', id) ?? fetched)) return refuse('NOT_FOUND');
+      // safety: containment-spares-caller
       if (ownOf(call).has(id))
         return refuse('CONFLICT', {
           message: 'This call would revoke the calling credential. Use a credential that does not end with the contained one.',

@@ -95,6 +95,7 @@ function reachOf(core: Core, alive: boolean, caller: Caller) {
       if (namesHeld(touching, TOUCHING, id) === null) return { environment: slug, secrets: names.length };
       let secrets = 0;
       for (const name of names) {
+        // safety: graph-steps-bounded
         if (!steps.take(id, name)) return { environment: slug, secrets, incomplete: true };
         if (reaches(touching, TOUCHING, id, name)) secrets++;
       }

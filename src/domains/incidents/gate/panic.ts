@@ -23,6 +23,7 @@ function onlyThisJwt(call: Call<unknown>): Put[] {
   const row = call.core.rows.get('credential', call.caller.credential);
   if (call.caller.kind !== 'member' || !row?.refresh || typeof bearer === 'string' || 'member' in bearer) return [];
   const jwt = bearer.jwt ?? 0;
+  // safety: panic-ends-other-jwts
   return [revision(call, 'credential', row, { refresh: { ...row.refresh, live: [], used: [], jwts: [jwt, jwt] } })];
 }
 
@@ -35,11 +36,13 @@ export const panic: Operation<PanicInput> = {
       const before = core.rows.get('org', ask.org) as OrgRow;
       const generation = (before.generation ?? 0) + 1;
       const created_in = caller.kind === 'member' ? caller.credential : null;
+      // safety: panic-key-of-new-generation
       const key = input.token && firstKey(call, input.token, 'panic', caller.id, now, { generation, created_in });
       const org = revision(call, 'org', before, {
         generation,
         ...(key && { keys_generation: generation }),
         // An API key that ends the API keys ends with them: it is given the new one.
+        // safety: panic-ends-calling-key
         spared: key && caller.kind === 'api_key' ? null : caller.credential,
         panicked_at: now,
       });

@@ -42,6 +42,7 @@ export function ownerOf(core: Core, email: string | null): MemberRow | null {
 }
 
 const ownersOf = (core: Core) => core.rows.within('member', '').filter(({ role }) => role === 'owner');
+// safety: email-case-insensitive
 const keyOf = (email: string) => email.toLowerCase();
 const emailLock = (email: string) => `email:${keyOf(email)}`;
 const isTaken = (core: Core, email: string, by: string) => {
@@ -52,6 +53,7 @@ const isTaken = (core: Core, email: string, by: string) => {
 const find = ({ core, ask }: Call<unknown>): MemberRow | null => core.rows.get('member', ask.named.member as string);
 
 /** Who asks stays as they are meanwhile: two who demote each other come one after the other. */
+// safety: caller-locked
 const askers = ({ caller }: Call<unknown>) => [caller.credential, caller.id];
 
 const listRoles: Operation = {
@@ -84,6 +86,7 @@ const create: Operation<NewInput> = {
   subject: ({ input }) => ({ resource: input.id }),
   authorize: ({ caller, input }) => mayGiveRole(caller, input.role) ?? (input.role === 'owner' ? mustBeConfirmed(caller) : null),
   change: {
+    // safety: email-locked
     locks: (call) => ['members', emailLock(call.input.email), call.input.id, ...askers(call)],
     plan(call, now) {
       const { core, ask, caller, input } = call;
@@ -118,6 +121,7 @@ const update: Operation<UpdateInput> = {
     const { caller, input } = call;
     const role = find(call)?.role;
     if (input.role === null || input.role === role) return null;
+    // safety: owner-demotion-confirmed
     return mayGiveRole(caller, input.role) ?? ([input.role, role].includes('owner') ? mustBeConfirmed(caller) : null);
   },
   change: {
@@ -133,12 +137,14 @@ const update: Operation<UpdateInput> = {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
       if (email !== null && isTaken(core, email, row.id)) return refuse('EMAIL_TAKEN');
+      // safety: last-owner
       if (role !== null && role !== 'owner' && isLastOwner(core, row)) return refuse('LAST_OWNER');
       const put = revision(call, 'member', row, {
         ...(email !== null && { email }),
         ...(name !== null && { name }),
         ...(role !== null && { role }),
         // Whoever invited may still have the URL: it serves for no role but the one that they gave.
+        // safety: enrolment-for-given-role
         ...(role !== null && role !== row.role && row.invited_by !== caller.id && noEnrolment),
       });
       return { status: 200, data: shown(core, put.row as MemberRow), puts: [put] };
@@ -180,12 +186,14 @@ const remove: Operation<{ revoke: boolean }> = {
     return row && (mayChangeMember(call.caller, row.role) ?? (row.role === 'owner' ? mustBeConfirmed(call.caller) : null));
   },
   authorize({ caller, input }): Refusal | null {
+    // safety: revocation-needs-scope
     if (!input.revoke || caller.permissions.some(({ scopes }) => covers(scopes, 'tokens:write'))) return null;
     return refuse('INSUFFICIENT_SCOPE', { message: 'With revoke_credentials=true, this call needs the scope tokens:write.' });
   },
   change: {
     locks: (call) => [
       call.ask.named.member as string,
+      // safety: owner-removal-locked
       'owners',
       ...(call.input.revoke ? madeBy(call.core, call.ask.org, call.ask.named.member as string).map(({ id }) => id) : []),
       ...askers(call),
@@ -216,6 +224,7 @@ const remove: Operation<{ revoke: boolean }> = {
 
 /** A member's row and all that goes with it. */
 function belongings({ rows }: Core, { id }: MemberRow): { kind: RowKind; id: string }[] {
+  // safety: member-removal-removes-grants
   const kinds = ['passkey', 'team_member', 'grant'] as const;
   return [{ kind: 'member', id }, ...kinds.flatMap((kind) => rows.within(kind, id).map((row) => ({ kind, id: row.id })))];
 }

@@ -162,6 +162,7 @@ const update: Operation<UpdateInput> = {
       const { core, ask, input } = call;
       const org = core.rows.get('org', ask.org) as OrgRow;
       const { allowed_addresses } = input;
+      // safety: no-self-lockout
       if (allowed_addresses && call.caller.kind === 'member' && !isWithin(ask.request.ip, allowed_addresses))
         return invalid('allowed_addresses', 'must include the IP address of this request, so that you do not lock yourself out');
       const environment = input.default_environment === null ? null : environmentOf(core, ask.org, input.default_environment);
@@ -265,6 +266,7 @@ const remove: Operation<Record<string, never>> = {
       const row = named(call);
       if (!row) return refuse('NOT_FOUND');
       if (core.rows.get('org', ask.org)?.default_environment === row.id) return refuse('ENVIRONMENT_IS_DEFAULT');
+      // safety: environment-not-being-filled
       if (core.rows.named(row.id, '', '', 1).length || core.intents.concerns(row.id).filling) return refuse('ENVIRONMENT_NOT_EMPTY');
       return { status: 204, data: null, ...removal(ask.org, [{ kind: 'environment', id: row.id }]) };
     },

@@ -38,6 +38,7 @@ const named = {
   authorize(call: Call<NameInput>): Refusal | null {
     const { environment } = find(call);
     const { environment: shown, name } = call.input;
+    // safety: provider-token-limits
     return mayReach(call.caller, call.need, { environment: environment?.id ?? '', shown, name });
   },
   locks(call: Call<NameInput>): string[] {
@@ -75,11 +76,13 @@ const issue: Operation<ValueInput & { ttl: number }> = {
       const { environment, row } = find(call);
       if (!environment) return refuse('NOT_FOUND', { message: 'The environment does not exist.' });
       if (row) {
+        // safety: value-encrypted-for-this-secret
         if (row.id !== input.id || !input.value) return encryptFor(call, row.id);
         const revived = { ...lifetime(input.ttl, now), revoked_at: null };
         return answered(advance(call, row, input.value, revived, kept as Kept | null, now), environment.slug);
       }
       const { id, name, value, ttl } = input;
+      // safety: secret-id-unused
       if (id === null || !value || isUsedId(core, id)) return encryptFor(call, null);
       // Whoever issues knows what kind of thing it is; the vault is told a value, and claims no more.
       const fields = { id, name, type: 'generic', description: null, tags: {}, rotate_every_seconds: null } as const;
@@ -122,6 +125,7 @@ const revoke: Operation<NameInput> = {
       const data = revokedOut(row, shown, row.revoked_at ?? now);
       if (row.revoked_at !== null) return { status: 200, data };
       const plan = changed(call, row, { revoked_at: now, revoked_through: row.version }, now);
+      // safety: revocation-destroys-stored-values
       return { ...plan, data, etag: undefined, destroyed: [row.id] };
     },
   },

@@ -47,6 +47,7 @@ export const create: Operation<CreateInput> = {
       const { core, ask, input } = call;
       const environment = environmentOf(core, ask.org, input.environment);
       if (!environment) return refuse('NOT_FOUND', { message: 'The environment does not exist.' });
+      // safety: secret-name-unique-on-create
       if (core.rows.find('secret', environment.id, input.name)) return refuse('SECRET_NAME_TAKEN');
       const { id, name, type, description, tags, rotate_every_seconds, value } = input;
       const fields = { id, name, type, description, tags, rotate_every_seconds };
@@ -91,6 +92,7 @@ export function amend(call: Call<UpdateInput>, row: SecretRow | null, left: Kept
   const conflict = preconditionFailed(row, input.if_match);
   if (conflict) return conflict;
   const isRenamed = input.name !== null && input.name !== row.name;
+  // safety: secret-name-unique-on-rename
   if (isRenamed && core.rows.find('secret', row.environment_id, input.name as string)) return refuse('SECRET_NAME_TAKEN');
 
   const wanted: Partial<SecretRow> = {
@@ -122,6 +124,7 @@ const ISSUED: ReadonlySet<SecretType> = new Set(['api_key', 'env_var', 'generic'
 /** 400 where no value can be generated for a secret as it stands, or none in that way. */
 function ungenerable({ type, generated }: SecretRow, asked: GenerateOptions | null): Refusal | null {
   if (!canGenerate(type)) return invalid('value', `is required: values of type ${type} cannot be generated`);
+  // safety: issued-value-not-replaced
   if (asked === null && generated === null && ISSUED.has(type))
     return invalid(
       'generate',
@@ -177,6 +180,7 @@ export const rollback: Operation<RollbackInput> = {
       // The ciphertext is bound to its own random id, not to a number: it serves again as it is.
       const { seal_id, value_sealed, fingerprint, size } = old;
       // A ciphertext that an earlier release has cached lacks the column.
+      // safety: rollback-keeps-generated
       const value = { seal_id, value_sealed, fingerprint, size, generated: old.generated ?? null };
       return advance(call, row, value, {}, left as Kept | null, now);
     },
@@ -191,6 +195,7 @@ interface DeleteInput {
 export const remove: Operation<DeleteInput> = {
   subject: aboutSecret,
   authorize: ({ caller, input }) =>
+    // safety: break-glass-cannot-purge
     input.permanent && caller.kind === 'break_glass'
       ? refuse('INSUFFICIENT_SCOPE', { message: 'A break-glass token cannot delete a secret permanently. Leave out permanent.' })
       : null,
@@ -206,12 +211,14 @@ export const remove: Operation<DeleteInput> = {
       // It can be restored from D1. Its cached ciphertexts go, and so do the generated values in stored responses.
       if (!input.permanent) {
         const plan = changed(call, row, { deleted_at: now }, now);
+        // safety: soft-delete-destroys-stored-values
         return withAbout({ ...plan, status: 204, data: null, etag: undefined, destroyed: [row.id] }, taken);
       }
       return {
         status: 204,
         data: null,
         also: [
+          // safety: purge-deletes-versions
           { sql: 'delete from secret_versions where org_id = ? and secret_id = ?', params: [ask.org, row.id] },
           { sql: 'delete from secrets where org_id = ? and id = ?', params: [ask.org, row.id] },
         ],
@@ -234,10 +241,12 @@ export const restore: Operation<Record<string, never>> = {
     plan(call, now) {
       const { core } = call;
       const row = core.rows.get('secret', target(call));
+      // safety: restore-period-ends
       if (!row || (row.deleted_at !== null && row.deleted_at + RESTORABLE <= now)) return refuse('NOT_FOUND');
       if (!core.rows.get('environment', row.environment_id))
         return refuse('NOT_FOUND', { message: 'The environment of this secret no longer exists.' });
       if (row.deleted_at === null) return refuse('CONFLICT', { message: 'This secret is not deleted.' });
+      // safety: secret-name-unique-on-restore
       if (core.rows.find('secret', row.environment_id, row.name)) return refuse('SECRET_NAME_TAKEN');
       if (core.intents.concerns(row.environment_id).leaving) return refuse('UNAVAILABLE', { retry_after: 1 });
       return changed(call, row, { deleted_at: null }, now);

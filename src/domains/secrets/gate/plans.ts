@@ -55,6 +55,7 @@ export function begin(
   now: number,
 ): Plan | Refusal {
   const { core, ask } = call;
+  // safety: environment-not-being-deleted
   if (core.intents.concerns(environment.id).leaving) return refuse('UNAVAILABLE', { retry_after: 1 });
   const limit = limits(core, value_sealed.length, 1);
   if (limit) return limit;
@@ -123,7 +124,9 @@ export function advance(
   const oldest = oldestAfter(row);
   const trims = oldest > row.oldest_version;
   // Counted for another row: a database was restored meanwhile.
+  // safety: count-of-this-row
   if (trims && kept?.of !== row.mac) return refuse('UNAVAILABLE', { retry_after: 1 });
+  // safety: quota-counts-kept-versions
   const sealed_size = (trims && kept ? kept.bytes : row.sealed_size) + value.value_sealed.length;
   const limit = limits(call.core, sealed_size - row.sealed_size, 0);
   if (limit) return limit;

@@ -47,6 +47,7 @@ async function read(call: Call<ReadInput>, find: () => SecretRow | null, missing
     const now = core.now();
     const row = find();
     if (!row) return fail((fetched && call.recheck()) ?? missing());
+    // safety: read-rechecked-after-fetch
     const refusal = inDoubt(call, row.id) ?? readable(row, now) ?? (fetched && call.recheck());
     if (refusal) return fail(refusal);
     const number = input.version ?? row.version;
@@ -106,6 +107,7 @@ function unknownPart({ core, ask, caller }: Call<unknown>): Refusal {
   };
   const elsewhere = core.rows
     .after('environment', '', MOST_SEARCHED)
+    // safety: hint-within-permissions
     .filter(({ id }) => reaches(caller, ['secrets:list', 'secrets:read'], id, name) && hasIt(id))
     .slice(0, MOST_SHOWN)
     .map(({ slug }) => slug);
@@ -155,6 +157,7 @@ async function values(call: Call<ValuesInput>): Promise<Outcome> {
     const environment = environmentOf(core, ask.org, ask.named.environment);
     if (!environment) return fail(unknownEnvironment(ask.named.environment));
     const patterns = namesHeld(call.caller, scopes, environment.id);
+    // safety: bulk-read-rechecked-after-fetch
     const refusal = asked ? call.recheck() : null;
     if (refusal) return fail(refusal);
     const rows = rowsOf(call, environment.id, patterns, now);
@@ -163,6 +166,7 @@ async function values(call: Call<ValuesInput>): Promise<Outcome> {
     if (doubt) return fail(doubt);
 
     const etag = `"${sha256(JSON.stringify([environment.id, input.prefix, rows.map(({ id, name, version }) => [id, name, version])])).slice(0, 32)}"`;
+    // safety: bulk-read-point-in-time
     if (input.etag !== null && input.etag !== etag)
       return ok({ environment: environment.slug, items: [], next: null, changed: true } satisfies ValuesPage);
     if (input.if_none_match !== null && matchesETag(input.if_none_match, etag, true)) return ok(null, { status: 304, etag });
@@ -205,6 +209,7 @@ function rowsOf({ core, need, caller, input }: Call<ValuesInput>, environment: s
     for (let after = ''; ; ) {
       const page = core.rows.named(environment, prefix, after, 1000);
       for (const { id, name } of page) {
+        // safety: bulk-read-steps-bounded
         if (!steps.take(environment, name)) return null;
         if (!reaches(caller, scopes, environment, name)) continue;
         const row = core.rows.get('secret', id);
@@ -270,6 +275,7 @@ export function list(call: Call<ListInput>): Outcome {
     const rows = core.rows.after('secret', after, 200);
     for (const row of rows) {
       // A page looks at one row at least, so that the next one begins later.
+      // safety: list-steps-bounded
       if (!steps.take(row.environment_id, row.name) && after !== start) return answer(after);
       if (matches(row) && shown.push(row) > input.limit) {
         shown.pop();

@@ -31,6 +31,7 @@ export async function fetchVersions(call: Call<unknown>, wanted: { secret: strin
 
 const isRight = (call: Call<unknown>) => {
   const key = rowKeyOf(call);
+  // safety: fetched-version-mac
   return (version: Omit<VersionRow, 'value_sealed'>) => version.mac === macOf(key, 'version', version);
 };
 
@@ -55,6 +56,7 @@ export async function versionOf(call: Call<unknown>, secret: string, version: nu
 /** Keeps a fetched ciphertext, unless its secret was destroyed meanwhile. */
 export function keep(core: Core, version: VersionRow) {
   const row = core.rows.get('secret', version.secret_id);
+  // safety: purged-version-not-cached
   if (row && version.version >= row.oldest_version && !core.ciphertexts.get(version.secret_id, version.version, core.now()))
     core.ciphertexts.keep(version, core.now());
 }
@@ -92,6 +94,7 @@ export async function versions(call: Call<VersionsInput>): Promise<Outcome> {
     const version = found[at++];
     if (version?.version !== number || !right(version)) await miss(call, id, number);
   }
+  // safety: versions-rechecked-after-fetch
   const refusal = call.recheck();
   if (refusal) return fail(refusal);
   const shown = found.slice(0, input.limit);

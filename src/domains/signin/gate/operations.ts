@@ -224,14 +224,17 @@ const confirm: Operation<ConfirmInput> = {
       const since = confirmationOf(row);
       if (!ask.again) return { more: { session: row.id, member: caller.id, since } satisfies Confirming };
       // Of two with the same challenge the second comes after another confirmation.
+      // safety: challenge-used-once
       if (input.since !== since || !input.passkey) return refuse('UNAUTHENTICATED');
       const { id, credential_id, counter } = input.passkey;
       const passkey = core.rows.get('passkey', id);
       const isTheirs = passkey && passkey.member_id === caller.id && passkey.credential_id === credential_id;
+      // safety: passkey-counter
       if (!isTheirs || !mayFollow(passkey.counter, counter)) return refuse('UNAUTHENTICATED');
       const n = row.refresh.last + 1;
       const put = revision(call, 'credential', row, {
         // Nothing is forgiven: whoever has an earlier cookie need not be who has confirmed.
+        // safety: confirmation-ends-used-cookies, confirmation-ends-live-cookies, confirmation-keeps-jwts-refused
         refresh: { live: [n], used: [], last: n, confirmed: n, ...(row.refresh.jwts && { jwts: [n, null] }) },
         confirmed_at: now,
         expires_at: Math.min(now + IDLE, row.created_at + TOTAL),

@@ -68,6 +68,7 @@ const remove: Operation<Record<string, never>> = {
         ...removal(ask.org, [
           { kind: 'team', id: row.id },
           ...membersOf(core, row.id).map(({ id }) => ({ kind: 'team_member', id }) as const),
+          // safety: team-deletion-deletes-grants
           ...core.rows.within('grant', row.id).map(({ id }) => ({ kind: 'grant', id }) as const),
         ]),
       };
@@ -106,10 +107,12 @@ const listMembers: Operation<ListInput> = {
 /** 403 unless the caller holds what the team gives, for as long. What ends with its maker cannot leave a membership behind that does not. */
 function mayFill({ core, ask, caller }: Call<unknown>): Refusal | null {
   const grants = core.rows.within('grant', ask.named.team as string).filter((grant) => isGrantAlive(core, ask.org, grant));
+  // safety: team-member-added-independently
   if (caller.isDependent && grants.length > 0)
     return refuse('SCOPE_EXCEEDS_PARENT', { message: 'A credential that ends with another cannot add members to a team that has grants.' });
   for (const grant of grants) {
     const exceeds = withinPermissions(caller, { ...permissionsOfGrant(grant), allowed_addresses: null });
+    // safety: team-within-permissions
     if (exceeds) return exceeds;
   }
   return null;
