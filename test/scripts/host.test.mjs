@@ -119,6 +119,6 @@ it('operator scripts: say at once where nothing answers, and go on trying', asyn
   child.kill('SIGKILL');
   assert.match(
     said,
-    new RegExp(`^The service at http://localhost:${PORT} does not answer \\(ECONNREFUSED\\).* set PORT or give --url\\.$`, 'm'),
+    new RegExp(`^The service at http://127\\.0\\.0\\.1:${PORT} does not answer \\(ECONNREFUSED\\).* set PORT or give --url\\.$`, 'm'),
   );
 });
