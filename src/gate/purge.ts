@@ -1,0 +1,89 @@
+// Purging: deletes what has ended for good, in D1 first, and leaves tombstones: secrets whose time to be restored is over, credentials that ended
+// long ago, grants that are over. Invariants: each run is bounded and may be cut off anywhere; a row of a commit in doubt stays until that is
+// settled.
+import type { OrgRow } from '../db/schema';
+import type { Core } from './core';
+import { WINDOW } from './rate-limit';
+import { isBrief, REMEMBERED, type RowKind, type Sweepable } from './rows';
+
+/** Rows that one run purges. */
+export const BATCH = 200;
+
+/** Purges rows whose time is over: secrets deleted for good, credentials long ended, grants that are over, sessions that D1 remembers, tombstones. */
+export async function purgeRows(core: Core, org: string, now: number): Promise<number | null> {
+  const ids = core.rows.sweepable(now, BATCH).rows.map(({ id }) => id);
+  // Locked, for one of them may just be changed.
+  return core.locks.hold(ids, () => purgeLocked(core, org, now, new Set(ids)));
+}
+
+async function purgeLocked(core: Core, org: string, now: number, locked: ReadonlySet<string>): Promise<number | null> {
+  // A row of a commit in doubt stays until that is settled.
+  if (core.intents.unsettled().length) return now + 5000;
+  const rows = core.rows.sweepable(now, BATCH).rows.filter(({ id }) => locked.has(id));
+  const isSession = ({ kind, id }: Sweepable) => kind === 'credential' && isBrief(core.rows.get('credential', id)?.kind ?? 'api_key');
+  const brief = rows.filter((row) => row.buried || isSession(row));
+  const rest = rows.filter((row) => !brief.includes(row));
+  if (!(await purge(core, org, rest))) return now + 5000;
+  core.storage.transactionSync(() => {
+    const credentials = brief.filter(({ kind, buried }) => kind === 'credential' && !buried).map(({ id }) => id);
+    // What ended with them is remembered for as long as they are.
+    core.descendants.orphan(credentials, now + REMEMBERED);
+    for (const id of credentials) forgetUse(core, id);
+    for (const { kind, id } of brief) core.rows.forget(kind, id);
+  });
+  const { next } = core.rows.sweepable(now, 0);
+  return next === null ? null : Math.max(next, rows.length === BATCH ? now : now + WINDOW);
+}
+
+/** Forgets what is noted of a credential beside its row. */
+function forgetUse(core: Core, id: string): void {
+  core.lastUsed.forget(id);
+  core.outbox.forget(id);
+  core.meta.drop(`due:${id}:`);
+}
+
+/** Deletes rows, in D1 first, and leaves tombstones. Answers whether it is done. */
+export async function purge(core: Core, org: string, rows: readonly { kind: RowKind; id: string }[]): Promise<boolean> {
+  if (rows.length === 0) return true;
+  const idsOf = (kind: RowKind) => rows.filter((row) => row.kind === kind).map(({ id }) => id);
+  const ids = (kind: RowKind) => JSON.stringify(idsOf(kind));
+  const among = 'org_id = ? and id in (select value from json_each(?))';
+  const done = await core.database.write([
+    { sql: 'delete from secret_versions where org_id = ? and secret_id in (select value from json_each(?))', params: [org, ids('secret')] },
+    { sql: `delete from secrets where ${among}`, params: [org, ids('secret')] },
+    { sql: `delete from credentials where ${among}`, params: [org, ids('credential')] },
+    { sql: `delete from grants where ${among}`, params: [org, ids('grant')] },
+  ]);
+  // safety: purged-in-database-first
+  if (done.end !== 'done') return false;
+  core.storage.transactionSync(() => {
+    core.descendants.orphan(idsOf('credential'), core.now());
+    for (const id of idsOf('credential')) forgetUse(core, id);
+    for (const { kind, id } of rows) {
+      core.rows.bury(kind, id, core.now());
+      core.ciphertexts.drop(id);
+      core.storedResponses.forget(id);
+    }
+  });
+  return true;
+}
+
+/** Whether what the last panic ended has been remembered for long enough, and is still here. */
+export function isPastOver(core: Core, org: string, now: number): boolean {
+  const { generation, panicked_at } = core.rows.get('org', org) ?? {};
+  return panicked_at != null && panicked_at + REMEMBERED <= now && core.meta.get('cleared') !== String(generation);
+}
+
+/** Purges what a panic ended, a batch at a time: such credentials have no end of their own. */
+export async function purgePast(core: Core, org: string, now: number): Promise<number | null> {
+  if (!isPastOver(core, org, now)) return null;
+  const orgRow = core.rows.get('org', org) as OrgRow;
+  const ids = core.rows.past(orgRow, BATCH);
+  const rows = ids.map((id) => ({ kind: 'credential', id }) as const);
+  // Locked, for one of them may just be revoked once more.
+  const done = await core.locks.hold(ids, () => purge(core, org, rows));
+  if (!done) return now + 5000;
+  if (ids.length === BATCH) return now;
+  core.meta.set('cleared', String(orgRow.generation));
+  return null;
+}

@@ -1,0 +1,76 @@
+// Retention: deletes hourly what has been kept for long enough, from D1 and from the gate: audit segments, session tokens that ended, markers of
+// commits, tombstones that are too many. Invariant: a run is bounded, and another follows at once while there is more.
+import type { Core } from './core';
+import { BATCH, isPastOver, purge } from './purge';
+import { WINDOW } from './rate-limit';
+import { DAY } from './rows';
+
+/** Rows of a table that one run deletes. */
+const PER_RUN = 1000;
+/** How long audit segments are kept. */
+export const RETENTION = 400 * DAY;
+/** How long D1 remembers sessions that have ended: then their tokens are unknown. */
+const SESSIONS_REMEMBERED = DAY / 2;
+const HOUR = 3_600_000;
+/** Expired session tokens that D1 remembers all the same, the newest; older ones go after a quarter of an hour. One key mints 60,000 an hour. */
+const MOST_SESSIONS = 20_000;
+const CROWDED = HOUR / 4;
+/** Credentials with an end that the gate remembers, live ones included; those that ended longest ago go first. */
+const MOST_ENDED = 60_000;
+
+/** Deletes what is past its time, every hour, and goes on at once while there is more. */
+export async function retain(core: Core, org: string, now: number): Promise<number> {
+  core.outbox.sweep(now);
+  if (isPastOver(core, org, now)) core.schedule.at('past', now);
+  const ended = core.rows.endedBefore(MOST_ENDED, BATCH).map((id) => ({ kind: 'credential', id }) as const);
+  const isMore = core.rows.forgetOldest(PER_RUN) || ended.length === BATCH;
+  if (
+    !(await core.locks.hold(
+      ended.map(({ id }) => id),
+      () => purge(core, org, ended),
+    ))
+  )
+    return now + WINDOW;
+  const over = overdue(core, now);
+  const done = await core.database.write(over.map(({ table, where }) => deletion(org, table, where)));
+  if (done.end !== 'done') return now + WINDOW;
+  const left = over.map(({ table, where }) => `exists (select 1 from ${table} where org_id = ?1 and ${where})`);
+  const [rest] = await core.database.all<{ n: number; crowded: number }>({
+    sql: `select ${left.join(' or ')} n, ${oldestKept(now)} is not null crowded`,
+    params: [org],
+  });
+  if (isMore || rest?.n) return now;
+  return now + (rest?.crowded ? CROWDED : HOUR);
+}
+
+/** When the oldest of the session tokens that D1 remembers expired; null where there are fewer than so many. */
+const oldestKept = (now: number) =>
+  `(select expires_at from credentials where org_id = ?1 and kind = 'session' and expires_at < ${now} order by expires_at desc limit 1 offset ${MOST_SESSIONS - 1})`;
+
+/** What is past its time in D1, by table. Times are numbers of our own. */
+const overdue = ({ intents, rows }: Core, now: number) => {
+  const session = now - SESSIONS_REMEMBERED;
+  const early = now - CROWDED;
+  // What is in the gate, or comes back into it by a commit in doubt, may be changed there, and then has to be in D1.
+  // safety: markers-kept-in-doubt
+  const isSettled = intents.unsettled().length === 0;
+  const next = isSettled ? (rows.sweepable(now, 0).next ?? now) : 0;
+  const sessions = {
+    table: 'credentials',
+    where: `kind in ('session', 'browser') and (expires_at < ${session} or revoked_at < ${session})`,
+  };
+  const surplus = { table: 'credentials', where: `kind = 'session' and expires_at < ${early} and expires_at < ${oldestKept(now)}` };
+  return [
+    ...(next > session ? [sessions] : []),
+    // safety: expired-sessions-bounded
+    ...(next > early ? [surplus] : []),
+    { table: 'audit_segments', where: `last_at < ${now - RETENTION}` },
+    // A commit in doubt is settled by its marker.
+    ...(isSettled ? [{ table: 'commits', where: `created_at < ${now - DAY}` }] : []),
+  ];
+};
+
+const deletion = (org: string, table: string, where: string) => ({
+  sql: `delete from ${table} where rowid in (select rowid from ${table} where org_id = ?1 and ${where} limit ${PER_RUN})`,
+  params: [org],
+});
