@@ -430,7 +430,7 @@ const ownCode = () =>
   codeOf({
     'src/crypto/keyring': ['deriveOrg', 'unwrap'],
     'src/domains/secrets/encryption': ['encryptValue'],
-    'src/gate/rows': ['macOf'],
+    'src/db/rows': ['macOf'],
     'src/db/ids': ['newId'],
   });
 

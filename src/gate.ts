@@ -3,6 +3,7 @@
 // repeated POST /orgs belongs to.
 
 import { DurableObject } from 'cloudflare:workers';
+import { DAY } from './db/rows';
 import { actions, operations } from './domains';
 import type { Env } from './env';
 import { ApiError, refuse } from './errors';
@@ -12,7 +13,6 @@ import { fail } from './gate/outcome';
 import { recover } from './gate/recover';
 import { answer } from './gate/request';
 import { readAsk, writeReply } from './gate/rollout';
-import { DAY } from './gate/rows';
 import { isNewer } from './gate/storage-version';
 import { runTasks } from './gate/tasks';
 import type { Ask, Reply } from './gate/types';

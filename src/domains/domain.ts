@@ -1,6 +1,6 @@
 // What a domain consists of. Each one is a folder here, and one line in index.ts.
 import type { Needs } from '../auth/actions';
-import type { RowKind } from '../gate/rows';
+import type { RowKind } from '../db/rows';
 import type { Operation } from '../gate/types';
 import type { DeclaredRoute } from '../http/route';
 

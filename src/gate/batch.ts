@@ -1,9 +1,10 @@
 // The batch of a commit: its rows, and the marker that D1 takes only if every row then stands as planned, under the gate's epoch.
+
+import { places, tableName } from '../db/rows';
 import { secretVersions } from '../db/schema';
 import { insertOf, reviseOf, type Statement, updateOf } from '../db/statements';
 import type { Intent } from './intents';
 import type { Plan, Put } from './plan';
-import { places, tableName } from './rows';
 
 /** Puts of a kind that go one by one, in the SQL that is spelled once; more of them go together, for D1 takes 100 parameters a statement. */
 const FEW = 8;

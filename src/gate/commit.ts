@@ -6,6 +6,7 @@
 import { getTableColumns } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { utf8 } from '../crypto/bytes';
+import { macOf, places, type RowKind, type RowTypes, sweepAt, tableName } from '../db/rows';
 import { ApiError, type Refusal, refuse } from '../errors';
 import type { Draft } from './audit-log';
 import { batchOf } from './batch';
@@ -16,7 +17,6 @@ import { reportViolation } from './integrity';
 import type { Intent } from './intents';
 import { fail, type Outcome, ok } from './outcome';
 import type { Plan, Put } from './plan';
-import { macOf, places, type RowKind, type RowTypes, sweepAt, tableName } from './rows';
 import { type Call, isRefusal, type OperationOutcome } from './types';
 
 /** Builds statements; never connected to anything. */

@@ -3,10 +3,10 @@
 // Invariant: an answer is written in the same turn as the effect that it reports.
 import { fromUtf8, utf8 } from '../crypto/bytes';
 import { decrypt, encrypt } from '../crypto/envelope';
+import { DAY } from '../db/rows';
 import { ApiError, type Refusal, refuse } from '../errors';
 import type { Outcome } from './outcome';
 import { readOutcome, writeOutcome } from './rollout';
-import { DAY } from './rows';
 import type { StoredResponse, StoredResponses } from './stored-responses';
 import type { Ask } from './types';
 

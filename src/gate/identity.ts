@@ -4,6 +4,7 @@
 // bounded in time and address by all of them, and in all else by the agents among them, which may have been narrowed meanwhile.
 import { type Caller, ended, type Lifetime, nobody, overlap, type PermissionSet, standsAlone } from '../auth/authorize';
 import { roleScopes } from '../auth/scopes';
+import { fromD1, macOf } from '../db/rows';
 import { type CredentialRow, credentials, type GrantRow, isMadeByOwner, type MemberRow, type OrgRow, parentIdOf } from '../db/schema';
 import { type Refusal, refuse, UNKNOWN_TOKEN } from '../errors';
 import { isConfirmed, isRefused } from './confirmation';
@@ -11,7 +12,6 @@ import type { Core } from './core';
 import { reportViolation } from './integrity';
 import { type Identity, lineageOf } from './lineage';
 import type { Allowance } from './rate-limit';
-import { fromD1, macOf } from './rows';
 import type { Ask } from './types';
 
 /** Requests a minute under one token that nobody knows. */

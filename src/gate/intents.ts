@@ -1,9 +1,10 @@
 // Intents (a write-ahead log): what a commit is about to do, written before D1 is asked. An intent holds the rows as they will be, the
 // audit entry and the response to store, so that whatever a crash leaves can be settled: done if D1 holds the commit's marker, else not.
 // Invariant: while the outcome of an intent is in doubt, its rows are answered neither old nor new. The table keeps its first name, `marks`.
+
+import type { RowKind, RowTypes } from '../db/rows';
 import type { Draft } from './audit-log';
 import type { Raised } from './outbox';
-import type { RowKind, RowTypes } from './rows';
 import type { StoredResponse } from './stored-responses';
 
 export interface Intent {

@@ -1,9 +1,9 @@
 // Lists of rows, page by page, in the order of ids: which is the order in which they were made. Invariant: a page looks at a bounded
 // number of rows, so that a list of few among many takes more pages, never more time.
 
+import type { RowKind, RowTypes } from '../db/rows';
 import type { Core } from './core';
 import { type Outcome, ok } from './outcome';
-import type { RowKind, RowTypes } from './rows';
 
 /** What a list is asked for: so many items, after that id. */
 export interface ListInput {

@@ -1,7 +1,7 @@
 // Events that are still to be delivered, thin: ids, names and versions, never a value. Invariant: an event is written in the same turn
 // as the audit entry of what it reports, so that neither exists without the other; it goes once it is delivered, or after a month.
 import { newId } from '../db/ids';
-import { DAY } from './rows';
+import { DAY } from '../db/rows';
 
 /** The kinds of event that this release raises. */
 export type EventType =

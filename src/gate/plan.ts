@@ -1,10 +1,11 @@
 // What a change will do: made while its rows are locked, carried out by `commit.ts`.
+
+import type { RowKind } from '../db/rows';
 import type { VersionRow } from '../db/schema';
 import type { Statement } from '../db/statements';
 import type { Subject } from './audit-log';
 import type { Intent } from './intents';
 import type { Raised } from './outbox';
-import type { RowKind } from './rows';
 
 /** A row as it will be, and the revision that it replaces; 0 for a new row. */
 export type Put = Intent['puts'][number] & { from: number };

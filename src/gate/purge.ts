@@ -1,10 +1,12 @@
 // Purging: deletes what has ended for good, in D1 first, and leaves tombstones: secrets whose time to be restored is over, credentials that ended
 // long ago, grants that are over. Invariants: each run is bounded and may be cut off anywhere; a row of a commit in doubt stays until that is
 // settled.
+
+import { isBrief, REMEMBERED, type RowKind } from '../db/rows';
 import type { OrgRow } from '../db/schema';
 import type { Core } from './core';
 import { WINDOW } from './rate-limit';
-import { isBrief, REMEMBERED, type RowKind, type Sweepable } from './rows';
+import type { Sweepable } from './rows';
 
 /** Rows that one run purges. */
 export const BATCH = 200;

@@ -1,6 +1,7 @@
 // A gate whose storage is lost begins again from D1: every deciding row whose MAC is right, and the end of the audit chain that had
 // been moved there. Its epoch is a new one, so that nothing of its earlier life can still land.
 import { and, asc, eq, gt } from 'drizzle-orm';
+import { macOf, places, type RowKind, readable } from '../db/rows';
 import { fences } from '../db/schema';
 import { ApiError, refuse } from '../errors';
 import { genesis, MOST_ENTRIES, RESERVE } from './audit-log';
@@ -8,7 +9,6 @@ import { sqlite } from './commit';
 import type { Core } from './core';
 import { reportViolation } from './integrity';
 import { gapsBetween, noteMissing } from './missing-entries';
-import { macOf, places, type RowKind, readable } from './rows';
 import type { RequestFacts } from './types';
 
 const PAGE = 2000;

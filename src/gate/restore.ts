@@ -2,12 +2,13 @@
 // ended, is as the gate knows: no credential, address limit or environment changes, and what was deleted or destroyed since stays so.
 // Invariants: no number of a version is given twice; each page is written to D1, in one batch, before it counts here; cut off
 // anywhere, it is repeated whole, and no change is let in before it is done.
+
+import { macOf, places, type RowKind, readable, tableName } from '../db/rows';
 import { type SecretRow, secrets, type VersionRow } from '../db/schema';
 import { type Statement, upsertOf } from '../db/statements';
 import { ApiError, refuse } from '../errors';
 import type { Core } from './core';
 import { gapsBetween, missingEntries, noteMissing } from './missing-entries';
-import { macOf, places, type RowKind, readable, tableName } from './rows';
 
 /** What came of it, in secrets. */
 export interface Restored {

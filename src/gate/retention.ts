@@ -1,9 +1,10 @@
 // Retention: deletes hourly what has been kept for long enough, from D1 and from the gate: audit segments, session tokens that ended, markers of
 // commits, tombstones that are too many. Invariant: a run is bounded, and another follows at once while there is more.
+
+import { DAY } from '../db/rows';
 import type { Core } from './core';
 import { BATCH, isPastOver, purge } from './purge';
 import { WINDOW } from './rate-limit';
-import { DAY } from './rows';
 
 /** Rows of a table that one run deletes. */
 const PER_RUN = 1000;

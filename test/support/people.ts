@@ -3,10 +3,10 @@
 import type { Action } from '../../src/auth/actions';
 import { sha256 } from '../../src/crypto/digest';
 import { newId } from '../../src/db/ids';
+import { macOf, places, type RowKind, type RowTypes } from '../../src/db/rows';
 import type { CredentialRow } from '../../src/db/schema';
 import { upsertOf } from '../../src/db/statements';
 import { type Refusal, statusOf } from '../../src/errors';
-import { macOf, places, type RowKind, type RowTypes } from '../../src/gate/rows';
 import type { Ask, Reply } from '../../src/gate/types';
 import { askOf, browserBearer, gateOf, inGate, keysOf } from './gate';
 import { type Caller, db } from './world';

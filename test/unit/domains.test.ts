@@ -1,8 +1,8 @@
 // What is derived from the list of domains: nothing is declared twice, and nothing is left out.
 import { describe, expect, it } from 'vitest';
 import { fullNeed } from '../../src/auth/actions';
+import { places } from '../../src/db/rows';
 import { actions, domains, examples, operations, routes, tags } from '../../src/domains';
-import { places } from '../../src/gate/rows';
 
 const twice = (names: readonly string[]) => names.filter((name, at) => names.indexOf(name) !== at);
 

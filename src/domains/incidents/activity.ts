@@ -1,8 +1,8 @@
 // What a contained credential and its descendants did, from the audit log. Invariant: a request that did nothing (a refusal, a replay, a 304)
 // counts as none.
 import { credentialKindOf } from '../../db/ids';
+import { DAY, REMEMBERED } from '../../db/rows';
 import type { Entry } from '../../gate/audit-log';
-import { DAY, REMEMBERED } from '../../gate/rows';
 import type { Context } from '../../http/context';
 import type { Bulk } from './exposure';
 import { type Gap, type Parts, walk } from './log';

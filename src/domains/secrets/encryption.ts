@@ -7,9 +7,9 @@ import { equal, hmacHex } from '../../crypto/digest';
 import { type Decrypter, decrypterOf, encrypt } from '../../crypto/envelope';
 import type { OrgKeys } from '../../crypto/keyring';
 import { newId } from '../../db/ids';
+import { macOf } from '../../db/rows';
 import type { SecretRow } from '../../db/schema';
 import { ApiError, refuse } from '../../errors';
-import { macOf } from '../../gate/rows';
 import type { Delivered, EncryptedValue, Readable } from './rules';
 
 /** Encrypts a value for a secret, bound to a random id of its own: the gate numbers the version later. `generated`: this service made the value. */

@@ -2,9 +2,9 @@
 // MAC is right count; the gate judges again by its own.
 import { readPageToken } from '../../auth/token';
 import type { OrgKeys } from '../../crypto/keyring';
+import { macOf, type RowKind, type RowTypes, readable } from '../../db/rows';
 import type { MemberRow, PasskeyRow } from '../../db/schema';
 import { ApiError, refuse } from '../../errors';
-import { macOf, type RowKind, type RowTypes, readable } from '../../gate/rows';
 import type { PublicContext } from '../../http/context';
 
 const genuine = <K extends RowKind>(keys: OrgKeys, kind: K, raw: Record<string, unknown>): RowTypes[K][] => {

@@ -1,8 +1,8 @@
 // How much an organisation holds of what it may hold: counted as it is, shown as it is counted, and held to its bounds.
 import { describe, expect, it } from 'vitest';
+import { isBrief } from '../../../src/db/rows';
 import type { SecretRow } from '../../../src/db/schema';
 import { isAlive } from '../../../src/gate/identity';
-import { isBrief } from '../../../src/gate/rows';
 import { problemOf } from '../../model/invariants';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults, holdNext } from '../../support/faults';

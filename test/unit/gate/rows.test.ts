@@ -1,6 +1,7 @@
 // The MAC of a row: it covers the kind and every column but itself and ciphertext, and survives a journey through JSON.
 import { getTableColumns } from 'drizzle-orm';
 import { describe, expect, it } from 'vitest';
+import { macOf, type RowKind } from '../../../src/db/rows';
 import type {
   CredentialRow,
   EnvironmentRow,
@@ -25,7 +26,6 @@ import {
   teamMembers,
   teams,
 } from '../../../src/db/schema';
-import { macOf, type RowKind } from '../../../src/gate/rows';
 
 const key = Uint8Array.from({ length: 32 }, (_, at) => at);
 

@@ -3,6 +3,7 @@
 import { type Caller, mustBeConfirmed, type Wanted, withinPermissions } from '../../../auth/authorize';
 import { covers, type ProviderScope, providerScopes } from '../../../auth/scopes';
 import { forms } from '../../../db/names';
+import { DAY } from '../../../db/rows';
 import { type CredentialRow, madeByOwnerColumn, parentColumn } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { insertion, type New } from '../../../gate/commit';
@@ -11,7 +12,6 @@ import { countLive, isAlive } from '../../../gate/identity';
 import { lineageOf } from '../../../gate/lineage';
 import { environmentOf } from '../../../gate/named';
 import type { Plan } from '../../../gate/plan';
-import { DAY } from '../../../gate/rows';
 import type { Call, Operation } from '../../../gate/types';
 import { isoOrNull } from '../../../http/wire';
 import { endIn, raised, shown, type TokenInput } from './credential';

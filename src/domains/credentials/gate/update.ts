@@ -1,6 +1,7 @@
 // Updating and revoking credentials. Invariants: what widens one lies within the caller's own permissions, and does not outlive a caller who can
 // end; a revoked credential, and all that descends from it, is refused from the turn in which its row changes.
 import { type Caller, isNarrower, mustBeConfirmed, type Wanted, withinPermissions } from '../../../auth/authorize';
+import { fromD1, macOf } from '../../../db/rows';
 import {
   type CredentialKind,
   type CredentialRow,
@@ -16,7 +17,6 @@ import { isAlive } from '../../../gate/identity';
 import { lineageOf } from '../../../gate/lineage';
 import { environmentOf } from '../../../gate/named';
 import type { Plan } from '../../../gate/plan';
-import { fromD1, macOf } from '../../../gate/rows';
 import type { Call, Operation } from '../../../gate/types';
 import { fresh, maker, makerLocks, unknownEnvironment, wouldOwn } from './create';
 import { endIn, find, raised, shown, type TokenInput, target } from './credential';

@@ -6,6 +6,7 @@
 import { reaches } from '../../../auth/authorize';
 import { contains } from '../../../auth/globs';
 import { covers } from '../../../auth/scopes';
+import { fromD1, macOf } from '../../../db/rows';
 import { type CredentialRow, credentials, parentIdOf, type SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { portion, revision, rowKeyOf } from '../../../gate/commit';
@@ -14,7 +15,6 @@ import { lineageOf } from '../../../gate/lineage';
 import { missingEntries } from '../../../gate/missing-entries';
 import { slugOf } from '../../../gate/named';
 import { ok } from '../../../gate/outcome';
-import { fromD1, macOf } from '../../../gate/rows';
 import type { Call, Operation, OperationOutcome } from '../../../gate/types';
 import { raised } from '../../credentials/gate/credential';
 import { etagOf, statusOf } from '../../secrets/rules';

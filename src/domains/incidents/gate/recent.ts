@@ -1,7 +1,7 @@
 // What an attacker may have left behind that a panic does not end: passkeys, enrolments and grants; and the sessions that it did end.
 // Invariant: each list is bounded in number and in bytes, since the answer of a panic is kept with its commit; the newest come first.
 import { utf8 } from '../../../crypto/bytes';
-import { DAY } from '../../../gate/rows';
+import { DAY } from '../../../db/rows';
 import type { Call } from '../../../gate/types';
 import { iso, isoOrNull } from '../../../http/wire';
 

@@ -6,6 +6,7 @@ import { mustBeConfirmed, type PermissionSet, reasons } from '../../../auth/auth
 import { mayChangeMember, mayGiveRole } from '../../../auth/roles';
 import { covers, roleScopes } from '../../../auth/scopes';
 import { idStart } from '../../../db/ids';
+import { DAY, type RowKind } from '../../../db/rows';
 import { type CredentialRow, type MemberRow, type Role, roles } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { insertion, portion, removal, revision } from '../../../gate/commit';
@@ -15,7 +16,6 @@ import { type ListInput, listed } from '../../../gate/listing';
 import { environmentOf } from '../../../gate/named';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
 import type { Plan } from '../../../gate/plan';
-import { DAY, type RowKind } from '../../../gate/rows';
 import type { Call, Operation } from '../../../gate/types';
 import { raised } from '../../credentials/gate/credential';
 import { type Status, statusOf } from '../rules';

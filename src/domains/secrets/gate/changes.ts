@@ -2,11 +2,11 @@
 // Invariant: a name is unique among the live secrets of its environment.
 import { mayReach, reaches } from '../../../auth/authorize';
 import { canGenerate, type GenerateOptions, optionsProblem } from '../../../crypto/generate';
+import { RESTORABLE } from '../../../db/rows';
 import type { SecretRow, SecretType, VersionRow } from '../../../db/schema';
 import { invalid, type Refusal, refuse } from '../../../errors';
 import { environmentOf, slugOf } from '../../../gate/named';
 import type { Plan } from '../../../gate/plan';
-import { RESTORABLE } from '../../../gate/rows';
 import { type Call, isRefusal, type Operation } from '../../../gate/types';
 import { type EncryptedValue, etagOf, preconditionFailed, readable, readableVersion } from '../rules';
 import { secretOut } from '../wire';

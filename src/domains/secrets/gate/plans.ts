@@ -1,13 +1,14 @@
 // The plans that changes of secrets share: a new secret, a further version, a row that stands otherwise. Invariants: versions are numbered
 // here, one after the other; the audit entry of whatever sets a lifetime says until when it holds; `sealed_size` of a row is the ciphertext that D1 holds
 // of it.
+
+import { macOf } from '../../../db/rows';
 import type { EnvironmentRow, SecretRow, VersionRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { insertion, revision, rowKeyOf } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
 import { slugOf } from '../../../gate/named';
 import type { Plan } from '../../../gate/plan';
-import { macOf } from '../../../gate/rows';
 import { type Call, isRefusal } from '../../../gate/types';
 import { isoOrNull } from '../../../http/wire';
 import { type EncryptedValue, etagOf, MOST_VERSIONS } from '../rules';

@@ -3,13 +3,13 @@
 
 import { namesHeld, reaches, stepsFor } from '../../../auth/authorize';
 import { sha256 } from '../../../crypto/digest';
+import { RESTORABLE } from '../../../db/rows';
 import type { SecretRow, SecretType, VersionRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import type { Subject } from '../../../gate/audit-log';
 import { environmentRevision } from '../../../gate/commit';
 import { environmentOf, slugOf } from '../../../gate/named';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
-import { RESTORABLE } from '../../../gate/rows';
 import type { Call, Operation } from '../../../gate/types';
 import { type Delivered, etagOf, hasVersion, matchesETag, type Readable, readable, revokedVersion, statusOf } from '../rules';
 import { secretOut } from '../wire';

@@ -2,13 +2,13 @@
 // kept or shown; a version that D1 does not hold as it was written is refused and reported as an integrity violation.
 
 import { and, desc, eq, getTableColumns, gte, lte } from 'drizzle-orm';
+import { fromD1, macOf } from '../../../db/rows';
 import { secretVersions, type VersionRow } from '../../../db/schema';
 import { ApiError, refuse } from '../../../errors';
 import { rowKeyOf, sqlite } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
 import { reportViolation } from '../../../gate/integrity';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
-import { fromD1, macOf } from '../../../gate/rows';
 import type { Call } from '../../../gate/types';
 import { hasVersion } from '../rules';
 import { versionOut } from '../wire';

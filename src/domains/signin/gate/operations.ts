@@ -3,13 +3,13 @@
 // Invariants: a challenge begins one session at most, for the session's id comes from it; a challenge confirms once, for it is bound to the
 // confirmation before; a number of a cookie is given once; one that comes back late ends its session; a confirmation leaves one cookie.
 
+import { DAY } from '../../../db/rows';
 import type { CredentialRow, MemberRow, PasskeyRow, Refresh } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { insertion, revision } from '../../../gate/commit';
 import { isAlive } from '../../../gate/identity';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
 import type { Plan } from '../../../gate/plan';
-import { DAY } from '../../../gate/rows';
 import type { Call, Operation } from '../../../gate/types';
 import { fresh } from '../../credentials/gate/create';
 import { addition, type PasskeyInput } from '../../passkeys/gate/operations';

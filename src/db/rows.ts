@@ -1,0 +1,132 @@
+// The rows that decide: which kinds there are, where they lie in D1, how they are found, what authenticates them, and when they may be purged.
+// Invariant: a row keeps its MAC while a later release adds columns.
+import { getTableColumns, getTableName } from 'drizzle-orm';
+import { tuple } from '../crypto/bytes';
+import { hmacHex } from '../crypto/digest';
+import type {
+  CredentialKind,
+  CredentialRow,
+  EnvironmentRow,
+  GrantRow,
+  MemberRow,
+  OrgRow,
+  PasskeyRow,
+  SecretRow,
+  TeamMemberRow,
+  TeamRow,
+} from './schema';
+import * as schema from './schema';
+
+export interface RowTypes {
+  org: OrgRow;
+  environment: EnvironmentRow;
+  member: MemberRow;
+  passkey: PasskeyRow;
+  team: TeamRow;
+  team_member: TeamMemberRow;
+  grant: GrantRow;
+  credential: CredentialRow;
+  secret: SecretRow;
+}
+export type RowKind = keyof RowTypes;
+
+/** Where rows of a kind live in D1, and under which unique key within which space they are found. A deleted secret has none. */
+export const places: {
+  [K in RowKind]: { table: (typeof tables)[K]; space(row: RowTypes[K]): string; key(row: RowTypes[K]): string | null };
+} = {
+  org: { table: schema.orgs, space: () => '', key: (row) => row.id },
+  environment: { table: schema.environments, space: () => '', key: (row) => row.slug },
+  member: { table: schema.members, space: () => '', key: (row) => row.email.toLowerCase() },
+  passkey: { table: schema.passkeys, space: (row) => row.member_id, key: (row) => row.credential_id },
+  team: { table: schema.teams, space: () => '', key: () => null },
+  team_member: { table: schema.teamMembers, space: (row) => row.member_id, key: (row) => row.team_id },
+  grant: { table: schema.grants, space: (row) => row.grantee_id, key: (row) => row.id },
+  credential: { table: schema.credentials, space: (row) => row.kind, key: (row) => row.token_hash },
+  secret: { table: schema.secrets, space: (row) => row.environment_id, key: (row) => (row.deleted_at === null ? row.name : null) },
+};
+const tables = {
+  org: schema.orgs,
+  environment: schema.environments,
+  member: schema.members,
+  passkey: schema.passkeys,
+  team: schema.teams,
+  team_member: schema.teamMembers,
+  grant: schema.grants,
+  credential: schema.credentials,
+  secret: schema.secrets,
+};
+
+/** Columns that the first release did not have, by kind. */
+const ADDED: Partial<Record<RowKind | 'version', ReadonlySet<string>>> = {
+  org: new Set(['member_addresses', 'generation', 'keys_generation', 'spared', 'panicked_at']),
+  member: new Set(['invited_by', 'enrolled_at', 'enrolment_hash', 'enrolment_made_at', 'enrolment_ends_at']),
+  credential: new Set(['below_owner', 'created_in', 'generation', 'reason', 'member_id', 'passkey_id', 'refresh', 'confirmed_at']),
+  secret: new Set(['lost_versions', 'lifetime_seconds', 'revoked_at', 'revoked_through', 'generated']),
+  version: new Set(['generated']),
+};
+
+/** A row as it is stored here. A release before may have written it, without the columns that came later. */
+export const rowOf = <K extends RowKind>(kind: K, body: string): RowTypes[K] => {
+  const row = JSON.parse(body);
+  for (const column of ADDED[kind] ?? []) row[column] ??= null;
+  return row;
+};
+
+export const DAY = 86_400_000;
+/** How long a deleted secret can be restored, and how long an ended credential is remembered as such. */
+export const RESTORABLE = 7 * DAY;
+export const REMEMBERED = 90 * DAY;
+
+/** Credentials that come and go: they are bounded in time, and not among the 10,000. */
+export const isBrief = (kind: CredentialKind): boolean => kind === 'session' || kind === 'browser';
+
+/** How long a revoked session stays in the gate: longer than a challenge serves, so that none begins a session twice. D1 remembers it. */
+const STAYS_REVOKED = 600_000;
+
+/** When a row may be cleared away, or null if it stays. A session token that is over leaves the gate early: D1 remembers it. */
+export function sweepAt<K extends RowKind>(kind: K, row: RowTypes[K]): number | null {
+  if (kind === 'secret') {
+    const { deleted_at } = row as SecretRow;
+    // safety: restore-period-kept
+    return deleted_at === null ? null : deleted_at + RESTORABLE;
+  }
+  if (kind === 'grant') return (row as GrantRow).expires_at;
+  if (kind !== 'credential') return null;
+  const { kind: of, expires_at, revoked_at } = row as CredentialRow;
+  if (isBrief(of)) return Math.min(expires_at as number, revoked_at === null ? Number.POSITIVE_INFINITY : revoked_at + STAYS_REVOKED);
+  const end = Math.min(expires_at ?? Number.POSITIVE_INFINITY, revoked_at ?? Number.POSITIVE_INFINITY);
+  return Number.isFinite(end) ? end + REMEMBERED : null;
+}
+
+/**
+ * The MAC of a row: over its kind and every column but the MAC itself and ciphertext, which authenticates itself. A column that a later
+ * release has added is as absent while it is null: rows of the release before keep their MACs.
+ */
+export function macOf(key: Uint8Array, kind: RowKind | 'version', row: object): string {
+  const values = row as Record<string, unknown>;
+  const columns = Object.keys(row)
+    .filter((name) => name !== 'mac' && !name.endsWith('_sealed') && !(values[name] === null && ADDED[kind]?.has(name)))
+    .sort()
+    .map((name) => [name, values[name]]);
+  return hmacHex(key, tuple('svc/v1/row', kind, JSON.stringify(columns)));
+}
+
+/** A row as D1 gives it to a raw query, with its JSON columns parsed. */
+export function fromD1<T>(table: (typeof tables)[RowKind] | typeof schema.secretVersions, raw: Record<string, unknown>): T {
+  const row: Record<string, unknown> = {};
+  for (const [name, column] of Object.entries(getTableColumns(table)))
+    row[name] = raw[name] === null ? null : column.mapFromDriverValue(raw[name] as never);
+  return row as T;
+}
+
+/** The same for a row that somebody may have altered: null where a column does not even parse. */
+export function readable<K extends RowKind>(kind: K, raw: Record<string, unknown>): RowTypes[K] | null {
+  try {
+    return fromD1<RowTypes[K]>(places[kind].table, raw);
+  } catch {
+    return null;
+  }
+}
+
+/** A table's name in SQL, for guards that name it. */
+export const tableName = (kind: RowKind): string => getTableName(places[kind].table);
