@@ -11,7 +11,7 @@ import './scratch.mjs';
 import { runTests } from './vitest.mjs';
 import { root } from './wrangler.mjs';
 
-const COPIED = ['src', 'test', 'migrations', 'package.json', 'tsconfig.json', 'vitest.config.ts', 'wrangler.toml', 'scripts/scratch.mjs'];
+const COPIED = ['src', 'test', 'scripts', 'migrations', 'package.json', 'tsconfig.json', 'vitest.config.ts', 'wrangler.toml'];
 const PATIENCE = 300_000;
 
 const { values: options } = parseArgs({ options: { only: { type: 'string' }, json: { type: 'boolean' } } });

@@ -80,6 +80,7 @@ function statementLength(code) {
 
 /** The characters of code outside comments and literals, each with the number of brackets open before it. @param {string} code */
 function* tokens(code) {
+  // A comment, a string, or a regular expression, which stands where no division can.
   const LITERAL =
     /\/\/.*|\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|(?<=[(,=:!&|?]\s*)\/(?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\\n])+\//y;
   let depth = 0;

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newToken } from '../../src/auth/token';
 import { fromBase64, fromUtf8, toBase64, utf8 } from '../../src/crypto/bytes';
 import { gunzip, gzip } from '../../src/crypto/gzip';
+import { newId } from '../../src/db/ids';
 import type { SecretRow, VersionRow } from '../../src/db/schema';
 import { type Entry, hashOf } from '../../src/gate/audit-log';
 import { runTasks } from '../../src/gate/tasks';
@@ -549,9 +550,10 @@ describe('tampering: a credential in D1 that the gate does not know', () => {
       ['credential_altered', w.low.id],
       ['credential_put_back', w.dead.id],
     ]);
-    expect((await w.o.del(`/access-tokens/tok_unknown`)).status).toBe(404);
-    await put('credentials', { ...(own as Row), id: 'tok_unknown', kind: 'session', token_hash: 'x' });
-    expect((await w.o.del(`/access-tokens/tok_unknown`)).status).toBe(404);
+    const session = newId('tok');
+    expect((await w.o.del(`/access-tokens/${session}`)).status).toBe(404);
+    await put('credentials', { ...(own as Row), id: session, kind: 'session', token_hash: 'x' });
+    expect((await w.o.del(`/access-tokens/${session}`)).status).toBe(404);
   });
 });
 
