@@ -65,7 +65,7 @@ export function createCore(storage: DurableObjectStorage, db: D1Database): Core 
     meta,
     database: createDatabase(db),
     rows,
-    descendants: createDescendants(sql),
+    descendants: createDescendants(sql, rows.edits),
     ciphertexts: createCiphertextCache(sql),
     auditLog,
     rateLimit: createRateLimit(sql, auditLog, linksOf),

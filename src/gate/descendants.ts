@@ -1,5 +1,6 @@
 // Which credentials descend from which: who made them, in which browser session, and whose end is also theirs. Answered from indexes on
 // the gate's rows, so that nothing here walks all credentials of an organisation.
+import QuickLRU from 'quick-lru';
 
 /** A credential that another made. `live`: neither revoked nor expired by its own row. */
 export interface Made {
@@ -13,15 +14,19 @@ export interface Descendants {
   madeBy(makers: string[], now: number): Made[];
   /** Up to `limit` ids, after one, of credentials that any of these made or that end with any of these. */
   children(parents: string[], after: string, limit: number): string[];
-  /** Session tokens of an API key that are alive by their own rows. */
-  liveSessions(key: string, now: number): number;
+  /** Whether so many session tokens of an API key are alive by their own rows. */
+  hasSessions(key: string, atLeast: number, now: number): boolean;
   /** The ids of a member's browser sessions that have not been revoked. */
   browserSessions(member: string): string[];
   /** Has what ends with these credentials cleared away at a time, or at its own where that is sooner. */
   orphan(credentials: string[], at: number): void;
 }
 
-export function createDescendants(sql: SqlStorage): Descendants {
+/** Keys whose session tokens were counted lately. */
+const MOST_COUNTED = 1000;
+
+/** `edits` is how often a row was written: see `Rows`. */
+export function createDescendants(sql: SqlStorage, edits: () => number): Descendants {
   const index = (name: string, columns: string, where: string) =>
     sql.exec(`create index if not exists ${name} on rows (${columns}) where kind = 'credential' and ${where}`);
   index('rows_dies_with', "body ->> 'dies_with', id", "body ->> 'dies_with' is not null");
@@ -40,6 +45,17 @@ export function createDescendants(sql: SqlStorage): Descendants {
     "select r.id, r.body ->> 'dies_with' parent_id, r.body ->> 'revoked_at' is null and coalesce(r.body ->> 'expires_at', 9e15) > ?2 live";
   const child = `select r.id ${byParent} and r.id > ?2 union select r.id ${byMaker} and r.id > ?2 union select r.id ${bySession} and r.id > ?2`;
 
+  const liveSessions = (key: string, now: number) =>
+    sql
+      .exec<{ n: number }>(
+        `select count(*) n from rows indexed by rows_sessions where kind = 'credential' and space = 'session' and body ->> 'revoked_at' is null
+          and body ->> 'dies_with' = ? and body ->> 'expires_at' > ?`,
+        key,
+        now,
+      )
+      .one().n;
+  const counted = new QuickLRU<string, { n: number; edits: number; at: number }>({ maxSize: MOST_COUNTED });
+
   return {
     madeBy: (makers, now) =>
       sql
@@ -51,15 +67,14 @@ export function createDescendants(sql: SqlStorage): Descendants {
         .exec<{ id: string }>(`select id from (${child}) order by id limit ?3`, JSON.stringify(parents), after, limit)
         .toArray()
         .map(({ id }) => id),
-    liveSessions: (key, now) =>
-      sql
-        .exec<{ n: number }>(
-          `select count(*) n from rows indexed by rows_sessions where kind = 'credential' and space = 'session' and body ->> 'revoked_at' is null
-            and body ->> 'dies_with' = ? and body ->> 'expires_at' > ?`,
-          key,
-          now,
-        )
-        .one().n,
+    hasSessions(key, atLeast, now) {
+      const before = counted.get(key);
+      // Since then no more tokens have come than rows were written: where that is too few, none is counted again.
+      if (before && before.at <= now && before.n + edits() - before.edits < atLeast) return false;
+      const n = liveSessions(key, now);
+      counted.set(key, { n, edits: edits(), at: now });
+      return n >= atLeast;
+    },
     browserSessions: (member) =>
       sql
         .exec<{ id: string }>(

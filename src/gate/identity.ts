@@ -2,6 +2,7 @@
 // with the member's role and grants as they stand.
 // Invariants: a credential whose ancestor, member or passkey is gone has ended; what a lineage may do is what its first link holds,
 // bounded in time and address by all of them, and in all else by the agents among them, which may have been narrowed meanwhile.
+import QuickLRU from 'quick-lru';
 import { type Caller, ended, type Lifetime, nobody, overlap, type PermissionSet, standsAlone } from '../auth/authorize';
 import { roleScopes } from '../auth/scopes';
 import { fromD1, macOf } from '../db/rows';
@@ -274,13 +275,28 @@ export function memberOf(core: Core, org: string, id: string, member: MemberRow 
 
 /** What grants give a member, and the teams that the member is in. */
 function grantsOf(core: Core, org: string, member: string): PermissionSet[] {
-  const teams = core.rows.within('team_member', member).map(({ team_id }) => team_id);
-  return [member, ...teams].flatMap((grantee) =>
-    core.rows
-      .within('grant', grantee)
-      .filter((grant) => isGrantAlive(core, org, grant))
-      .map(permissionsOfGrant),
-  );
+  return grantRows(core, member)
+    .filter((grant) => isGrantAlive(core, org, grant))
+    .map(permissionsOfGrant);
+}
+
+/** The grants of members, as they were found in the rows of a gate: right while none of these but secrets has been written. */
+const granted = new WeakMap<Core['rows'], { edits: number; of: QuickLRU<string, GrantRow[]> }>();
+const MOST_GRANTED = 500;
+
+/** The rows of what is granted to a member, or to a team of theirs. */
+function grantRows({ rows }: Core, member: string): GrantRow[] {
+  let known = granted.get(rows);
+  if (known?.edits !== rows.edits()) {
+    known = { edits: rows.edits(), of: new QuickLRU({ maxSize: MOST_GRANTED }) };
+    granted.set(rows, known);
+  }
+  const before = known.of.get(member);
+  if (before) return before;
+  const teams = rows.within('team_member', member).map(({ team_id }) => team_id);
+  const found = [member, ...teams].flatMap((grantee) => rows.within('grant', grantee));
+  known.of.set(member, found);
+  return found;
 }
 
 /** What a grant gives. */

@@ -286,7 +286,7 @@ export const mint: Operation<MintInput> = {
       const { scopes, environments, secrets, allowed_addresses, expires_at } = session(call, now);
       const unknown = unknownEnvironment(input.environments, environments);
       if (unknown) return unknown;
-      if (core.descendants.liveSessions(caller.id, now) >= MOST_SESSIONS)
+      if (core.descendants.hasSessions(caller.id, MOST_SESSIONS, now))
         return refuse('LIMIT_REACHED', {
           message: 'An API key can have at most 1,000 live session tokens. Revoke some, or wait until they expire.',
         });
