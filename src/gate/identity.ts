@@ -282,7 +282,9 @@ function grantsOf(core: Core, org: string, member: string): PermissionSet[] {
 
 /** The grants of members, as they were found in the rows of a gate: right while none of these but secrets has been written. */
 const granted = new WeakMap<Core['rows'], { edits: number; of: QuickLRU<string, GrantRow[]> }>();
-const MOST_GRANTED = 500;
+/** Members whose grants are remembered, and how many of each: a grant may hold 4 kB of patterns. */
+const MOST_GRANTED = 100;
+const FEW = 20;
 
 /** The rows of what is granted to a member, or to a team of theirs. */
 function grantRows({ rows }: Core, member: string): GrantRow[] {
@@ -295,7 +297,7 @@ function grantRows({ rows }: Core, member: string): GrantRow[] {
   if (before) return before;
   const teams = rows.within('team_member', member).map(({ team_id }) => team_id);
   const found = [member, ...teams].flatMap((grantee) => rows.within('grant', grantee));
-  known.of.set(member, found);
+  if (found.length <= FEW) known.of.set(member, found);
   return found;
 }
 
