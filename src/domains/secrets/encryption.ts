@@ -31,7 +31,7 @@ interface Checked extends Readable {
 }
 
 /** What this isolate has checked lately, by seal id: the next time a comparison of keys and text does. No value is among it. */
-const known = new QuickLRU<string, Checked & { keys: OrgKeys; text: string }>({ maxSize: 1500 });
+const known = new QuickLRU<string, Checked & { keys: OrgKeys; text: string }>({ maxSize: 1000 });
 
 /** A delivered value, decrypted; refuses as INTERNAL if a row or the ciphertext was altered or is another's. */
 export async function decryptValue(keys: OrgKeys, org: string, delivered: Delivered): Promise<Readable & { value: string }> {

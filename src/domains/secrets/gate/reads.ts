@@ -26,19 +26,25 @@ interface ReadInput {
   if_none_match: string | null;
 }
 
-/** Values whose ciphertext is longer go as they are: they are not kept in memory. */
-const MOST_TEXT = 2048;
+/** Characters of a text that the Worker keeps in memory; what is longer goes as it is. */
+const MOST_TEXT = 4096;
 
-/** The texts of versions, each with the row that it was made for. Neither object is ever changed. */
-const texts = new WeakMap<VersionRow, { row: SecretRow; text: string }>();
+/** The texts of versions, each with the row that it was made for; null where it is too long. Neither object is ever changed. */
+const texts = new WeakMap<VersionRow, { row: SecretRow; text: string | null }>();
+
+function textOf(found: Readable): string | null {
+  const { row, version } = found;
+  const known = texts.get(version);
+  if (known?.row === row) return known.text;
+  const text = version.value_sealed.length > MOST_TEXT ? '' : JSON.stringify(found);
+  const made = { row, text: text && text.length <= MOST_TEXT ? text : null };
+  texts.set(version, made);
+  return made.text;
+}
 
 function deliver({ as_text }: { as_text?: true }, found: Readable, environment: string, now: number): Delivered {
-  const { row, version } = found;
-  if (!as_text || version.value_sealed.length > MOST_TEXT) return { ...found, environment, now };
-  const known = texts.get(version);
-  const text = known?.row === row ? known.text : JSON.stringify(found);
-  if (text !== known?.text) texts.set(version, { row, text });
-  return { seal_id: version.seal_id, text, environment, now };
+  const text = as_text ? textOf(found) : null;
+  return text === null ? { ...found, environment, now } : { seal_id: found.version.seal_id, text, environment, now };
 }
 
 async function read(call: Call<ReadInput>, find: () => SecretRow | null, missing = () => refuse('NOT_FOUND')): Promise<Outcome> {
