@@ -1022,4 +1022,10 @@ export const mutants = [
     change: 'remove',
     notice: 'api/limits/stored-data: expired session tokens in D1 over the newest 20,000',
   },
+  {
+    name: 'a value that was checked for one organisation is decrypted for another',
+    tag: 'checked-under-these-keys',
+    change: { from: ' && before.keys === keys', to: '' },
+    notice: 'unit/secrets/encryption: of another organisation is refused',
+  },
 ];

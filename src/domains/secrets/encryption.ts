@@ -44,6 +44,7 @@ export async function decryptValue(keys: OrgKeys, org: string, delivered: Delive
 
 async function checkText(keys: OrgKeys, org: string, { seal_id, text }: { seal_id: string; text: string }): Promise<Checked> {
   const before = known.get(seal_id);
+  // safety: checked-under-these-keys
   if (before && before.keys === keys && before.text === text) return before;
   const found = await check(keys, org, JSON.parse(text));
   known.set(seal_id, { ...found, keys, text });
