@@ -415,6 +415,21 @@ describe('tampering: a secret or version that was altered in the storage of its 
     expect((await w.o.get(`/secrets/${w.a.id}`)).json.error.code).toBe('INTERNAL');
     expect(events()).toEqual(['value_does_not_open']);
   });
+
+  it("is not decrypted by the Worker: another organisation's, which the Worker has just decrypted for it", async () => {
+    const w = await world();
+    expect((await w.other.get(`/secrets/${w.theirs.id}`)).status).toBe(200);
+    const theirs = await inGate(w.other, ({ core }) => ({
+      row: core.rows.get('secret', w.theirs.id) as SecretRow,
+      version: core.ciphertexts.get(w.theirs.id, 1, 0) as VersionRow,
+    }));
+    await inGate(w.o, ({ core }) => {
+      core.rows.put('secret', theirs.row);
+      core.ciphertexts.keep(theirs.version, 0);
+    });
+    expect((await w.o.get(`/secrets/${w.theirs.id}`)).json.error.code).toBe('INTERNAL');
+    expect(events()).toEqual(['value_does_not_open']);
+  });
 });
 
 describe('tampering: a change that meets an altered D1', () => {
