@@ -694,7 +694,7 @@ export const mutants = [
   {
     name: 'a grant gives more than its maker holds',
     tag: 'grant-within-permissions',
-    change: 'remove',
+    change: { from: 'within(call, permissionsToGrant(call))', to: 'permissionsToGrant(call)' },
     notice: 'api/members/grants: in scopes, environments, names, addresses or time',
   },
   {

@@ -18,7 +18,7 @@ import { fail, type Outcome, ok } from './outcome';
 import type { RateLimitState } from './rate-limit';
 import { SLACK, WINDOW } from './rate-limit';
 import { SEGMENT } from './segments';
-import type { Ask, Call, Operation, OperationOutcome, Reply } from './types';
+import { type Ask, type Call, type Operation, type OperationOutcome, type Reply, refusalIn } from './types';
 
 /** A request on its way through the gate. `isFull`: the audit log takes entries of urgent actions alone. */
 interface Request {
@@ -187,7 +187,7 @@ async function perform({ core, ask, operation }: Request, call: Call<unknown>, d
     call.subject = subject;
     // safety: idempotency-in-progress
     if (ask.idempotency) core.storedResponses.running.set(key, { request: ask.request.id, since: core.now() });
-    const exceeds = finding ?? operation.authorize?.(call);
+    const exceeds = finding ?? refusalIn(operation.authorize?.(call, core.now()));
     if (exceeds) return { outcome: fail(exceeds) };
     const outcome = await (operation.change ? change(call, operation, draft) : operation.read?.(call));
     isAwaited = outcome?.kind === 'more';
@@ -207,7 +207,7 @@ function replay(call: Call<unknown>, operation: Operation): Performed | null {
   if (kept && 'code' in kept) return { outcome: fail(kept) };
   if (kept) {
     // safety: replay-authorized
-    const exceeds = ask.input === null ? null : operation.authorize?.(call);
+    const exceeds = ask.input === null ? null : refusalIn(operation.authorize?.(call, core.now()));
     return exceeds ? { outcome: fail(exceeds) } : { outcome: kept.outcome, replay: { one_time: kept.one_time } };
   }
   return ask.idempotency && operation.change && !core.storedResponses.hasRoom(caller.root) ? { outcome: fail(noRoom) } : null;
@@ -225,7 +225,10 @@ async function change(call: Call<unknown>, operation: Operation, draft: DraftOf)
     call,
     draft,
     () => change.locks(call),
-    (now, locked) => operation.authorize?.(call) ?? change.plan(call, now, fetched, locked),
+    (now, locked) => {
+      const judged = operation.authorize?.(call, now) ?? null;
+      return refusalIn(judged) ?? change.plan(call, now, { fetched, locked, judged });
+    },
     () => change.locked?.(call),
   );
 }

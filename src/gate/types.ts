@@ -105,6 +105,14 @@ export interface Call<I = unknown> {
   recheck(): Refusal | null;
 }
 
+/** What a plan is made with, besides the rows under lock. */
+export interface Found {
+  /** By `before`, by `locked`, and by `authorize` under the locks. */
+  fetched: unknown;
+  locked: unknown;
+  judged: object | null;
+}
+
 /** Something that a caller can do: a read answers an outcome, a change a plan, made while its rows are locked. */
 export interface Operation<I = unknown> {
   /**
@@ -116,8 +124,11 @@ export interface Operation<I = unknown> {
   exempt?(call: Call<I>): boolean;
   /** 403 for what the path names, besides secrets and environments. Judged before the body. */
   reach?(call: Call<I>): Refusal | null;
-  /** 403 for what only the body names. Judged before a stored response is replayed, too. */
-  authorize?(call: Call<I>): Refusal | null;
+  /**
+   * 403 for what only the body names; else what was judged, for the plan, or null. Called before a stored response is replayed, and again under
+   * the locks of a change.
+   */
+  authorize?(call: Call<I>, now: number): Refusal | object | null;
   read?(call: Call<I>): OperationOutcome | Promise<OperationOutcome>;
   change?: {
     /** What must stand still meanwhile: ids of rows, and names that are to be unique. */
@@ -126,8 +137,10 @@ export interface Operation<I = unknown> {
     before?(call: Call<I>): Promise<unknown>;
     /** What has to be fetched while the rows are locked. The caller is judged again after it. */
     locked?(call: Call<I>): Promise<unknown>;
-    plan(call: Call<I>, now: number, fetched: unknown, locked: unknown): Plan | Refusal | { more: unknown };
+    plan(call: Call<I>, now: number, found: Found): Plan | Refusal | { more: unknown };
   };
 }
 
 export const isRefusal = (value: object): value is Refusal => 'code' in value;
+
+export const refusalIn = (judged: object | null | undefined): Refusal | null => (judged && isRefusal(judged) ? judged : null);

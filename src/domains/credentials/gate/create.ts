@@ -158,19 +158,23 @@ const lasting = ({ input }: Call<LastingInput>, now: number): Asked => ({
 export const wouldOwn = (caller: Caller, { scopes, environments, secrets }: Wanted): boolean =>
   caller.isOwner && scopes.includes('*') && environments === null && secrets === null;
 
+/** What a new credential would hold, or 403 where that is more than its creator holds. */
+export const within = <W extends Wanted>({ caller }: Call<unknown>, permissions: W): Refusal | W =>
+  withinPermissions(caller, permissions) ?? permissions;
+
 export const createKey: Operation<LastingInput> = {
   subject: aboutToken,
-  authorize(call) {
+  authorize(call, now) {
     const { caller } = call;
-    const permissions = wanted(call, lasting(call, call.core.now()));
-    return withinPermissions(caller, permissions) ?? (wouldOwn(caller, permissions) ? mustBeConfirmed(caller) : null);
+    const permissions = wanted(call, lasting(call, now));
+    const unconfirmed = wouldOwn(caller, permissions) ? mustBeConfirmed(caller) : null;
+    return withinPermissions(caller, permissions) ?? unconfirmed ?? permissions;
   },
   change: {
     locks: makerLocks,
-    plan(call, now) {
+    plan(call, now, { judged }) {
       const { token, name, scopes } = call.input;
-      const permissions = wanted(call, lasting(call, now));
-      return issue(call, token, { kind: 'api_key', name, scopes, rate_limit: RATES.api_key }, permissions, call.input, now);
+      return issue(call, token, { kind: 'api_key', name, scopes, rate_limit: RATES.api_key }, judged as Wanted, call.input, now);
     },
   },
 };
@@ -188,14 +192,13 @@ function agent(call: Call<AgentInput>, now: number) {
 
 export const createAgent: Operation<AgentInput> = {
   subject: aboutToken,
-  authorize: (call) => withinPermissions(call.caller, agent(call, call.core.now())),
+  authorize: (call, now) => within(call, agent(call, now)),
   change: {
     locks: makerLocks,
-    plan(call, now) {
+    plan(call, now, { judged }) {
       const { token, name, scopes, rate_limit } = call.input;
-      const permissions = agent(call, now);
       const made = { kind: 'agent', name, scopes, rate_limit: rate_limit ?? RATES.agent } as const;
-      return issue(call, token, made, permissions, call.input, now);
+      return issue(call, token, made, judged as Wanted, call.input, now);
     },
   },
 };
@@ -205,16 +208,12 @@ const provided = (input: NewInput): Asked => ({ ...input, scopes: input.scopes.m
 
 export const createProvider: Operation<NewInput> = {
   subject: aboutToken,
-  authorize(call) {
-    const permissions = wanted(call, provided(call.input));
-    return withinPermissions(call.caller, { ...permissions, expires_at: null });
-  },
+  authorize: (call) => within(call, { ...wanted(call, provided(call.input)), expires_at: null }),
   change: {
     locks: makerLocks,
-    plan(call, now) {
+    plan(call, now, { judged }) {
       const { token, name, scopes } = call.input;
-      const permissions = { ...wanted(call, provided(call.input)), expires_at: null };
-      return issue(call, token, { kind: 'provider', name, scopes, rate_limit: RATES.provider }, permissions, call.input, now);
+      return issue(call, token, { kind: 'provider', name, scopes, rate_limit: RATES.provider }, judged as Wanted, call.input, now);
     },
   },
 };
@@ -227,18 +226,18 @@ interface BreakGlassInput {
 
 export const createBreakGlass: Operation<BreakGlassInput> = {
   subject: ({ input }) => ({ resource: input.token.id, reason: input.reason }),
-  authorize: (call) => withinPermissions(call.caller, emergency(call, call.core.now())),
+  authorize: (call, now) => within(call, emergency(call, now)),
   change: {
     // safety: break-glass-count-locked
     locks: (call) => [...makerLocks(call), 'break-glass'],
-    plan(call, now) {
+    plan(call, now, { judged }) {
       const { core, ask, input } = call;
       if (core.rows.within('credential', 'break_glass').filter((row) => isAlive(core, ask.org, row)).length >= MOST_BREAK_GLASS)
         return refuse('LIMIT_REACHED', {
           message: 'An organisation can have at most 5 live break-glass tokens. Revoke one that you no longer need.',
         });
       const made = { kind: 'break_glass', name: null, reason: input.reason, scopes: EMERGENCY, rate_limit: RATES.break_glass } as const;
-      const permissions = emergency(call, now);
+      const permissions = judged as Wanted;
       return issue(call, input.token, made, permissions, permissions, now);
     },
   },
@@ -277,13 +276,13 @@ const session = (call: Call<MintInput>, now: number) => {
 
 export const mint: Operation<MintInput> = {
   subject: aboutToken,
-  authorize: (call) => withinPermissions(call.caller, session(call, call.core.now())),
+  authorize: (call, now) => within(call, session(call, now)),
   change: {
     // The parent is locked too: a mint and the parent's revocation come one after the other.
     locks: makerLocks,
-    plan(call, now) {
+    plan(call, now, { judged }) {
       const { core, ask, input, caller } = call;
-      const { scopes, environments, secrets, allowed_addresses, expires_at } = session(call, now);
+      const { scopes, environments, secrets, allowed_addresses, expires_at } = judged as ReturnType<typeof session>;
       const unknown = unknownEnvironment(input.environments, environments);
       if (unknown) return unknown;
       if (core.descendants.hasSessions(caller.id, MOST_SESSIONS, now))

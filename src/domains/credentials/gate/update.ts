@@ -77,20 +77,21 @@ function changed({ core, ask, input }: Call<UpdateInput>, now: number): Partial<
 
 export function update(kind: CredentialKind): Operation<UpdateInput> {
   return {
-    authorize(call) {
+    authorize(call, now) {
       const row = find(call, kind);
       if (!row) return null;
-      const after = { ...row, ...changed(call, call.core.now()) };
+      const fields = changed(call, now);
+      const after = { ...row, ...fields };
       // safety: own-rate-limit
-      return mayGive(call, row, held(after)) ?? raisesOwn(call, row, call.input.rate_limit);
+      return mayGive(call, row, held(after)) ?? raisesOwn(call, row, call.input.rate_limit) ?? fields;
     },
     change: {
       locks: (call) => [target(call)],
-      plan(call, now) {
+      plan(call, _now, { judged }) {
         const { core, ask, input } = call;
         const row = find(call, kind);
         if (!row || !isAlive(core, ask.org, row)) return refuse('NOT_FOUND');
-        const fields = changed(call, now);
+        const fields = judged as ReturnType<typeof changed>;
         const unknown = unknownEnvironment(input.environments ?? null, fields.environments ?? null);
         if (unknown) return unknown;
         const put = revision(call, 'credential', row, fields);
@@ -176,7 +177,7 @@ export function revoke(kind: CredentialKind, isOwn: (row: CredentialRow, caller:
         // safety: revoked-session-mac
         return row !== undefined && row.mac === macOf(rowKeyOf(call), 'credential', row);
       },
-      plan(call, now, known): Plan | Refusal {
+      plan(call, now, { fetched: known }): Plan | Refusal {
         const row = find(call, kind);
         if (!row && !known) return refuse('NOT_FOUND');
         if (!row || row.revoked_at !== null) return { status: 204, data: null };

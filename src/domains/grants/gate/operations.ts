@@ -1,7 +1,7 @@
 // What can be done with grants, as the gate does it: they add to what a member's role gives, directly or through a team.
 // Invariants: nobody grants more than they hold themselves, or for longer; what a session token or an agent grants ends with it.
 
-import { type Wanted, withinPermissions } from '../../../auth/authorize';
+import type { Wanted } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import { type GrantRow, parentColumn } from '../../../db/schema';
 import { refuse } from '../../../errors';
@@ -12,7 +12,7 @@ import { type ListInput, listed } from '../../../gate/listing';
 import { slugOf } from '../../../gate/named';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
 import type { Call, Operation } from '../../../gate/types';
-import { parentOf, unknownEnvironment, wanted } from '../../credentials/gate/create';
+import { parentOf, unknownEnvironment, wanted, within } from '../../credentials/gate/create';
 import { grantOut } from '../wire';
 
 /** Each is looked at in every request of a member. */
@@ -59,14 +59,14 @@ const permissionsToGrant = (call: Call<NewInput>): Wanted & Pick<GrantRow, 'envi
 const create: Operation<NewInput> = {
   subject: ({ input }) => ({ resource: input.id }),
   // safety: grant-within-permissions
-  authorize: (call) => withinPermissions(call.caller, permissionsToGrant(call)),
+  authorize: (call) => within(call, permissionsToGrant(call)),
   change: {
     // The grantee stays meanwhile, and so does whoever gives.
     locks: ({ input, caller }) => [input.grantee.id, caller.credential, caller.id],
-    plan(call, now) {
+    plan(call, now, { judged }) {
       const { core, ask, caller, input } = call;
       const { id, grantee, permission } = input;
-      const { environments, secrets, expires_at } = permissionsToGrant(call);
+      const { environments, secrets, expires_at } = judged as ReturnType<typeof permissionsToGrant>;
       const unknown = unknownEnvironment(input.environments, environments);
       if (unknown) return unknown;
       if (!core.rows.get(grantee.type, grantee.id))

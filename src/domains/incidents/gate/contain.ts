@@ -81,7 +81,7 @@ export const contain: Operation<{ rotate: boolean }> = {
   change: {
     locks: (call) => [target(call), ...independent(call).map(({ id }) => id)],
     before: (call) => rowOf(call),
-    plan(call, now, fetched) {
+    plan(call, now, { fetched }) {
       const { core } = call;
       const id = target(call);
       if (!(core.rows.get('credential', id) ?? fetched)) return refuse('NOT_FOUND');

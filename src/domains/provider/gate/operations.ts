@@ -71,7 +71,7 @@ const issue: Operation<ValueInput & { ttl: number }> = {
   change: {
     locks: named.locks,
     locked: left,
-    plan(call, now, _, kept) {
+    plan(call, now, { locked: kept }) {
       const { core, input } = call;
       const { environment, row } = find(call);
       if (!environment) return refuse('NOT_FOUND', { message: 'The environment does not exist.' });
@@ -97,7 +97,7 @@ const rotate: Operation<ValueInput> = {
   change: {
     locks: named.locks,
     locked: left,
-    plan(call, now, _, kept) {
+    plan(call, now, { locked: kept }) {
       const { input } = call;
       const there = found(call);
       if (isRefusal(there)) return there;

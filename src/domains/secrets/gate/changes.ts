@@ -79,7 +79,7 @@ export const update: Operation<UpdateInput> = {
       return [target(call), ...(row && call.input.name !== null ? [nameLock(row.environment_id, call.input.name)] : [])];
     },
     locked: async (call) => (call.input.value ? kept(call) : null),
-    plan: (call, now, _, left) => amend(call, call.core.rows.get('secret', target(call)), left as Kept | null, now),
+    plan: (call, now, { locked: left }) => amend(call, call.core.rows.get('secret', target(call)), left as Kept | null, now),
   },
 };
 
@@ -139,7 +139,7 @@ export const rotate: Operation<RotateInput> = {
   change: {
     locks: (call) => [target(call)],
     locked: async (call) => (call.input.value ? kept(call) : null),
-    plan(call, now, _, left) {
+    plan(call, now, { locked: left }) {
       const { core, input } = call;
       const row = core.rows.get('secret', target(call));
       const refusal = readable(row, now);
@@ -169,7 +169,7 @@ export const rollback: Operation<RollbackInput> = {
       return readableVersion(row, call.input.version, call.core.now()) ?? versionOf(call, (row as SecretRow).id, call.input.version);
     },
     locked: (call) => kept(call),
-    plan(call, now, fetched, left) {
+    plan(call, now, { fetched, locked: left }) {
       const row = call.core.rows.get('secret', target(call));
       const old = fetched as VersionRow | Refusal;
       if (isRefusal(old)) return old;

@@ -45,7 +45,7 @@ export const put: Operation<PutInput> = {
       const { row } = find(call);
       return row?.id === call.input.id ? keptOf(call, row) : null;
     },
-    plan(call, now, _, left): Plan | Refusal | { more: unknown } {
+    plan(call, now, { locked: left }): Plan | Refusal | { more: unknown } {
       const { core, ask, input } = call;
       const { environment, row } = find(call);
       if (!environment) return refuse('NOT_FOUND', { message: 'The environment does not exist.' });

@@ -92,7 +92,7 @@ const login: Operation<LoginInput> = {
       ...[turn(call.caller.id), call.caller.id, call.input.passkey.id, call.input.session],
       ...surplus(call).map(({ id }) => id),
     ],
-    plan(call, now, over) {
+    plan(call, now, { fetched: over }) {
       const { core, caller, input } = call;
       const member = core.rows.get('member', caller.id);
       const passkey = core.rows.get('passkey', input.passkey.id);
@@ -121,7 +121,7 @@ const enrol: Operation<EnrolInput> = {
       ...[turn(call.caller.id), call.caller.id, call.input.passkey.id, call.input.session],
       ...surplus(call).map(({ id }) => id),
     ],
-    plan(call, now, over): Plan | Refusal {
+    plan(call, now, { fetched: over }): Plan | Refusal {
       const { core, caller, input } = call;
       const member = core.rows.get('member', caller.id);
       if (member?.enrolment_hash !== input.enrolment || (member.enrolment_ends_at ?? 0) <= now || isSpent(call, input.session))
@@ -272,7 +272,7 @@ const end: Operation<Record<string, never>> = {
   change: {
     before: async (call) => endable(call).map(({ id }) => id),
     locks: (call) => [turn(call.caller.id), ...endable(call).map(({ id }) => id)],
-    plan(call, now, ids) {
+    plan(call, now, { fetched: ids }) {
       const { credential } = call.ask.named;
       const known = credential === undefined || call.core.rows.get('credential', credential)?.member_id === call.caller.id;
       if (!known) return refuse('NOT_FOUND');
