@@ -189,6 +189,12 @@ describe('permission: roles', () => {
     const o = await newOrg();
     const { id } = await newMember(o, 'viewer');
     const before = await whole(o);
+    /** An agent without an end: only that what it creates ends with it sets it apart from a key. */
+    const endless = async () => {
+      const { json } = await o.post('/agent-credentials', { name: 'a', scopes: ['*'] });
+      expect((await o.patch(`/agent-credentials/${json.id}`, { ttlSeconds: null })).json.expires_at).toBeNull();
+      return json.token;
+    };
     const bounded = [
       await newKey(o, { environments: ['production'] }),
       await newKey(o, { secrets: ['*'] }),
@@ -196,6 +202,7 @@ describe('permission: roles', () => {
       await newKey(o, { expires_at: '2099-01-01T00:00:00Z' }),
       await newSession(o),
       { o: o.as((await o.post('/agent-credentials', { name: 'a', scopes: ['*'] })).json.token) },
+      { o: o.as(await endless()) },
     ];
     for (const { o: by } of bounded) {
       expect(codeOf(await by.post('/members', { email: 'n@x.io', name: 'x', role: 'viewer' }))).toEqual(EXCEEDS);
