@@ -74,12 +74,12 @@ export const readToken = (text: string): ReadToken | null => readAny(prefixes, c
 /** The same for a token of a page. */
 export const readPageToken = (text: string): ReadToken<PageKind> | null => readAny(pagePrefixes, text);
 
-function readAny<K extends string>(known: Record<K, string>, token: string): ReadToken<K> | null {
-  for (const [kind, prefix] of Object.entries(known) as [K, string][]) {
+function readAny<K extends string>(kinds: Record<K, string>, token: string): ReadToken<K> | null {
+  for (const [kind, prefix] of Object.entries(kinds) as [K, string][]) {
     if (!token.startsWith(prefix)) continue;
     const hash = sha256(token);
-    const known = verified.get(hash);
-    if (known) return { kind, org: known.org, hash, isGenuine: (key) => equal(known.key, key) };
+    const before = verified.get(hash);
+    if (before) return { kind, org: before.org, hash, isGenuine: (key) => equal(before.key, key) };
     const bytes = fromBase62(token.slice(prefix.length), LENGTH);
     if (!bytes || bytes[0] !== FORMAT) return null;
     const body = bytes.subarray(0, LENGTH - 8);
