@@ -154,17 +154,22 @@ function floorOf({ vault }, count) {
   return lane(vault, vault.floorPort, count, () => ({ request: requestOf('GET', '/floor'), expect: 200 }));
 }
 
-async function lane(vault, port, count, next) {
-  const connections = await parallel(count, () => connect(port), count);
+/** Connections are opened by the first drive: the service closes those that are idle while an organisation is filled. */
+function lane(vault, port, count, next) {
+  let connections = null;
+  const driveFor = async (seconds) => {
+    connections ??= await parallel(count, () => connect(port), count);
+    return drive(connections, next, seconds);
+  };
   return {
-    drive: (seconds) => drive(connections, next, seconds),
+    drive: driveFor,
     /** Drives for a slice of time; `cpu` is what the runtime used meanwhile. */
     async slice() {
       const before = vault.cpu();
-      const driven = await drive(connections, next, seconds);
+      const driven = await driveFor(seconds);
       return { ...driven, cpu: vault.cpu() - before };
     },
-    close: () => connections.forEach((connection) => void connection.close()),
+    close: () => connections?.forEach((connection) => void connection.close()),
   };
 }
 
@@ -172,7 +177,7 @@ async function lane(vault, port, count, next) {
 async function measure(name, count, floor) {
   const [here, there] = sides;
   const bare = subjects[name].bare ?? false;
-  const yardstick = there ? await laneOf(there, name, count) : await floorOf(here, count);
+  const yardstick = there ? await laneOf(there, name, count) : floorOf(here, count);
   const mine = await laneOf(here, name, count);
   await yardstick.drive(Math.min(there ? 0.5 : 0.3, seconds));
   await mine.drive(Math.min(0.5, seconds));
