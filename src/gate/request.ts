@@ -89,7 +89,7 @@ async function identified(request: Request): Promise<Answer> {
   if (done) return done;
   const { rate_limit, refusal } = limit(core, ask, known);
   if (refusal) return { outcome: fail(refusal), rate_limit, credential: known.caller.id || null };
-  const who = known.lookUp ? await known.lookUp().catch((error: unknown) => refusalOf(error, ask)) : known;
+  const who = known.lookUp ? await known.lookUp().catch((error: unknown) => refusalOfError(error, ask)) : known;
   if ('code' in who) return { outcome: fail(who), rate_limit };
   return { ...(await admitted(request, who)), rate_limit };
 }
@@ -193,7 +193,7 @@ async function perform({ core, ask, operation }: Request, call: Call<unknown>, d
     isAwaited = outcome?.kind === 'more';
     return { outcome: outcome ?? fail(refuse('INTERNAL')) };
   } catch (error) {
-    return { outcome: fail(refusalOf(error, ask)) };
+    return { outcome: fail(refusalOfError(error, ask)) };
   } finally {
     if (!isAwaited && core.storedResponses.running.get(key)?.request === ask.request.id) core.storedResponses.running.delete(key);
   }
@@ -254,7 +254,7 @@ function record({ core, ask, operation, isFull }: Request, caller: Caller, draft
   return { outcome: bare, credential, ...(replay && { replay }) };
 }
 
-const refusalOf = (error: unknown, ask: Ask): Refusal => (error instanceof ApiError ? error.refusal : unexpected(error, ask));
+const refusalOfError = (error: unknown, ask: Ask): Refusal => (error instanceof ApiError ? error.refusal : unexpected(error, ask));
 
 /** Whether what is in doubt does not concern this request: a read of a secret that is not in doubt need not wait for D1. */
 function isApart({ rows, intents }: Core, { org, named, bearer }: Ask, { change }: Operation): boolean {

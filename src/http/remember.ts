@@ -2,8 +2,8 @@
 import QuickLRU from 'quick-lru';
 
 /**
- * `make`, whose results are kept by its arguments, which hold no line ends: at least `most` of them, at most twice as many, since an argument such as a base may be
- * what a client makes of it.
+ * `make`, with its results kept by its arguments, which hold no line ends. From `most` to twice as many are kept: a client may choose an
+ * argument, such as the host of the base URL.
  */
 export function remember<A extends string[], T extends object>(most: number, make: (...args: A) => T): (...args: A) => T {
   const kept = new QuickLRU<string, T>({ maxSize: most });
