@@ -21,11 +21,11 @@ export interface Env {
   PLATFORM_BASE_URLS?: string;
 }
 
+/** What a gate asks the Worker to do, for it needs keys that no gate has. */
+export type JobName = 'rotate' | 'checkpoint';
+
 /** What travels on the queue: ids and kinds alone. */
-export interface QueueMessage {
-  kind: 'probe';
-  id: string;
-}
+export type QueueMessage = { kind: 'probe'; id: string } | { kind: 'job'; job: JobName; org: string };
 
 export interface MasterKey {
   id: string;

@@ -44,6 +44,20 @@ export const catalogue = {
     remedy:
       'Create a new session token with POST /api/v1/orgs/:org_id/access-tokens and its API key, refresh the browser session, or create a new credential.',
   },
+  DEVICE_PROOF_REQUIRED: {
+    status: 401,
+    message: 'This credential is bound to a device. Send a DPoP proof with each request.',
+    cause: 'The credential was created with device_id, and the request has no DPoP header.',
+    remedy:
+      'Sign a DPoP proof (RFC 9449) with the key of the device for this method and URL, with ath, and send it in the header DPoP. The guide on devices shows how.',
+  },
+  DEVICE_PROOF_INVALID: {
+    status: 401,
+    message: 'The DPoP proof is not valid for this request.',
+    cause:
+      'The proof is malformed, too old, used before, signed by another key or algorithm, or made for another method, URL or token. The message says which.',
+    remedy: 'Make a new proof for each request: method, URL without query, current time in iat, a new jti, and ath of the token.',
+  },
   TOKEN_REVOKED: {
     status: 401,
     message: 'This credential has been revoked.',
@@ -78,6 +92,13 @@ export const catalogue = {
     cause:
       'Some calls accept only certain kinds of credential. For example, a session token cannot create a session token or rotate an API key.',
     remedy: 'Use the kind of credential that the message or the API reference names. For most calls that is an API key.',
+  },
+  APPROVAL_REQUIRED: {
+    status: 403,
+    message: 'A policy requires approval for this request. Nothing was done.',
+    cause: 'An approval policy of the organisation covers the effect of this request. error.approval shows the pending approval.',
+    remedy:
+      'Wait for the approval, with GET /api/v1/orgs/:org_id/approvals/:id?wait=25 or at /approvals in a browser. Then repeat the very same request with the header "Approval-Id: apr_…" within 24 hours.',
   },
   ADDRESS_NOT_ALLOWED: {
     status: 403,
@@ -198,6 +219,13 @@ export const catalogue = {
     cause: 'The resource is in a state that does not allow this request.',
     remedy: 'Read the resource again and decide whether the request still applies.',
   },
+  APPROVAL_MISMATCH: {
+    status: 409,
+    message: 'The approval in Approval-Id does not allow this request.',
+    cause:
+      'The approval is unknown, not approved, used, ended, or void because its target, its policy or its approvers changed, or it belongs to another request: method, path, query, body and credential must be the same.',
+    remedy: 'Repeat the request without Approval-Id. The response names the approval that it needs.',
+  },
   VERSION_CONFLICT: {
     status: 412,
     message: 'The secret has changed: its ETag does not match If-Match.',
@@ -221,6 +249,19 @@ export const catalogue = {
     message: 'This Idempotency-Key was used for a different request.',
     cause: 'For 24 hours, an Idempotency-Key stands for one request with the same method, path, query, If-Match header and body.',
     remedy: 'Use a new key for a new request. To get the stored response again, repeat the request unchanged.',
+  },
+  POLICY_VIOLATED: {
+    status: 422,
+    message: 'A naming policy does not allow this name.',
+    cause: 'The name does not match the pattern of a naming policy that applies to it. The message names policy and pattern.',
+    remedy:
+      'Choose a name that matches the pattern, or ask who holds policies:write to change the policy. GET /api/v1/orgs/:org_id/policies lists the policies.',
+  },
+  APPROVAL_IMPOSSIBLE: {
+    status: 422,
+    message: 'This policy could never be satisfied: there are not enough approvers.',
+    cause: 'Fewer members than the policy requires can approve. The message says how many can.',
+    remedy: 'Invite more members with a role that holds approvals:decide, add them to the approving team, or require fewer approvals.',
   },
   RESULT_TOO_LARGE: {
     status: 422,
@@ -277,6 +318,8 @@ export interface Refusal {
   message?: string;
   details?: Detail[];
   retry_after?: number;
+  /** What a held request waits for. */
+  approval?: object;
 }
 
 export const statusOf = ({ code, status }: Refusal): number => status ?? catalogue[code].status;
@@ -316,12 +359,13 @@ export class ApiError extends Error {
 }
 
 /** The body of the response to a refused request. `docs` is a page that this very deployment serves. */
-export const errorBody = ({ code, message, details, retry_after }: Refusal, base: string) => ({
+export const errorBody = ({ code, message, details, retry_after, approval }: Refusal, base: string) => ({
   error: {
     code,
     message: message ?? catalogue[code].message,
     docs: `${base}/docs/errors/${code}`,
     ...(details && { details }),
     ...(retry_after !== undefined && { retry_after }),
+    ...(approval && { approval }),
   },
 });

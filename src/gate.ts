@@ -54,7 +54,7 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
     super(ctx, env);
     this.isNewer = isNewer(ctx.storage.sql);
     if (this.isNewer) return;
-    this.core = createCore(resetting(ctx), env.DB);
+    this.core = createCore(resetting(ctx), env);
     if (this.org && this.core.intents.unsettled().length) this.core.schedule.at('settle', Date.now());
   }
 

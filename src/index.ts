@@ -1,5 +1,6 @@
 // The Worker: HTTP, queue and schedule, and the Durable Objects that it exports.
 import { app } from './app';
+import { runJob } from './delivery/jobs';
 import type { Env, QueueMessage } from './env';
 import { probeCame, sendProbe } from './health';
 
@@ -13,6 +14,7 @@ export default {
     for (const message of batch.messages) {
       try {
         if (message.body.kind === 'probe') await probeCame(env);
+        else await runJob(env, message.body);
         message.ack();
       } catch {
         message.retry();

@@ -24,4 +24,7 @@ export const forms = {
   team: isId('team'),
   grant: isId('grt'),
   passkey: isId('psk'),
+  policy: isId('pol'),
+  approval: isId('apr'),
+  device: isId('dev'),
 } as const;

@@ -4,13 +4,16 @@ import { getTableColumns, getTableName } from 'drizzle-orm';
 import { tuple } from '../crypto/bytes';
 import { hmacHex } from '../crypto/digest';
 import type {
+  ApprovalRow,
   CredentialKind,
   CredentialRow,
+  DeviceRow,
   EnvironmentRow,
   GrantRow,
   MemberRow,
   OrgRow,
   PasskeyRow,
+  PolicyRow,
   SecretRow,
   TeamMemberRow,
   TeamRow,
@@ -27,6 +30,9 @@ export interface RowTypes {
   grant: GrantRow;
   credential: CredentialRow;
   secret: SecretRow;
+  policy: PolicyRow;
+  approval: ApprovalRow;
+  device: DeviceRow;
 }
 export type RowKind = keyof RowTypes;
 
@@ -43,6 +49,10 @@ export const places: {
   grant: { table: schema.grants, space: (row) => row.grantee_id, key: (row) => row.id },
   credential: { table: schema.credentials, space: (row) => row.kind, key: (row) => row.token_hash },
   secret: { table: schema.secrets, space: (row) => row.environment_id, key: (row) => (row.deleted_at === null ? row.name : null) },
+  policy: { table: schema.policies, space: () => '', key: (row) => row.id },
+  // One request is held once: asking again finds what is pending.
+  approval: { table: schema.approvals, space: (row) => row.root, key: (row) => (row.status === 'pending' ? row.digest : null) },
+  device: { table: schema.devices, space: (row) => row.member_id ?? '', key: (row) => row.id },
 };
 const tables = {
   org: schema.orgs,
@@ -54,14 +64,29 @@ const tables = {
   grant: schema.grants,
   credential: schema.credentials,
   secret: schema.secrets,
+  policy: schema.policies,
+  approval: schema.approvals,
+  device: schema.devices,
 };
 
 /** Columns that the first release did not have, by kind. */
 const ADDED: Partial<Record<RowKind | 'version', ReadonlySet<string>>> = {
-  org: new Set(['member_addresses', 'generation', 'keys_generation', 'spared', 'panicked_at']),
-  member: new Set(['invited_by', 'enrolled_at', 'enrolment_hash', 'enrolment_made_at', 'enrolment_ends_at']),
-  credential: new Set(['below_owner', 'created_in', 'generation', 'reason', 'member_id', 'passkey_id', 'refresh', 'confirmed_at']),
-  secret: new Set(['lost_versions', 'lifetime_seconds', 'revoked_at', 'revoked_through', 'generated']),
+  org: new Set(['member_addresses', 'generation', 'keys_generation', 'spared', 'panicked_at', 'audit_retention_days']),
+  member: new Set(['invited_by', 'enrolled_at', 'enrolment_hash', 'enrolment_made_at', 'enrolment_ends_at', 'connections']),
+  team_member: new Set(['accountable']),
+  credential: new Set([
+    'below_owner',
+    'created_in',
+    'generation',
+    'reason',
+    'member_id',
+    'passkey_id',
+    'refresh',
+    'confirmed_at',
+    'accountable',
+    'device_id',
+  ]),
+  secret: new Set(['lost_versions', 'lifetime_seconds', 'revoked_at', 'revoked_through', 'generated', 'rotated_at', 'auto_rotate']),
   version: new Set(['generated']),
 };
 
@@ -76,6 +101,8 @@ export const DAY = 86_400_000;
 /** How long a deleted secret can be restored, and how long an ended credential is remembered as such. */
 export const RESTORABLE = 7 * DAY;
 export const REMEMBERED = 90 * DAY;
+/** How long an approval is kept after its end: a compliance report looks back a year. */
+const APPROVALS_KEPT = 400 * DAY;
 
 /** Credentials that come and go: they are bounded in time, and not among the 10,000. */
 export const isBrief = (kind: CredentialKind): boolean => kind === 'session' || kind === 'browser';
@@ -91,6 +118,7 @@ export function sweepAt<K extends RowKind>(kind: K, row: RowTypes[K]): number | 
     return deleted_at === null ? null : deleted_at + RESTORABLE;
   }
   if (kind === 'grant') return (row as GrantRow).expires_at;
+  if (kind === 'approval') return (row as ApprovalRow).expires_at + APPROVALS_KEPT;
   if (kind !== 'credential') return null;
   const { kind: of, expires_at, revoked_at } = row as CredentialRow;
   if (isBrief(of)) return Math.min(expires_at as number, revoked_at === null ? Number.POSITIVE_INFINITY : revoked_at + STAYS_REVOKED);

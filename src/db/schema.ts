@@ -48,6 +48,8 @@ export const orgs = sqliteTable('orgs', {
   keys_generation: integer(),
   spared: text(),
   panicked_at: integer(),
+  /** Days for which the audit log is kept; null: 400. */
+  audit_retention_days: integer(),
   ...decided(),
 });
 
@@ -71,6 +73,8 @@ export const members = sqliteTable(
     enrolment_hash: text(),
     enrolment_made_at: integer(),
     enrolment_ends_at: integer(),
+    /** Members who invited, re-enrolled or promoted this one lately, and when: they are not approved by this one for a week. */
+    connections: text({ mode: 'json' }).$type<Connection[]>(),
     ...decided(),
   },
   (t) => [
@@ -79,6 +83,9 @@ export const members = sqliteTable(
     index('members_enrolment').on(t.org_id, t.enrolment_hash),
   ],
 );
+
+/** Who gave a member their place, and when. */
+export type Connection = [member: string, at: number];
 
 export const roles = ['owner', 'admin', 'developer', 'viewer', 'auditor'] as const;
 export type Role = (typeof roles)[number];
@@ -113,6 +120,8 @@ export const teamMembers = sqliteTable(
     team_id: text().notNull(),
     member_id: text().notNull(),
     added_by: text().notNull(),
+    /** The members who are accountable for `added_by`. */
+    accountable: strings(),
     created_at: integer().notNull(),
     ...decided(),
   },
@@ -175,6 +184,10 @@ export const credentials = sqliteTable(
     refresh: text({ mode: 'json' }).$type<Refresh>(),
     /** Of a browser session: when its member last proved to have a passkey; null where a release before 0.4.0 began it. */
     confirmed_at: integer(),
+    /** The members who are accountable for it: its maker, through all links. Null where a release before 0.5.0 made it. */
+    accountable: strings(),
+    /** The device whose key must sign each request (DPoP); it ends with the device. */
+    device_id: text(),
     ...decided(),
   },
   (t) => [
@@ -232,6 +245,10 @@ export const secrets = sqliteTable(
     revoked_through: integer(),
     /** 1 where this service generated the current value. */
     generated: integer(),
+    /** When the current version was made; null where a release before 0.5.0 made it. */
+    rotated_at: integer(),
+    /** 1 where a rotation policy may replace the value with a generated one. */
+    auto_rotate: integer(),
     ...decided(),
   },
   (t) => [
@@ -276,6 +293,147 @@ export const secretVersions = sqliteTable(
   (t) => [primaryKey({ columns: [t.org_id, t.secret_id, t.version] })],
 );
 
+/** Rules of an org: for names, for rotation, and for what needs approval. What it applies to is null where unbounded. */
+export const policies = sqliteTable(
+  'policies',
+  {
+    ...tenant(),
+    name: text().notNull(),
+    kind: text().$type<PolicyKind>().notNull(),
+    enabled: integer().notNull(),
+    /** Ids of environments, types of secrets, and patterns of names. */
+    environments: strings(),
+    types: text({ mode: 'json' }).$type<SecretType[]>(),
+    names: strings(),
+    config: text({ mode: 'json' }).$type<PolicyConfig>().notNull(),
+    created_by: text().notNull(),
+    created_at: integer().notNull(),
+    updated_at: integer().notNull(),
+    ...decided(),
+  },
+  (t) => [primaryKey({ columns: [t.org_id, t.id] })],
+);
+
+export const policyKinds = ['naming', 'rotation', 'approval'] as const;
+export type PolicyKind = (typeof policyKinds)[number];
+
+export interface NamingConfig {
+  /** RE2 syntax; searched for in the name. */
+  pattern: string;
+}
+export interface RotationConfig {
+  max_age_days?: number;
+  /** Five fields, in UTC. */
+  cron?: string;
+  auto_rotate?: boolean;
+}
+/** What a policy can hold for approval: effects, not routes. */
+export const heldOperations = [
+  'secret.read',
+  'secret.update',
+  'secret.rotate',
+  'secret.delete',
+  'secret.share',
+  'break_glass.create',
+  'provider_token.create',
+  'policy.change',
+  'team.change',
+  'member.change',
+] as const;
+export type HeldOperation = (typeof heldOperations)[number];
+export interface ApprovalConfig {
+  operations: HeldOperation[];
+  required: number;
+  approvers: { team_id: string } | { role: Role };
+  /** Whether a break-glass token passes it for secrets. */
+  allow_break_glass?: boolean;
+}
+export type PolicyConfig = NamingConfig | RotationConfig | ApprovalConfig;
+
+/** A request that a policy holds, and what was decided about it. `digest` tells it from every other request; no value is here. */
+export const approvals = sqliteTable(
+  'approvals',
+  {
+    ...tenant(),
+    status: text().$type<ApprovalStatus>().notNull(),
+    operation: text().$type<HeldOperation>().notNull(),
+    action: text().notNull(),
+    /** Who asks: the actor of audit entries, the root of the caller, and the members who are accountable for it. */
+    requester: text({ mode: 'json' }).$type<{ kind: string; id: string | null; parent_id: string | null; name: string | null }>().notNull(),
+    root: text().notNull(),
+    accountable: strings().notNull(),
+    /** Keyed digest of method, path, query and body. */
+    digest: text().notNull(),
+    method: text().notNull(),
+    path: text().notNull(),
+    summary: text().notNull(),
+    resource: text(),
+    resource_name: text(),
+    environment: text(),
+    /** The rows that it changes or reads, by id, and the revision of each then: it is void once they changed. */
+    targets: text({ mode: 'json' }).$type<Record<string, number>>().notNull(),
+    /** The policies that hold it, as they were then: it is void once they changed. */
+    policies: text({ mode: 'json' }).$type<{ id: string; revision: number; name: string; required: number }[]>().notNull(),
+    decisions: text({ mode: 'json' }).$type<Decision[]>().notNull(),
+    reason: text(),
+    request_id: text().notNull(),
+    ip: text().notNull(),
+    place: text(),
+    user_agent: text(),
+    created_at: integer().notNull(),
+    expires_at: integer().notNull(),
+    /** When it was rejected, cancelled or used. */
+    ended_at: integer(),
+    ...decided(),
+  },
+  (t) => [primaryKey({ columns: [t.org_id, t.id] })],
+);
+
+export const approvalStatuses = ['pending', 'approved', 'rejected', 'cancelled', 'used'] as const;
+export type ApprovalStatus = (typeof approvalStatuses)[number];
+
+/** What a member decided about a request. */
+export interface Decision {
+  member: string;
+  decision: 'approve' | 'reject';
+  at: number;
+}
+
+/** Devices, their owners, and the public keys that sign requests. */
+export const devices = sqliteTable(
+  'devices',
+  {
+    ...tenant(),
+    name: text().notNull(),
+    platform: text().notNull(),
+    serial: text(),
+    /** A JWK: P-256 or Ed25519, the public members alone. */
+    public_key: text({ mode: 'json' }).$type<Record<string, string>>(),
+    member_id: text(),
+    created_by: text().notNull(),
+    created_at: integer().notNull(),
+    updated_at: integer().notNull(),
+    assigned_at: integer(),
+    blocked_at: integer(),
+    ...decided(),
+  },
+  (t) => [primaryKey({ columns: [t.org_id, t.id] })],
+);
+
+/** Signed statements of where the audit chain of an org stood (Ed25519). */
+export const auditCheckpoints = sqliteTable(
+  'audit_checkpoints',
+  {
+    org_id: text().notNull(),
+    sequence: integer().notNull(),
+    hash: text().notNull(),
+    time: integer().notNull(),
+    key_id: text().notNull(),
+    signature: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.org_id, t.sequence] })],
+);
+
 /** A closed stretch of an org's audit chain: `entries` is gzip in base64, the sets say what a filter may find inside. */
 export const auditSegments = sqliteTable(
   'audit_segments',
@@ -315,6 +473,10 @@ export type GrantRow = typeof grants.$inferSelect;
 export type CredentialRow = typeof credentials.$inferSelect;
 export type SecretRow = typeof secrets.$inferSelect;
 export type VersionRow = typeof secretVersions.$inferSelect;
+export type PolicyRow = typeof policies.$inferSelect;
+export type ApprovalRow = typeof approvals.$inferSelect;
+export type DeviceRow = typeof devices.$inferSelect;
+export type CheckpointRow = typeof auditCheckpoints.$inferSelect;
 export type SegmentRow = typeof auditSegments.$inferSelect;
 
 // Two columns keep the names of the first releases, which rows and their MACs contain. Code reads and writes them through these functions.

@@ -1,6 +1,8 @@
 // What a domain consists of. Each one is a folder here, and one line in index.ts.
 import type { Needs } from '../auth/actions';
 import type { RowKind } from '../db/rows';
+import type { Job } from '../delivery/job';
+import type { JobName } from '../env';
 import type { Operation } from '../gate/types';
 import type { DeclaredRoute } from '../http/route';
 
@@ -15,6 +17,8 @@ export interface Domain {
   operations: Record<string, Operation>;
   /** What the Worker answers. */
   routes: readonly DeclaredRoute[];
+  /** What the Worker does when the gate asks for it. */
+  jobs?: Partial<Record<JobName, Job>>;
   /** Examples for fields of its schemas in the OpenAPI document, by `Schema.field`. */
   examples: Record<string, unknown>;
 }

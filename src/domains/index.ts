@@ -1,16 +1,22 @@
 // The domains of the vault, and all that is derived from them. A new domain is a folder and a line of `domains`.
 import { type Action, type FullNeed, fullNeed, type Needs } from '../auth/actions';
+import type { Job } from '../delivery/job';
+import type { JobName } from '../env';
 import type { Operation } from '../gate/types';
 import type { Route } from '../http/route';
+import { approvals } from './approvals';
 import { audit } from './audit';
+import { compliance } from './compliance';
 import { credentials } from './credentials';
 import { deployment } from './deployment';
+import { devices } from './devices';
 import type { Domain } from './domain';
 import { grants } from './grants';
 import { incidents } from './incidents';
 import { members } from './members';
 import { orgs } from './orgs';
 import { passkeys } from './passkeys';
+import { policies } from './policies';
 import { provider } from './provider';
 import { secrets } from './secrets';
 import { signin } from './signin';
@@ -26,7 +32,11 @@ export const domains: readonly Domain[] = [
   credentials,
   secrets,
   provider,
+  policies,
+  approvals,
+  devices,
   audit,
+  compliance,
   incidents,
   deployment,
   signin,
@@ -40,6 +50,9 @@ export const actions = Object.fromEntries(
 export const routes: Route[] = domains.flatMap((domain) => domain.routes.map((route) => ({ ...route, need: actions[route.action] })));
 
 export const operations: Record<string, Operation> = Object.assign({}, ...domains.map((domain) => domain.operations));
+
+/** What the Worker does when a gate asks for it. */
+export const jobs = Object.assign({}, ...domains.map((domain) => domain.jobs)) as Record<JobName, Job>;
 
 /** Descriptions of the OpenAPI document's tags. */
 export const tags: Record<string, string> = Object.assign({}, ...domains.map((domain) => domain.tags));

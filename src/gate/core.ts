@@ -2,6 +2,7 @@
 // Invariant: the SQLite holds every deciding row of the org, always; D1 is the relational record of the same rows, written first.
 
 import QuickLRU from 'quick-lru';
+import type { Env, JobName } from '../env';
 import { type AuditLog, createAuditLog } from './audit-log';
 import { type CiphertextCache, createCiphertextCache } from './ciphertext-cache';
 import { createDatabase, type Database } from './database';
@@ -37,11 +38,13 @@ export interface Core {
   locks: Locks;
   strangers: Strangers;
   overlaps: Overlaps;
+  /** Asks the Worker to run a job. */
+  enqueue(job: JobName): Promise<void>;
   now(): number;
 }
 
 /** Opens the parts of a gate over its storage; makes its tables on first use. */
-export function createCore(storage: DurableObjectStorage, db: D1Database): Core {
+export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: Pick<Env, 'DB' | 'QUEUE'>): Core {
   const { sql } = storage;
   const meta = createMeta(sql);
   upgrade(storage, meta);
@@ -63,7 +66,7 @@ export function createCore(storage: DurableObjectStorage, db: D1Database): Core 
   return {
     storage,
     meta,
-    database: createDatabase(db),
+    database: createDatabase(DB),
     rows,
     descendants: createDescendants(sql, rows.edits),
     ciphertexts: createCiphertextCache(sql),
@@ -77,6 +80,10 @@ export function createCore(storage: DurableObjectStorage, db: D1Database): Core 
     locks: createLocks(),
     strangers: new QuickLRU({ maxSize: 2500 }),
     overlaps: new QuickLRU({ maxSize: 1000 }),
+    async enqueue(job) {
+      const org = meta.get('org');
+      if (org !== null) await QUEUE.send({ kind: 'job', job, org });
+    },
     now: () => Date.now(),
   };
 }

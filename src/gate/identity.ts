@@ -27,13 +27,17 @@ const bootstrap: Caller = {
   permissions: [{ scopes: ['*'], environments: null, secrets: null, expires_at: null }],
 };
 
+/** The service itself, which does what a schedule or a policy asks for. */
+const system: Caller = { ...bootstrap, id: 'system', name: null, credential: 'system', root: 'system' };
+
 /** For how long it is remembered what D1 said of a token that the gate does not know, in milliseconds. */
 const REMEMBERED_FOR = 60_000;
 
 /** Finds whose token it is. A token that the gate does not know may have ended long ago: `lookUp` asks D1, once a minute. */
 export function identify(core: Core, ask: Ask): Identity {
   const { bearer } = ask;
-  if (bearer === 'bootstrap') return { caller: bootstrap, refusal: null, allowances: [], links: [] };
+  if (bearer === 'bootstrap' || bearer === 'system')
+    return { caller: bearer === 'system' ? system : bootstrap, refusal: null, allowances: [], links: [] };
   if ('member' in bearer) return vouched(core, ask, bearer.member);
   const { hash, kind } = bearer;
   // safety: deleted-org
@@ -120,7 +124,7 @@ function vouched(core: Core, ask: Ask, id: string): Identity {
 /** The caller as it stands now, and why it is one no more: for a request that has waited since it was admitted. */
 export function identifyAgain(core: Core, ask: Ask, before: Caller): { caller: Caller; refusal: Refusal | null } {
   const { bearer } = ask;
-  if (bearer === 'bootstrap') return { caller: before, refusal: null };
+  if (bearer === 'bootstrap' || bearer === 'system') return { caller: before, refusal: null };
   if ('member' in bearer) return vouched(core, ask, bearer.member);
   const row = core.rows.get('credential', before.credential);
   if (!row || core.rows.get('org', ask.org)?.deleted_at !== null) return { caller: before, refusal: refuse('TOKEN_REVOKED') };

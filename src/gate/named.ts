@@ -29,7 +29,7 @@ export function mayReachNamed({ core, ask, need, caller }: Call<unknown>): Refus
 
 /** What the audit entry says of what the path names. */
 export function namedSubject({ core, ask }: Call<unknown>): Subject {
-  const { environment, name, secret, passkey, grant, team, member, credential } = ask.named;
+  const { environment, name, secret, passkey, grant, team, member, credential, policy, approval, device } = ask.named;
   const subject: Subject = { resource: null, environment: null, version: null };
   if (secret !== undefined) {
     const row = core.rows.get('secret', secret);
@@ -39,7 +39,7 @@ export function namedSubject({ core, ask }: Call<unknown>): Subject {
     subject.resource_name = row.name;
     return subject;
   }
-  subject.resource = passkey ?? grant ?? team ?? member ?? credential ?? null;
+  subject.resource = passkey ?? grant ?? team ?? member ?? credential ?? policy ?? approval ?? device ?? null;
   if (name) subject.resource_name = name;
   if (environment !== undefined && environment !== '' && name !== '')
     subject.environment = environmentOf(core, ask.org, environment)?.slug ?? null;

@@ -10,7 +10,17 @@ export type EventType =
   | 'BREAK_GLASS_ISSUED'
   | 'BREAK_GLASS_USED'
   | 'MEMBER_ENROLLED'
-  | 'SECRET_ROTATION_DUE';
+  | 'SECRET_ROTATION_DUE'
+  | 'SECRET_ROTATED'
+  | 'POLICY_VIOLATED'
+  | 'APPROVAL_REQUESTED'
+  | 'APPROVAL_DECIDED'
+  | 'DEVICE_REGISTERED'
+  | 'DEVICE_ASSIGNED'
+  | 'DEVICE_UNASSIGNED'
+  | 'DEVICE_BLOCKED'
+  | 'DEVICE_REMOVED'
+  | 'AUDIT_CHECKPOINT';
 
 /** What happened. `data` holds ids, names, versions and counts. */
 export interface Raised {

@@ -55,6 +55,7 @@ export async function purge(core: Core, org: string, rows: readonly { kind: RowK
     { sql: `delete from secrets where ${among}`, params: [org, ids('secret')] },
     { sql: `delete from credentials where ${among}`, params: [org, ids('credential')] },
     { sql: `delete from grants where ${among}`, params: [org, ids('grant')] },
+    { sql: `delete from approvals where ${among}`, params: [org, ids('approval')] },
   ]);
   // safety: purged-in-database-first
   if (done.end !== 'done') return false;

@@ -263,7 +263,7 @@ function isApart({ rows, intents }: Core, { org, named, bearer }: Ask, { change 
     named.secret === undefined ||
     intents.isOpen(named.secret) ||
     intents.isOpen(org) ||
-    bearer === 'bootstrap' ||
+    typeof bearer === 'string' ||
     'member' in bearer
   )
     return false;

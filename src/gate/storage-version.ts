@@ -24,6 +24,8 @@ const steps: ((sql: SqlStorage) => void)[] = [
       "update replays set bytes = 200 + length(key) + length(answer) + coalesce(length(one_time), 0), root = iif(key like 'key:%', substr(key, 5, instr(substr(key, 5), ':') - 1), '')",
     );
   },
+  // 4: policies, approvals and devices, which a release before would not heed.
+  () => {},
 ];
 
 export const STORAGE_VERSION = steps.length + 1;

@@ -1,6 +1,7 @@
 // The tasks of a gate, run by its schedule in bounded batches: settle what is in doubt, close minutes of the rate limit, move audit segments to
 // D1, purge what has ended. Invariant: each task may be cut off anywhere and simply runs again.
 
+import type { RowKind } from '../db/rows';
 import { settle } from './commit';
 import type { Core } from './core';
 import { purgePast, purgeRows } from './purge';
@@ -53,11 +54,16 @@ export async function runTasks(core: Core, org: string, now = core.now()): Promi
   core.schedule.arm();
 }
 
+/** Rows of an organisation that has ended; what is left is what its tokens are refused by: hashes, and that the org has ended. */
+const CLEARED: RowKind[] = [
+  ...(['secret', 'environment', 'grant', 'team_member', 'team', 'passkey', 'member', 'policy', 'approval', 'device'] as const),
+];
+
 /** Deletes what an organisation leaves once it has ended, a batch at a time. */
 async function endOrg(core: Core, org: string, now: number): Promise<number | null> {
   const rest = [
     ...['secret_versions', 'secrets', 'credentials', 'grants', 'team_members', 'teams', 'passkeys', 'members'],
-    ...['environments', 'audit_segments', 'commits'],
+    ...['environments', 'policies', 'approvals', 'devices', 'audit_segments', 'audit_checkpoints', 'commits'],
   ];
   for (const table of rest) {
     const left = await core.database.all<{ one: number }>({ sql: `select 1 one from ${table} where org_id = ? limit 1`, params: [org] });
@@ -69,8 +75,7 @@ async function endOrg(core: Core, org: string, now: number): Promise<number | nu
   }
   const done = await core.database.write([{ sql: 'delete from orgs where id = ?', params: [org] }]);
   if (done.end !== 'done') return now + 5000;
-  // What is left is what its tokens are refused by: hashes, and that the org has ended.
-  core.storage.transactionSync(() => core.rows.clear(['secret', 'environment', 'grant', 'team_member', 'team', 'passkey', 'member']));
+  core.storage.transactionSync(() => core.rows.clear(CLEARED));
   core.storage.transactionSync(() => core.ciphertexts.clear());
   return null;
 }

@@ -33,6 +33,9 @@ export interface Named {
   team?: string;
   grant?: string;
   passkey?: string;
+  policy?: string;
+  approval?: string;
+  device?: string;
 }
 
 export interface RequestFacts {
@@ -50,8 +53,8 @@ export interface Ask {
   action: Action;
   /** How the action is done: the name of its operation. */
   operation: string;
-  /** Whose token; or a member for whom the Worker vouches, having seen them sign in. */
-  bearer: TokenRef | 'bootstrap' | { member: string };
+  /** Whose token; or a member for whom the Worker vouches, having seen them sign in; or the service itself, for a job. */
+  bearer: TokenRef | 'bootstrap' | 'system' | { member: string };
   /** The org that the path names, or null if it names none. */
   path_org: string | null;
   named: Named;

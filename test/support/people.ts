@@ -73,6 +73,8 @@ const credential = (kind: CredentialRow['kind'], id: string, fields: Partial<Cre
     passkey_id: null,
     refresh: null,
     confirmed_at: null,
+    accountable: null,
+    device_id: null,
   },
   ...fields,
 });

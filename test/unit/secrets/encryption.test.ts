@@ -16,9 +16,10 @@ function delivered(keys: OrgKeys, org: string, value = 'correct horse'): Readabl
   const { value_sealed: _, ...current } = encrypted;
   const times = { created_at: 1, updated_at: 1, expires_at: null, lifetime_seconds: null, deleted_at: null };
   const none = { description: null, tags: {}, rotate_every_seconds: null, lost_versions: null, revoked_at: null, revoked_through: null };
+  const rotation = { rotated_at: null, auto_rotate: null };
   const row = {
     ...{ org_id: org, id, environment_id: newId('env'), name: 'A', type: 'generic' as const, version: 1, amended: 0, oldest_version: 1 },
-    ...{ ...current, ...times, ...none, sealed_size: encrypted.value_sealed.length, revision: 1, mac: '' },
+    ...{ ...current, ...times, ...none, ...rotation, sealed_size: encrypted.value_sealed.length, revision: 1, mac: '' },
   };
   const version = { org_id: org, secret_id: id, version: 1, ...encrypted, created_by: 'key_x', created_at: 1, mac: '' };
   row.mac = macOf(keys.row, 'secret', row);

@@ -1,0 +1,28 @@
+// Jobs: what a gate asks the Worker to do, by a queue message, because it needs keys that no gate has. Invariants: a message names an organisation
+// and a job, and nothing else; a job is safe to repeat, for the queue may deliver a message twice.
+import { keyringOf } from '../crypto/keyring';
+import { newId } from '../db/ids';
+import { jobs } from '../domains';
+import { type Env, type QueueMessage, settingsOf } from '../env';
+import { callGate } from '../http/gate-call';
+
+/** Runs the job of a message. It throws where the job is to be tried again. */
+export async function runJob(env: Env, { job, org }: QueueMessage & { kind: 'job' }): Promise<void> {
+  const settings = settingsOf(env);
+  if ('problem' in settings) throw new Error('misconfigured');
+  const keys = await keyringOf(env.DB, settings.masterKeys).org(org);
+  // An organisation without a key has been deleted.
+  if (!keys) return;
+  const request = () => ({ id: newId('req'), ip: '', user_agent: null, reason: null, place: null });
+  const trace = { route: 'job', org, credential: null, gate_calls: 0, gate_ms: 0, d1_calls: 0, code: null };
+  await jobs[job]({
+    env,
+    org,
+    keys,
+    async ask(action, input, operation = action) {
+      const ask = { org, action, operation, bearer: 'system', path_org: null, named: {}, finding: null, input, idempotency: null } as const;
+      const rest = { one_time: null, again: false, repeated: false, keys: { row: keys.row, answer: keys.answer }, request: request() };
+      return (await callGate(env, { ...ask, ...rest }, trace, true, () => {})).outcome;
+    },
+  });
+}
