@@ -107,7 +107,9 @@ export async function commit(
     const makes = made.puts?.some(({ kind, from }) => kind === 'credential' && from === 0);
     if (makes && !call.need.makes) throw new Error(`${ask.action} is not declared to make credentials`);
     const nothing = !made.puts?.length && !made.gone?.length && !made.also?.length;
-    const outcome: Outcome = ok(made.data, { status: made.status, ...(made.etag && { etag: made.etag }) });
+    const outcome: Outcome = made.refusal
+      ? fail(made.refusal)
+      : ok(made.data, { status: made.status, ...(made.etag && { etag: made.etag }) });
     if (nothing) return { ...outcome, about: made.about };
     const intent: Intent = {
       id: ask.request.id,
@@ -118,7 +120,7 @@ export async function commit(
       draft: draft(made.about),
       status: made.status,
       ...(made.events?.length && { events: made.events }),
-      keep: responseToStore(ask, call.caller.root, outcome, made.resource ?? null, now),
+      keep: made.refusal || made.isRead ? null : responseToStore(ask, call.caller.root, outcome, made.resource ?? null, now),
       destroyed: made.destroyed ?? [],
       trimmed: made.trimmed ?? [],
     };
@@ -188,6 +190,7 @@ function apply(core: Core, intent: Intent, done: boolean) {
   if (done) {
     for (const { kind, row } of intent.puts) {
       core.rows.put(kind, row as never);
+      if (kind === 'approval') core.approvalWaiters.notify(row.id);
       if (kind === 'org' && row.deleted_at !== null) core.schedule.at('end', now);
       const sweep = sweepAt(kind, row as never);
       if (sweep !== null) core.schedule.at('rows', sweep);

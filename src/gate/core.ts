@@ -20,6 +20,7 @@ import { createRows, type Rows } from './rows';
 import { createSchedule, type Schedule } from './schedule';
 import { upgrade } from './storage-version';
 import { createStoredResponses, type StoredResponses } from './stored-responses';
+import { createWaiters, type Waiters } from './waiters';
 
 export interface Core {
   storage: DurableObjectStorage;
@@ -36,6 +37,7 @@ export interface Core {
   intents: Intents;
   schedule: Schedule;
   locks: Locks;
+  approvalWaiters: Waiters;
   strangers: Strangers;
   overlaps: Overlaps;
   /** Asks the Worker to run a job. */
@@ -78,6 +80,7 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: Pick<En
     intents: createIntents(sql),
     schedule,
     locks: createLocks(),
+    approvalWaiters: createWaiters(),
     strangers: new QuickLRU({ maxSize: 2500 }),
     overlaps: new QuickLRU({ maxSize: 1000 }),
     async enqueue(job) {

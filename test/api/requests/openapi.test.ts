@@ -12,6 +12,7 @@ import { refusalsOf } from '../../../src/docs/refusals';
 import { actions, routes } from '../../../src/domains';
 import { type Code, catalogue } from '../../../src/errors';
 import { assetTypes } from '../../../src/pages/assets';
+import { approvalIn, newPolicy } from '../../support/approvals';
 import { newSignedIn } from '../../support/browser';
 import { newAgent, newBreakGlass, newProvider, newSession } from '../../support/credentials';
 import { newGrant, newMember, newTeam } from '../../support/people';
@@ -284,6 +285,8 @@ describe('OpenAPI: ids in examples', () => {
     const team = await newTeam(o, member.id);
     const first = async (path: string) => (await o.get(path)).json.data[0].id as string;
     const { browser } = await newSignedIn();
+    const policy = await newPolicy(o, ['secret.read'], { names: ['held'] });
+    const approval = approvalIn(await o.get(`/secrets/${(await newSecret(o, { name: 'held' })).id}`));
     const passkeys = await browser.o.get(`/members/${browser.member.id}/passkeys`);
     const real: Record<string, string> = {
       orgs: o.id,
@@ -299,6 +302,8 @@ describe('OpenAPI: ids in examples', () => {
       'provider-tokens': (await newProvider(o)).id,
       'break-glass-tokens': (await newBreakGlass(o)).id,
       secrets: (await newSecret(o)).id,
+      approvals: approval.id,
+      policies: policy,
       sessions: (await send('GET', '/api/v1/auth/sessions', { token: browser.token })).json.data[0].id,
     };
     for (const { path, operation } of operations())
@@ -345,7 +350,7 @@ describe('OpenAPI: ids in examples', () => {
   });
 
   it('have only the prefixes that ids of this service have', () => {
-    const known = 'org env sec key tok agt prv bgt mem team aud evt ses psk grt req'.split(' ');
+    const known = 'org env sec key tok agt prv bgt mem team aud evt ses psk grt req pol apr dev'.split(' ');
     const found = new Set([...JSON.stringify(document).matchAll(/\b([a-z]+)_[0-9A-Za-z]{22}\b/g)].map(([, prefix]) => prefix));
     expect([...found].filter((prefix) => !known.includes(prefix as string))).toEqual([]);
   });
