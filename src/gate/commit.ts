@@ -17,6 +17,7 @@ import { reportViolation } from './integrity';
 import type { Intent } from './intents';
 import { fail, type Outcome, ok } from './outcome';
 import type { Plan, Put } from './plan';
+import { namingViolation } from './policies';
 import { type Call, isRefusal, type OperationOutcome } from './types';
 
 /** Builds statements; never connected to anything. */
@@ -77,13 +78,14 @@ export function rowKeyOf(call: Call<unknown>): Uint8Array {
   return call.ask.keys.row;
 }
 
-/** Makes a plan under locks and carries it out. The audit entry of a success is written here, that of a refusal by the caller. */
+/** Makes a plan under locks and carries it out, as far as `govern` lets it: see hold.ts. The audit entry of a success is written here, that of a refusal by the caller. */
 export async function commit(
   call: Call<unknown>,
   draft: (about?: Plan['about']) => Draft,
   locks: () => string[],
   plan: (now: number, fetched: unknown) => Plan | Refusal | { more: unknown },
   fetch: () => Promise<unknown> | undefined = () => undefined,
+  govern: (made: Plan, now: number) => Plan | Refusal | { more: unknown } = (made) => made,
 ): Promise<OperationOutcome> {
   const { core, ask } = call;
   const names = locks();
@@ -100,7 +102,13 @@ export async function commit(
     // safety: no-change-in-doubt, no-change-during-adoption
     if (core.intents.held || core.intents.unsettled().length) return fail(refuse('UNAVAILABLE', { retry_after: 1 }));
     const now = core.now();
-    const made = plan(now, fetched);
+    const proposed = plan(now, fetched);
+    if ('more' in proposed) return { kind: 'more', data: proposed.more };
+    if (isRefusal(proposed)) return fail(proposed);
+    // safety: naming-policies-enforced
+    const violation = namingViolation(call, proposed);
+    if (violation) return violation;
+    const made = govern(proposed, now);
     if ('more' in made) return { kind: 'more', data: made.more };
     if (isRefusal(made)) return fail(made);
 
@@ -147,7 +155,7 @@ export async function commit(
       core.intents.running.delete(intent.id);
     }
   });
-  return outcome ?? commit(call, draft, locks, plan, fetch);
+  return outcome ?? commit(call, draft, locks, plan, fetch, govern);
 }
 
 /** Runs the batch until its end is known, if D1 lets us know it. */
@@ -192,6 +200,7 @@ function apply(core: Core, intent: Intent, done: boolean) {
       core.rows.put(kind, row as never);
       if (kind === 'approval') core.approvalWaiters.notify(row.id);
       if (kind === 'org' && row.deleted_at !== null) core.schedule.at('end', now);
+      if (kind === 'policy' && row.kind === 'rotation') core.schedule.at('rotation', now);
       const sweep = sweepAt(kind, row as never);
       if (sweep !== null) core.schedule.at('rows', sweep);
     }

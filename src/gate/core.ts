@@ -16,6 +16,7 @@ import { createNotedPatterns } from './noted-patterns';
 import { createOutbox, type Outbox } from './outbox';
 import { createRateLimit, type RateLimit } from './rate-limit';
 import { recording } from './recording';
+import { createRotations, type Rotations } from './rotations';
 import { createRows, type Rows } from './rows';
 import { createSchedule, type Schedule } from './schedule';
 import { upgrade } from './storage-version';
@@ -35,6 +36,7 @@ export interface Core {
   outbox: Outbox;
   storedResponses: StoredResponses;
   intents: Intents;
+  rotations: Rotations;
   schedule: Schedule;
   locks: Locks;
   approvalWaiters: Waiters;
@@ -78,6 +80,7 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: Pick<En
     outbox,
     storedResponses: createStoredResponses(sql),
     intents: createIntents(sql),
+    rotations: createRotations(sql),
     schedule,
     locks: createLocks(),
     approvalWaiters: createWaiters(),

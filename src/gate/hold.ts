@@ -32,8 +32,8 @@ export const unidentified = { more: { approval: true } } as const;
 type Held = { use: Put | null; bypassed: string[] } | { waits: Plan } | Refusal | typeof unidentified;
 
 /** The plan of a change, as far as approval policies let it. */
-export function governed(call: Call<unknown>, made: Plan | Refusal | { more: unknown }, now: number): Plan | Refusal | { more: unknown } {
-  if (isRefusal(made) || 'more' in made || isUngoverned(call)) return made;
+export function governed(call: Call<unknown>, made: Plan, now: number): Plan | Refusal | { more: unknown } {
+  if (isUngoverned(call)) return made;
   const held = hold(call, effectsOf(changesOf(call, made), call.caller.id), now, made.describes);
   if (isRefusal(held) || 'more' in held) return held;
   if ('waits' in held) return { ...held.waits, about: { ...targetOf(made), ...held.waits.about } };

@@ -7,6 +7,7 @@ import type { SecretRow } from '../db/schema';
 import type { IntegrityViolation, Refusal } from '../errors';
 import type { Subject } from './audit-log';
 import type { Core } from './core';
+import type { Raised } from './outbox';
 import type { Outcome } from './outcome';
 import type { Plan } from './plan';
 import type { RateLimitState } from './rate-limit';
@@ -89,6 +90,8 @@ export type OperationOutcome = Outcome & {
   about?: Partial<Subject>;
   /** Of a read that reveals values: the secret, or that what is held for approval was left out. */
   reveals?: SecretRow | 'unheld';
+  /** What a refusal raises, in the turn of its audit entry. */
+  events?: Raised[];
 };
 
 export interface Reply<T = unknown> {

@@ -1,28 +1,17 @@
 // Approvals for tests: an organisation with an owner who can approve, and somebody whose requests wait.
-import { newId } from '../../src/db/ids';
-import type { ApprovalConfig, PolicyRow } from '../../src/db/schema';
 import { type Browser, newSignedIn, signIn } from './browser';
 import { newKey } from './credentials';
-import { add } from './people';
+import { newPolicy } from './policies';
 import type { Answer, Caller } from './world';
 
 /** An approval policy, by default one that an owner's approval satisfies. */
-export async function newPolicy(
+export const newApprovalPolicy = async (
   o: Caller,
-  operations: ApprovalConfig['operations'],
-  { config = {}, ...fields }: Partial<Omit<PolicyRow, 'config'>> & { config?: Partial<ApprovalConfig> } = {},
-): Promise<string> {
-  const now = Date.now();
-  const [id] = await add(o, 'policy', [
-    {
-      ...{ id: newId('pol'), name: 'four eyes', kind: 'approval' as const, enabled: 1, environments: null, types: null, names: null },
-      ...{ created_by: 'key_x', created_at: now, updated_at: now },
-      config: { operations, required: 1, approvers: { role: 'owner' as const }, ...config },
-      ...fields,
-    },
-  ]);
-  return id as string;
-}
+  operations: string[],
+  { config = {}, ...fields }: { config?: object; applies_to?: object; name?: string; enabled?: boolean } = {},
+): Promise<string> =>
+  (await newPolicy(o, 'approval', { operations, required: 1, approvers: { role: 'owner' }, ...config }, { name: 'four eyes', ...fields }))
+    .id as string;
 
 /** An org whose owner is signed in, and an admin of theirs with an API key: what the key asks, the owner may approve. */
 export async function newOffice() {

@@ -1,6 +1,6 @@
 // Approvals: a held request does nothing, and is done once, as it was asked, when others have approved it.
 import { describe, expect, it } from 'vitest';
-import { approvalIn, approve, newOffice, newPolicy, under } from '../../support/approvals';
+import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { signIn } from '../../support/browser';
 import { newSession } from '../../support/credentials';
 import { codeOf, newSecret, useWorld } from '../../support/world';
@@ -14,7 +14,7 @@ describe('approval: a read', () => {
   it('is held, approved by another person, and done once', async () => {
     const { o, ann, bob, asked } = await newOffice();
     const secret = await newSecret(o, { name: 'DB' });
-    await newPolicy(o, ['secret.read']);
+    await newApprovalPolicy(o, ['secret.read']);
     const held = await asked.get(`/secrets/${secret.id}`);
     const approval = approvalIn(held);
     expect(approval).toEqual({
@@ -48,7 +48,7 @@ describe('approval: a read', () => {
     const { o, asked } = await newOffice();
     const secret = await newSecret(o, { name: 'DB' });
     const free = await newSecret(o, { name: 'free' });
-    await newPolicy(o, ['secret.read'], { names: ['DB'] });
+    await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['DB'] } });
     expect(codeOf(await asked.get('/secrets/by-name/DB'))).toEqual(HELD);
     expect(codeOf(await asked.get(`/secrets/${secret.id}?version=1`))).toEqual(HELD);
     expect(codeOf(await asked.get(`/secrets/${secret.id}`, { 'If-None-Match': '"v0"' }))).toEqual(HELD);
@@ -63,7 +63,7 @@ describe('approval: Approval-Id', () => {
   it('serves the same path, query and body, and the same root alone', async () => {
     const { o, ann, asked, bob } = await newOffice();
     const [a, b] = [await newSecret(o, { name: 'A' }), await newSecret(o, { name: 'B' })];
-    await newPolicy(o, ['secret.read', 'secret.update']);
+    await newApprovalPolicy(o, ['secret.read', 'secret.update']);
     const { id } = approvalIn(await asked.get(`/secrets/${a.id}`));
     await approve(ann, id);
     const session = await newSession(asked);
@@ -85,7 +85,7 @@ describe('approval: Approval-Id', () => {
   it('of a hundred calls at once lets one take effect', async () => {
     const { o, ann, asked } = await newOffice();
     const secret = await newSecret(o);
-    await newPolicy(o, ['secret.update']);
+    await newApprovalPolicy(o, ['secret.update']);
     const { id } = approvalIn(await asked.patch(`/secrets/${secret.id}`, { value: 'new' }));
     await approve(ann, id);
     const answers = await Promise.all(Array.from({ length: 100 }, () => asked.patch(`/secrets/${secret.id}`, { value: 'new' }, under(id))));
@@ -97,7 +97,7 @@ describe('approval: Approval-Id', () => {
   it('is void once the target has changed', async () => {
     const { o, ann, asked } = await newOffice();
     const secret = await newSecret(o);
-    await newPolicy(o, ['secret.read']);
+    await newApprovalPolicy(o, ['secret.read']);
     const { id } = approvalIn(await asked.get(`/secrets/${secret.id}`));
     await approve(ann, id);
     await o.patch(`/secrets/${secret.id}`, { description: 'other' });
@@ -108,7 +108,7 @@ describe('approval: Approval-Id', () => {
   it('uses nothing up where the call fails', async () => {
     const { o, ann, asked } = await newOffice();
     const secret = await newSecret(o);
-    await newPolicy(o, ['secret.update']);
+    await newApprovalPolicy(o, ['secret.update']);
     const patch = (headers: Record<string, string>) => asked.patch(`/secrets/${secret.id}`, { value: 'new' }, headers);
     const { id } = approvalIn(await patch({}));
     await approve(ann, id);
@@ -126,10 +126,10 @@ describe('approval: every path to the same effect', () => {
     await o.patch(`/secrets/${secret.id}`, { value: 'second' });
     await o.del(`/secrets/${deleted.id}`);
     const team = (await o.post('/teams', { name: 't' })).json.id;
-    await newPolicy(
+    await newApprovalPolicy(
       o,
       ['secret.read', 'secret.update', 'secret.delete', 'break_glass.create', 'provider_token.create', 'team.change', 'member.change'],
-      { names: ['prod/*'] },
+      { applies_to: { names: ['prod/*'] } },
     );
     const member = (await o.get('/members')).json.data[1].id;
     const one = `/secrets/${secret.id}`;
@@ -167,7 +167,7 @@ describe('approval: every path to the same effect', () => {
   it('is held where a rename would take a secret out of a policy', async () => {
     const { o, asked } = await newOffice();
     const secret = await newSecret(o, { name: 'prod/db', type: 'password' });
-    await newPolicy(o, ['secret.read'], { names: ['prod/*'], types: ['password'] });
+    await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['prod/*'], types: ['password'] } });
     expect(codeOf(await asked.patch(`/secrets/${secret.id}`, { name: 'dev/db' }))).toEqual(HELD);
     expect(codeOf(await asked.patch(`/secrets/${secret.id}`, { type: 'generic' }))).toEqual(HELD);
     expect((await asked.patch(`/secrets/${secret.id}`, { name: 'prod/db2' })).status).toBe(200);
@@ -178,7 +178,7 @@ describe('approval: deciders', () => {
   it('are not those whom the requester brought in during the last week', async () => {
     const { o, ann, bob } = await newOffice();
     const eve = await signIn(bob.o, 'admin');
-    await newPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' }, required: 1 } });
+    await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' }, required: 1 } });
     const secret = await newSecret(o);
     const { id } = approvalIn(await bob.o.get(`/secrets/${secret.id}`));
     expect(codeOf(await approve(bob, id))).toEqual([403, 'INSUFFICIENT_SCOPE']);
@@ -191,7 +191,7 @@ describe('approval: deciders', () => {
   it('count once each, and one rejection ends the request', async () => {
     const { o, ann, bob } = await newOffice();
     const [cat, dan] = [await signIn(o, 'admin'), await signIn(o, 'admin')];
-    await newPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' }, required: 2 } });
+    await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' }, required: 2 } });
     const [a, b] = [await newSecret(o), await newSecret(o)];
     const first = approvalIn(await bob.o.get(`/secrets/${a.id}`));
     const [one, again] = [await approve(cat, first.id), await approve(cat, first.id)];
@@ -209,7 +209,7 @@ describe('approval: deciders', () => {
   it('no longer count once they lost the right', async () => {
     const { o, ann, bob } = await newOffice();
     const cat = await signIn(o, 'admin');
-    const policy = await newPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' } } });
+    const policy = await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' } } });
     const secret = await newSecret(o);
     const { id } = approvalIn(await bob.o.get(`/secrets/${secret.id}`));
     await approve(cat, id);
@@ -222,7 +222,7 @@ describe('approval: deciders', () => {
 describe('approval: waiting', () => {
   it('ends with the decision', async () => {
     const { o, ann, asked } = await newOffice();
-    await newPolicy(o, ['secret.read']);
+    await newApprovalPolicy(o, ['secret.read']);
     const { id } = approvalIn(await asked.get(`/secrets/${(await newSecret(o)).id}`));
     const waiting = asked.get(`/approvals/${id}?wait=25`);
     await approve(ann, id);
@@ -232,7 +232,7 @@ describe('approval: waiting', () => {
 
   it('is cancelled by the requester alone', async () => {
     const { o, ann, asked } = await newOffice();
-    await newPolicy(o, ['secret.read']);
+    await newApprovalPolicy(o, ['secret.read']);
     const { id } = approvalIn(await asked.get(`/secrets/${(await newSecret(o)).id}`));
     expect(codeOf(await ann.o.post(`/approvals/${id}/cancel`))).toEqual([403, 'INSUFFICIENT_SCOPE']);
     expect((await asked.post(`/approvals/${id}/cancel`)).json.status).toBe('cancelled');

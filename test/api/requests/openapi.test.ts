@@ -12,7 +12,7 @@ import { refusalsOf } from '../../../src/docs/refusals';
 import { actions, routes } from '../../../src/domains';
 import { type Code, catalogue } from '../../../src/errors';
 import { assetTypes } from '../../../src/pages/assets';
-import { approvalIn, newPolicy } from '../../support/approvals';
+import { approvalIn, newApprovalPolicy } from '../../support/approvals';
 import { newSignedIn } from '../../support/browser';
 import { newAgent, newBreakGlass, newProvider, newSession } from '../../support/credentials';
 import { newGrant, newMember, newTeam } from '../../support/people';
@@ -285,8 +285,8 @@ describe('OpenAPI: ids in examples', () => {
     const team = await newTeam(o, member.id);
     const first = async (path: string) => (await o.get(path)).json.data[0].id as string;
     const { browser } = await newSignedIn();
-    const policy = await newPolicy(o, ['secret.read'], { names: ['held'] });
-    const approval = approvalIn(await o.get(`/secrets/${(await newSecret(o, { name: 'held' })).id}`));
+    const policy = await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['held'], environments: ['staging'] } });
+    const approval = approvalIn(await o.get(`/secrets/${(await newSecret(o, { name: 'held', environment: 'staging' })).id}`));
     const passkeys = await browser.o.get(`/members/${browser.member.id}/passkeys`);
     const real: Record<string, string> = {
       orgs: o.id,
@@ -294,7 +294,7 @@ describe('OpenAPI: ids in examples', () => {
       members: member.id,
       passkeys: passkeys.json.data[0].id,
       teams: team,
-      grants: (await newGrant(o, 'team', team)).id,
+      grants: (await newGrant(o, 'team', team, { environments: ['production'] })).id,
       'api-keys': o.keyId,
       credentials: o.keyId,
       'access-tokens': (await newSession(o)).id,

@@ -105,7 +105,7 @@ function decide(decision: 'approve' | 'reject'): Operation<Record<string, never>
       // safety: decider-locked
       locks: (call) => [call.ask.named.approval as string, call.caller.credential, call.caller.id],
       plan(call, now): Plan | Refusal {
-        const { core, caller } = call;
+        const { caller } = call;
         const row = find(call);
         if (!row) return refuse('NOT_FOUND');
         const status = statusOf(row, now);
