@@ -274,11 +274,17 @@ const ASKS: Record<HeldOperation, string> = {
   'member.change': 'change members',
 };
 
+/** The same, of actions that say more than their operation. */
+const BY_ACTION: Record<string, string> = { 'secret.restore': 'restore', 'secret.rollback': 'roll back' };
+
 /** What a request asks for, in a plain sentence without any value. */
 function summaryOf(call: Call<unknown>, effect: Effect, name: string | null, describes?: string): string {
   const { caller, ask } = call;
   const who = `${caller.kind === 'member' ? 'The member' : kindNames[caller.kind].replace(/^an? /, 'The ')} ${caller.name === null ? caller.id : `"${caller.name}"`}`;
   const what =
-    describes ?? (name === null ? `${ASKS[effect.operations[0]]} (${ask.action})` : `${ASKS[effect.operations[0]]} the secret ${name}`);
+    describes ??
+    (name === null
+      ? `${ASKS[effect.operations[0]]} (${ask.action})`
+      : `${BY_ACTION[ask.action] ?? ASKS[effect.operations.includes('secret.rotate') ? 'secret.rotate' : effect.operations[0]]} the secret ${name}`);
   return `${who} asks to ${what}.`;
 }

@@ -23,7 +23,7 @@ useWorld();
 /** What can be read without a credential, and nothing else be done with. */
 const readable = [
   ...['/healthz', '/docs', '/docs/errors', '/docs/errors/NOT_FOUND', '/api/v1/openapi.json', '/.well-known/jwks.json'],
-  ...['/enrol', '/sign-in', ...Object.keys(assetTypes).map((name) => `/assets/${name}`)],
+  ...['/enrol', '/sign-in', '/approvals', ...Object.keys(assetTypes).map((name) => `/assets/${name}`)],
 ];
 
 const fetch = (path: string, init?: RequestInit) => exports.default.fetch(`http://localhost${path}`, init);
