@@ -38,6 +38,8 @@ export interface Effect {
   targets: readonly { id: string; revision: number }[];
   /** Whether a policy holds it whatever operations it names: what weakens a policy, or chooses its approvers. */
   isGuarded?(policy: Applying): boolean;
+  /** It adds somebody who may approve: an owner may do that for a policy that has too few approvers. */
+  adds?: boolean;
 }
 
 /** A row that a change writes (`before` is null for a new one) or removes (`after` is null). */
@@ -64,7 +66,9 @@ export function effectsOf(changes: readonly Change[], by: string): Effect[] {
       case 'team_member': {
         const row = (change.after ?? change.before) as TeamMemberRow;
         // Who leaves the organisation leaves its teams.
-        return removed.has(row.member_id) ? [] : [ofTeam(row.team_id, change.before ? [change.before] : [])];
+        return removed.has(row.member_id)
+          ? []
+          : [{ ...ofTeam(row.team_id, change.before ? [change.before] : []), adds: change.after !== null }];
       }
       case 'grant':
         return change.after && !change.before ? [ofGrant(change.after)] : [];
@@ -139,6 +143,7 @@ function ofMember(before: MemberRow | null, after: MemberRow | null, by: string)
       operations: ['member.change'],
       reach: 'all',
       targets,
+      adds: decides(after.role),
       // safety: approver-made-by-approval
       isGuarded: (policy) => (decides(after.role) && !(before && decides(before.role))) || isApproving(policy, after.role, before?.role),
     },

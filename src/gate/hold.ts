@@ -108,9 +108,19 @@ function isBypassed(kind: string, { config }: Policy, effects: readonly Effect[]
   return kind === 'break_glass' && allow_break_glass === true && effects.every(({ operations }) => operations[0].startsWith('secret.'));
 }
 
+/** Whether an owner adds an approver to a policy that has too few. Whoever is added does not approve for this owner within the next seven days. */
+const mends = ({ core, caller }: Call<unknown>, policy: Policy, { adds }: Effect): boolean =>
+  // safety: only-owners-mend
+  adds === true && caller.isOwner && isStuck(core, policy);
+
+/** Whether a policy requires more approvals than it has approvers. */
+const isStuck = (core: Core, { row, config }: Policy): boolean => countApprovers(core, row) < config.required;
+
 function hold(call: Call<unknown>, effects: Effect[], now: number, describes?: string): Held {
   const { core, ask, caller } = call;
-  const holding = policiesOf(core, 'approval').filter((policy) => effects.some((effect) => holds(policy, effect)));
+  const holding = policiesOf(core, 'approval').filter((policy) =>
+    effects.some((effect) => holds(policy, effect) && !mends(call, policy, effect)),
+  );
   const [passed, policies] = [
     holding.filter((one) => isBypassed(caller.kind, one, effects)),
     holding.filter((one) => !isBypassed(caller.kind, one, effects)),
@@ -212,7 +222,7 @@ function wait(call: Call<unknown>, asked: Asked, effects: Effect[], policies: Po
 
 /** 403 with the approval that a request waits for; it names a policy that has too few approvers now, and who can mend that. */
 function required(core: Core, row: ApprovalRow, policies: readonly Policy[]): Refusal {
-  const stuck = policies.find((policy) => countApprovers(core, policy.row) < policy.config.required);
+  const stuck = policies.find((policy) => isStuck(core, policy));
   const names = policies.map(({ row: { name } }) => `"${name}"`).join(', ');
   const message = stuck
     ? `The policy "${stuck.row.name}" requires more approvals than it has approvers, so this request cannot be approved. An owner can invite approvers or add them to the approving team.`

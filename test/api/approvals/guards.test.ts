@@ -111,6 +111,13 @@ describe('approval policy: its approvers', () => {
     const held = await asked.get(`/secrets/${secret.id}`);
     expect(codeOf(held)).toEqual(HELD);
     expect(held.json.error.message).toContain('An owner can invite approvers');
+    // Nobody else can; and whom the owner invites does not approve for the owner.
+    const cat = await signIn(o, 'developer');
+    const admin = { email: 'new@example.com', name: 'New', role: 'admin' };
+    const key = await newKey(ann.o, { scopes: ['members:*', 'secrets:*'] });
+    expect(codeOf(await key.o.patch(`/members/${cat.member.id}`, { role: 'developer' }))).toEqual([200, undefined]);
+    expect((await ann.o.post('/members', admin)).status).toBe(201);
+    expect(codeOf(await ann.o.post('/members', { ...admin, email: 'more@example.com' }))).toEqual(HELD);
   });
 });
 
