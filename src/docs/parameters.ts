@@ -115,8 +115,14 @@ const kinds: Record<string, IdKind> = {
   passkeys: 'passkey',
   teams: 'team',
   grants: 'grant',
+  policies: 'policy',
 };
-const singular: Record<string, string> = { 'api-keys': 'API key', 'access-tokens': 'session token', sessions: 'browser session' };
+const singular: Record<string, string> = {
+  'api-keys': 'API key',
+  'access-tokens': 'session token',
+  sessions: 'browser session',
+  policies: 'policy',
+};
 
 /** What an id in a path stands for: the collection before it says so. */
 function resourceOf(route: Route, name: string): { words: string; kind: IdKind } | null {

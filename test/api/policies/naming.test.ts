@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { newAgent, newKey, newProvider } from '../../support/credentials';
 import { inCore } from '../../support/gate';
+import { PATTERNS } from '../../support/largest';
 import { newPolicy } from '../../support/policies';
 import { type Answer, type Caller, codeOf, GENERATED, newOrg, newSecret, send, useWorld } from '../../support/world';
 
@@ -161,6 +162,20 @@ describe('naming policy', () => {
 });
 
 describe('naming policy: violations', () => {
+  it('a page compares a bounded number of names with patterns', async () => {
+    const o = await newOrg();
+    await Promise.all(Array.from({ length: 130 }, (_, n) => newSecret(o, { name: `${n}`.padEnd(255, 'x') })));
+    const all = { names: PATTERNS };
+    const { id } = await newPolicy(o, 'naming', { pattern: '^none' }, { applies_to: all });
+    const { o: limited } = await newKey(o, { scopes: ['policies:read', 'secrets:list'], secrets: PATTERNS });
+    for (const as of [o, limited]) {
+      let [pages, cursor] = [0, ''];
+      for (; cursor !== null; pages++)
+        cursor = (await as.get(`/policies/${id}/violations${cursor && `?cursor=${cursor}`}`)).json.next_cursor;
+      expect(pages).toBe(2);
+    }
+  });
+
   it('lists secrets that were named before, in pages, also of a policy that is off', async () => {
     const o = await newOrg();
     const named = new Map<string, string>();

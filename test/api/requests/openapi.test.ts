@@ -15,6 +15,7 @@ import { assetTypes } from '../../../src/pages/assets';
 import { newSignedIn } from '../../support/browser';
 import { newAgent, newBreakGlass, newProvider, newSession } from '../../support/credentials';
 import { newGrant, newMember, newTeam } from '../../support/people';
+import { newPolicy } from '../../support/policies';
 import { newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -299,6 +300,7 @@ describe('OpenAPI: ids in examples', () => {
       'provider-tokens': (await newProvider(o)).id,
       'break-glass-tokens': (await newBreakGlass(o)).id,
       secrets: (await newSecret(o)).id,
+      policies: (await newPolicy(o, 'naming', { pattern: '.' })).id,
       sessions: (await send('GET', '/api/v1/auth/sessions', { token: browser.token })).json.data[0].id,
     };
     for (const { path, operation } of operations())
@@ -345,7 +347,7 @@ describe('OpenAPI: ids in examples', () => {
   });
 
   it('have only the prefixes that ids of this service have', () => {
-    const known = 'org env sec key tok agt prv bgt mem team aud evt ses psk grt req'.split(' ');
+    const known = 'org env sec key tok agt prv bgt mem team aud evt ses psk grt req pol'.split(' ');
     const found = new Set([...JSON.stringify(document).matchAll(/\b([a-z]+)_[0-9A-Za-z]{22}\b/g)].map(([, prefix]) => prefix));
     expect([...found].filter((prefix) => !known.includes(prefix as string))).toEqual([]);
   });
