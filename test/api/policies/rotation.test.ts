@@ -451,6 +451,10 @@ describe('rotation policy: auto_rotate', () => {
       expect(await search(o)).toBe(1);
       expect(await due(o)).toHaveLength(hours < 6 ? 0 : 1);
     }
+    // A refusal in the same period is no news.
+    const told = await asService(o, 'secret.rotation_due', { id, reason: 'LIMIT_REACHED' });
+    expect([told.kind, (await due(o)).length]).toEqual(['ok', 1]);
+    await inCore(o, ({ storage }) => void storage.sql.exec('update rotations set waiting = 1'));
     await job(o);
     expect(await versionOf(o, id)).toBe(2);
     expect(await due(o)).toHaveLength(1);
