@@ -1028,4 +1028,102 @@ export const mutants = [
     change: { from: ' && before.keys === keys', to: '' },
     notice: 'unit/secrets/encryption: of another organisation is refused',
   },
+
+  // ---------------------------------------------------------------- policies
+  {
+    name: 'naming policies are not enforced',
+    tag: 'naming-policies-enforced',
+    change: { from: 'namingViolation(call, made)', to: 'null' },
+    notice: 'api/policies/naming: naming policy holds on every path',
+  },
+  {
+    name: 'policies are read once and never again',
+    tag: 'policies-read-again',
+    change: { from: 'known?.edits !== edits', to: '!known' },
+    notice: 'api/policies/naming: applies to the next request',
+  },
+  {
+    name: 'a policy that is off applies',
+    tag: 'disabled-policy-ignored',
+    change: { from: 'row.enabled === 1', to: 'true' },
+    notice: 'api/policies/naming: applies to the next request',
+  },
+  {
+    name: 'a pattern may repeat groups without bound before it is compiled',
+    tag: 'pattern-size-limited',
+    change: 'remove',
+    notice: 'unit/auth/policies: naming policy: patterns refuses (abcdefgh){65}',
+  },
+  {
+    name: 'a pattern may compile to a program of any size',
+    tag: 'program-size-limited',
+    change: 'never',
+    notice: 'unit/auth/policies: naming policy: patterns refuses [a-z]{600}',
+  },
+  {
+    name: 'a credential that is limited to environments changes policies',
+    tag: 'policies-by-unlimited-callers',
+    change: { from: 'reachesAll(caller, need.scopes)', to: 'true' },
+    notice: 'api/policies/policies: a credential that is limited to environments or names cannot change',
+  },
+  {
+    name: 'a policy takes the config of another kind',
+    tag: 'policy-kind-fixed',
+    change: { from: 'config && configProblem(call, row.kind, config)', to: 'null' },
+    notice: 'api/policies/policies: keeps its kind',
+  },
+  {
+    name: 'violations are shown to who may not list the secrets',
+    tag: 'violations-within-reach',
+    change: { from: 'reaches(caller, LISTS, row.environment_id, row.name) &&', to: '' },
+    notice: 'api/policies/naming: shows a caller only what it may list',
+  },
+  {
+    name: 'a page of violations compares any number of names',
+    tag: 'violations-steps-bounded',
+    change: 'never',
+    notice: 'api/policies/naming: a page compares a bounded number of names',
+  },
+  {
+    name: 'secrets that are deleted, expired or revoked are due',
+    tag: 'only-active-rotated',
+    change: 'never',
+    notice: 'api/policies/rotation: passes over what the policy does not apply to',
+  },
+  {
+    name: 'a policy rotates secrets that did not opt in',
+    tag: 'auto-rotation-opted-in',
+    change: { from: 'row.auto_rotate === 1 && ', to: '' },
+    notice: 'api/policies/rotation: replaces the value of a secret that opted in',
+  },
+  {
+    name: 'a policy replaces a value that was issued elsewhere',
+    tag: 'only-own-values-replaced',
+    change: 'always',
+    notice: 'api/policies/rotation: replaces the value of a secret that opted in',
+  },
+  {
+    name: 'a search for due secrets forgets where it was',
+    tag: 'rotation-place-kept',
+    change: 'remove',
+    notice: 'api/policies/rotation: a search that is cut off between its pages',
+  },
+  {
+    name: 'a due secret is told in each search',
+    tag: 'due-once-a-period',
+    change: { from: 'known === null || known.period < since', to: 'true' },
+    notice: 'api/policies/rotation: raises an event once a period',
+  },
+  {
+    name: 'a value is taken for a secret that has changed since it was told',
+    tag: 'rotated-once',
+    change: { from: ' || etagOf(row) !== input.etag || !isToRotate(core, row, now)', to: '' },
+    notice: 'api/policies/rotation: a value comes too late for a secret that has changed',
+  },
+  {
+    name: 'a refused rotation is told again in the same period',
+    tag: 'failure-told-once',
+    change: 'always',
+    notice: 'api/policies/rotation: a secret that gets no new value for six hours is told once',
+  },
 ];

@@ -8,6 +8,7 @@ import { type Fault, faults, faultsOf, reset } from '../support/faults';
 import { inCore } from '../support/gate';
 import { addKeys, newGrant, newMember, newTeam } from '../support/people';
 import { newLongSecret } from '../support/planted';
+import { newPolicy } from '../support/policies';
 import { type Answer, BOOTSTRAP, type Caller, db, GENERATED, newOrg, newSecret, send, useWorld } from '../support/world';
 
 useWorld();
@@ -152,6 +153,23 @@ const changes: Record<string, (o: Caller) => Promise<Change>> = {
     const { id } = await newGrant(o, 'member', (await newMember(o)).id);
     return { send: (h) => o.del(`/grants/${id}`, undefined, h), done: [204, 404] };
   },
+  'create a policy': async (o) => {
+    const body = { name: 'p', kind: 'rotation', config: { max_age_days: 90 } };
+    return { send: (h) => o.post('/policies', body, h), done: [201] };
+  },
+  'change a policy': async (o) => {
+    const { id } = await newPolicy(o, 'naming', { pattern: 'n' });
+    return { send: (h) => o.patch(`/policies/${id}`, { enabled: false }, h), done: [200] };
+  },
+  'delete a policy': async (o) => {
+    const { id } = await newPolicy(o, 'naming', { pattern: 'n' });
+    return { send: (h) => o.del(`/policies/${id}`, undefined, h), done: [204, 404] };
+  },
+  'break a naming policy': async (o) => {
+    // The refusal and its event are in one turn: either both are there, or neither is and the repeat makes them.
+    await newPolicy(o, 'naming', { pattern: '^[a-z]' });
+    return { send: (h) => o.post('/secrets', { name: 'REFUSED', type: 'generic', value: 'v' }, h), done: [422] };
+  },
   'recover the organisation': async (o) => ({
     send: (h) => send('POST', `/api/v1/orgs/${o.id}/recovery`, { token: BOOTSTRAP, body: { reason: 'lost' }, headers: h }),
     done: [201],
@@ -174,7 +192,7 @@ async function provide(o: Caller, verb: string, fields: object, done = [200]): P
 async function extentOf(o: Caller): Promise<number[]> {
   const tables = [
     ...['orgs', 'environments', 'members', 'passkeys', 'teams', 'team_members', 'grants'],
-    ...['credentials', 'secrets', 'secret_versions'],
+    ...['credentials', 'secrets', 'secret_versions', 'policies'],
   ];
   const queries = tables.map((table) =>
     db
@@ -214,7 +232,7 @@ async function make(o: Caller, { send: attempt, done }: Change, fault?: Fault): 
 }
 
 /** As the service would be asked anew by who has lost the answer: what is repeated without a key may be one change more. */
-const REPEATABLE = new Set(['limit a key', 'narrow an agent', 'rename the organisation', 'change a member']);
+const REPEATABLE = new Set(['limit a key', 'narrow an agent', 'rename the organisation', 'change a member', 'change a policy']);
 
 it.each(Object.keys(changes))('fault: to %s happens exactly once, whatever call fails', async (what) => {
   const prepare = changes[what] as (o: Caller) => Promise<Change>;
