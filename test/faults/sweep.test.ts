@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest';
 import { runTasks } from '../../src/gate/tasks';
 import { problemOf } from '../model/invariants';
+import { approvalIn, newApprovalPolicy, plantApproval, under } from '../support/approvals';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../support/credentials';
 import { type Fault, faults, faultsOf, reset } from '../support/faults';
 import { inCore } from '../support/gate';
@@ -170,6 +171,37 @@ const changes: Record<string, (o: Caller) => Promise<Change>> = {
     await newPolicy(o, 'naming', { pattern: '^[a-z]' });
     return { send: (h) => o.post('/secrets', { name: 'REFUSED', type: 'generic', value: 'v' }, h), done: [422] };
   },
+  'hold a change for approval': async (o) => {
+    await newApprovalPolicy(o, ['secret.update'], { applies_to: { names: ['held-*'] } });
+    const { id } = await newSecret(o, { name: `held-${++made}` });
+    return { send: (h) => o.patch(`/secrets/${id}`, { value: 'second' }, h), done: [403] };
+  },
+  'hold a read for approval': async (o) => {
+    await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['held-*'] } });
+    const { id } = await newSecret(o, { name: `held-${++made}` });
+    return { send: (h) => o.get(`/secrets/${id}`, h), done: [403] };
+  },
+  'change a value under an approval': async (o) => {
+    await newApprovalPolicy(o, ['secret.update'], { applies_to: { names: ['held-*'] } });
+    const { id } = await newSecret(o, { name: `held-${++made}` });
+    const held = approvalIn(await o.patch(`/secrets/${id}`, { value: 'second' }));
+    await plantApproval(o, held.id);
+    return { send: (h) => o.patch(`/secrets/${id}`, { value: 'second' }, { ...h, ...under(held.id) }), done: [200, 409] };
+  },
+  'read under an approval': async (o) => {
+    await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['held-*'] } });
+    const { id } = await newSecret(o, { name: `held-${++made}` });
+    const held = approvalIn(await o.get(`/secrets/${id}`));
+    await plantApproval(o, held.id);
+    // Where the reply is lost, the approval is used, and asking for another is all that is left.
+    return { send: (h) => o.get(`/secrets/${id}`, { ...h, ...under(held.id) }), done: [200, 409] };
+  },
+  'cancel a held request': async (o) => {
+    await newApprovalPolicy(o, ['secret.update'], { applies_to: { names: ['held-*'] } });
+    const { id } = await newSecret(o, { name: `held-${++made}` });
+    const held = approvalIn(await o.patch(`/secrets/${id}`, { value: 'second' }));
+    return { send: (h) => o.post(`/approvals/${held.id}/cancel`, undefined, h), done: [200] };
+  },
   'recover the organisation': async (o) => ({
     send: (h) => send('POST', `/api/v1/orgs/${o.id}/recovery`, { token: BOOTSTRAP, body: { reason: 'lost' }, headers: h }),
     done: [201],
@@ -192,7 +224,7 @@ async function provide(o: Caller, verb: string, fields: object, done = [200]): P
 async function extentOf(o: Caller): Promise<number[]> {
   const tables = [
     ...['orgs', 'environments', 'members', 'passkeys', 'teams', 'team_members', 'grants'],
-    ...['credentials', 'secrets', 'secret_versions', 'policies'],
+    ...['credentials', 'secrets', 'secret_versions', 'policies', 'approvals'],
   ];
   const queries = tables.map((table) =>
     db
