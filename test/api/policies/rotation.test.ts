@@ -5,6 +5,7 @@ import { runJob } from '../../../src/delivery/jobs';
 import type { Env } from '../../../src/env';
 import { runTasks } from '../../../src/gate/tasks';
 import type { Reply } from '../../../src/gate/types';
+import { newKey } from '../../support/credentials';
 import { faults, faulty, until } from '../../support/faults';
 import { askOf, evict, gateOf, inCore } from '../../support/gate';
 import { asMember, ownerId } from '../../support/people';
@@ -458,6 +459,20 @@ describe('rotation policy: auto_rotate', () => {
     await job(o);
     expect(await versionOf(o, id)).toBe(2);
     expect(await due(o)).toHaveLength(1);
+  });
+
+  it('exposure report: a value that was rotated by a policy since a bulk read counts as replaced', async () => {
+    const o = await newOrg();
+    await newPolicy(o, 'rotation', AUTO);
+    const { id, name } = await newSecret(o, opted);
+    const leaked = await newKey(o);
+    await leaked.o.get('/environments/production/values');
+    at(30 * DAY);
+    await search(o);
+    await job(o);
+    await o.patch(`/secrets/${id}`, { description: 'amended' });
+    const { json } = await o.post(`/credentials/${leaked.id}/contain`);
+    expect(json.read).toMatchObject([{ secret_id: id, name, version: 1 }]);
   });
 
   it('is the service’s own: no credential and no member can ask for it', async () => {

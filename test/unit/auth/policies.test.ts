@@ -62,21 +62,10 @@ describe('naming policy: patterns', () => {
     '\\Q{300}\\E',
   ])('accepts %s', (pattern) => expect(patternProblem(pattern)).toBeNull());
 
-  it.each([
-    '(',
-    'a**',
-    '(a)\\1',
-    '(?=a)',
-    '(?!a)',
-    '(?<=a)b',
-    '\\pL',
-    '[z-a]',
-    'a{1001}',
-    '[a-z]{600}',
-    '(abcdefgh){65}',
-    '((a){9}){9}',
-    '(?P<n',
-  ])('refuses %s', (pattern) => expect(patternProblem(pattern)).not.toBeNull());
+  it.each(['(', 'a**', '(a)\\1', '(?=a)', '(?!a)', '(?<=a)b', '\\pL', '[z-a]', 'a{1001}', '[a-z]{600}', '(a){65}', '((a){9}){9}', '(?P<n'])(
+    'refuses %s',
+    (pattern) => expect(patternProblem(pattern)).not.toBeNull(),
+  );
 
   it('is searched for, and matches the whole name only where it is anchored', () => {
     expect([isFound('DB', 'MY_DB_URL'), isFound('^DB', 'MY_DB_URL'), isFound('^MY_.*_URL$', 'MY_DB_URL'), isFound('', 'x')]).toEqual([
