@@ -3,6 +3,7 @@ import { exampleId, type IdKind } from '../db/ids';
 import type { Route } from '../http/route';
 import type { Components, Operation, Parameter, Ref } from './document';
 import { exampleFor } from './examples';
+import { takesProof } from './refusals';
 import { isKept } from './responses';
 
 const pathDescriptions: Record<string, string> = {
@@ -44,6 +45,15 @@ const parameters: Record<string, Parameter> = {
     description: 'The reason for the request, stored in its audit log entry. 1 to 256 printable characters in UTF-8.',
     schema: { type: 'string', minLength: 1, maxLength: 1024 },
     example: 'deploying release 42',
+  },
+  DPoP: {
+    name: 'DPoP',
+    in: 'header',
+    required: false,
+    description:
+      'A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. A new one for each request.',
+    schema: { type: 'string', minLength: 1, maxLength: 8192 },
+    example: 'eyJ0eXAiOiJkcG9wK2p3dCIsImFsZyI6IkVkRFNBIiwiandrIjp7fX0.eyJodG0iOiJHRVQifQ.c2lnbmF0dXJl',
   },
   IfMatch: {
     name: 'If-Match',
@@ -94,6 +104,7 @@ export function parametersOf(route: Route, generated: Operation, components: Com
     ...(route.conditional ?? []).map((name) => (name === 'if-match' ? 'IfMatch' : 'IfNoneMatch')),
     ...(isKept(route) ? ['IdempotencyKey'] : []),
     'AccessReason',
+    ...(takesProof(route) ? ['DPoP'] : []),
   ];
   for (const name of shared) components.parameters[name] = parameters[name] as Parameter;
   return [...inPath, ...inQuery, ...shared.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
@@ -115,6 +126,7 @@ const kinds: Record<string, IdKind> = {
   passkeys: 'passkey',
   teams: 'team',
   grants: 'grant',
+  devices: 'device',
 };
 const singular: Record<string, string> = { 'api-keys': 'API key', 'access-tokens': 'session token', sessions: 'browser session' };
 

@@ -40,11 +40,13 @@ export const errorSchema: Schema = {
   },
 };
 
+const proving: Code[] = ['DEVICE_PROOF_REQUIRED', 'DEVICE_PROOF_INVALID'];
 const everywhere: Code[] = [
   'VALIDATION_FAILED',
   'UNAUTHENTICATED',
   'TOKEN_EXPIRED',
   'TOKEN_REVOKED',
+  ...proving,
   'CREDENTIAL_KIND_NOT_ALLOWED',
   'ADDRESS_NOT_ALLOWED',
   'NOT_FOUND',
@@ -58,11 +60,15 @@ const everywhere: Code[] = [
 const sending: Code[] = ['MALFORMED_JSON', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'];
 const creating: Code[] = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'];
 
+/** Whether a credential that is bound to a device may make a call. */
+export const takesProof = ({ public: isPublic, need }: Route): boolean => !isPublic && !need.kinds.includes('system');
+
 /** Every refusal that a route can give, in the order of the catalogue. */
 export function refusalsOf(route: Route): Code[] {
   const codes = new Set<Code>([...everywhere, ...(route.refusals ?? [])]);
   if (route.public) codes.delete('CREDENTIAL_KIND_NOT_ALLOWED');
   const { scopes, kinds, owner, fresh, reveals } = route.need;
+  if (!takesProof(route)) for (const code of proving) codes.delete(code);
   if (scopes.length > 0 || owner) codes.add('INSUFFICIENT_SCOPE');
   if (fresh) codes.add('REAUTHENTICATION_REQUIRED');
   if (reveals && kinds.includes('agent')) codes.add('SECRET_ACCESS_DENIED');

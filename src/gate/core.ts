@@ -7,6 +7,7 @@ import { type AuditLog, createAuditLog } from './audit-log';
 import { type CiphertextCache, createCiphertextCache } from './ciphertext-cache';
 import { createDatabase, type Database } from './database';
 import { createDescendants, type Descendants } from './descendants';
+import { createDeviceProofs, type DeviceProofs } from './device-proofs';
 import { createIntents, type Intents } from './intents';
 import { createLastUsed, type LastUsed } from './last-used';
 import { lineageOf, type Overlaps, type Strangers } from './lineage';
@@ -31,6 +32,7 @@ export interface Core {
   auditLog: AuditLog;
   rateLimit: RateLimit;
   lastUsed: LastUsed;
+  proofs: DeviceProofs;
   outbox: Outbox;
   storedResponses: StoredResponses;
   intents: Intents;
@@ -73,6 +75,7 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: Pick<En
     auditLog,
     rateLimit: createRateLimit(sql, auditLog, linksOf),
     lastUsed,
+    proofs: createDeviceProofs(sql),
     outbox,
     storedResponses: createStoredResponses(sql),
     intents: createIntents(sql),
