@@ -4,6 +4,7 @@
 import QuickLRU from 'quick-lru';
 import type { Env, JobName } from '../env';
 import { type AuditLog, createAuditLog } from './audit-log';
+import { type Bound, createBound } from './bound';
 import { type CiphertextCache, createCiphertextCache } from './ciphertext-cache';
 import { createDatabase, type Database } from './database';
 import { createDescendants, type Descendants } from './descendants';
@@ -28,6 +29,7 @@ export interface Core {
   database: Database;
   rows: Rows;
   descendants: Descendants;
+  bound: Bound;
   ciphertexts: CiphertextCache;
   auditLog: AuditLog;
   rateLimit: RateLimit;
@@ -71,6 +73,7 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: Pick<En
     database: createDatabase(DB),
     rows,
     descendants: createDescendants(sql, rows.edits),
+    bound: createBound(sql),
     ciphertexts: createCiphertextCache(sql),
     auditLog,
     rateLimit: createRateLimit(sql, auditLog, linksOf),

@@ -188,6 +188,10 @@ export const isAlive = (core: Core, org: string, row: CredentialRow): boolean =>
 const counted = new WeakMap<Core['rows'], { n: number; edits: number; until: number }>();
 const COUNTED = 5000;
 
+/** The credentials, session tokens apart, that are alive by their own row and ended with their device: how many, by device and parent. */
+export const endedWithDevices = (core: Core, org: OrgRow, now: number) =>
+  core.bound.live(now, org).filter(({ device }) => isBlocked(core, core.rows.get('device', device)));
+
 /** How many credentials are alive, brief ones apart: by their own rows, and those that end with others by theirs too. */
 export function countLive(core: Core, org: string, now: number): number {
   const edits = core.rows.edits();
@@ -210,7 +214,9 @@ export function countLive(core: Core, org: string, now: number): number {
     return alive;
   };
   // safety: count-by-lineage
-  const n = core.rows.liveBelow(now, orgRow).reduce((sum, { parent, n }) => (parent === null || lives(parent) ? sum + n : sum), 0);
+  const below = core.rows.liveBelow(now, orgRow).reduce((sum, { parent, n }) => (parent === null || lives(parent) ? sum + n : sum), 0);
+  // safety: count-by-device
+  const n = endedWithDevices(core, orgRow, now).reduce((sum, { parent, n }) => (parent === null || lives(parent) ? sum - n : sum), below);
   counted.set(core.rows, { n, edits, until: now + COUNTED });
   return n;
 }

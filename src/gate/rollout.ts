@@ -41,6 +41,6 @@ export function writeAsk(ask: Ask): Asked {
 
 export function readAsk(asked: Asked): Ask {
   const { alarm, ...ask } = asked;
-  if (ask.operation.endsWith(BOUND)) return { ...ask, operation: ask.operation.slice(0, -BOUND.length) };
-  return alarm === undefined ? asked : { ...ask, violation: alarm };
+  if (alarm !== undefined) return { ...ask, violation: alarm };
+  return ask.operation.endsWith(BOUND) ? { ...ask, operation: ask.operation.slice(0, -BOUND.length) } : asked;
 }

@@ -22,9 +22,12 @@ const exampleKey = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvP
 /** Members of a JWK, at most: a public key has two to four that count, and a few that do not. */
 const MOST_MEMBERS = 20;
 
+/** What members of a JWK hold: text, flags, and lists of text. */
+const JwkMember = z.union([z.string().max(4096), z.boolean(), z.array(z.string().max(4096)).max(10)]);
+
 /** A JWK with whatever members: what is wrong with it says more than the schema of two kinds of key would. */
 const PublicKeyIn = z
-  .record(z.string().max(64), z.unknown())
+  .record(z.string().max(64), JwkMember)
   .refine((jwk) => Object.keys(jwk).length <= MOST_MEMBERS, `must have at most ${MOST_MEMBERS} members`)
   .transform((jwk, context): PublicKey => {
     const key = formOf(jwk);

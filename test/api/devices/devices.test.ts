@@ -94,7 +94,7 @@ describe('device', () => {
     expect((await register(null)).json).toMatchObject({ public_key: null, thumbprint: null });
     const { x, y } = p256.jwk as { x: string; y: string };
     for (const jwk of [
-      ...[{}, 'key', [], 1, { kty: 'oct', k: 'AAAA' }, { kty: 'RSA', n: 'AQAB', e: 'AQAB' }],
+      ...[{}, { kty: 1 }, 'key', [], 1, { kty: 'oct', k: 'AAAA' }, { kty: 'RSA', n: 'AQAB', e: 'AQAB' }],
       { ...p256.jwk, d: x },
       { ...ed25519.jwk, d: x },
       { ...ed25519.jwk, crv: 'X25519' },
@@ -110,7 +110,7 @@ describe('device', () => {
       { ...ed25519.jwk, x: 'AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' },
       { ...ed25519.jwk, x: 'JuiVj8KyJ7DDw_SJ8u-Y8NXfrAXTxjM5sTgCiG1T_AU' },
       { ...ed25519.jwk, x: 'AgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' },
-      { ...p256.jwk, ...Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`m${i}`, i])) },
+      { ...p256.jwk, ...Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`m${i}`, 'x'])) },
     ]) {
       const answer = await register(jwk);
       expect(codeOf(answer), JSON.stringify(jwk)).toEqual([400, 'VALIDATION_FAILED']);
