@@ -1,6 +1,7 @@
 // Devices for tests: a key pair, the device that is registered with its public half, and the proofs that it signs.
 import { exportJWK, generateKeyPair, type JWTHeaderParameters, type JWTPayload, SignJWT } from 'jose';
 import { sha256Url } from '../../src/crypto/digest';
+import { faults } from './faults';
 import { type Answer, type Caller, send } from './world';
 
 export type Algorithm = 'ES256' | 'EdDSA';
@@ -34,7 +35,7 @@ export interface Unusual {
 export function proofOf(keys: KeyPair, token: string, method: string, path: string, { claims = {}, header = {} }: Unusual = {}) {
   const payload = {
     ...{ htm: method, htu: `http://localhost${path.split('?')[0]}`, ath: sha256Url(token) },
-    ...{ jti: crypto.randomUUID(), iat: Math.floor(Date.now() / 1000) },
+    ...{ jti: crypto.randomUUID(), iat: Math.floor((faults.clock ?? Date.now()) / 1000) },
     ...claims,
   };
   return new SignJWT(payload)

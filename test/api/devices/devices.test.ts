@@ -110,7 +110,7 @@ describe('device', () => {
       { ...ed25519.jwk, x: 'AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' },
       { ...ed25519.jwk, x: 'JuiVj8KyJ7DDw_SJ8u-Y8NXfrAXTxjM5sTgCiG1T_AU' },
       { ...ed25519.jwk, x: 'AgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' },
-      { ...p256.jwk, ...Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`m${i}`, 'x'])) },
+      { ...p256.jwk, surprise: 'x' },
     ]) {
       const answer = await register(jwk);
       expect(codeOf(answer), JSON.stringify(jwk)).toEqual([400, 'VALIDATION_FAILED']);

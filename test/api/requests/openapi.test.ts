@@ -14,6 +14,7 @@ import { type Code, catalogue } from '../../../src/errors';
 import { assetTypes } from '../../../src/pages/assets';
 import { newSignedIn } from '../../support/browser';
 import { newAgent, newBreakGlass, newProvider, newSession } from '../../support/credentials';
+import { newDevice } from '../../support/device';
 import { newGrant, newMember, newTeam } from '../../support/people';
 import { newOrg, newSecret, send, useWorld } from '../../support/world';
 
@@ -299,6 +300,7 @@ describe('OpenAPI: ids in examples', () => {
       'provider-tokens': (await newProvider(o)).id,
       'break-glass-tokens': (await newBreakGlass(o)).id,
       secrets: (await newSecret(o)).id,
+      devices: (await newDevice(o)).id,
       sessions: (await send('GET', '/api/v1/auth/sessions', { token: browser.token })).json.data[0].id,
     };
     for (const { path, operation } of operations())
@@ -316,7 +318,18 @@ describe('OpenAPI: ids in examples', () => {
     const team = await newTeam(o, member.id);
     await newGrant(o, 'team', team);
     await Promise.all([newSession(o), newAgent(o), newProvider(o), newBreakGlass(o)]);
-    const asked = ['environments', 'members', 'teams', 'grants', 'api-keys', 'access-tokens', 'agent-credentials', 'provider-tokens'];
+    await newDevice(o);
+    const asked = [
+      'devices',
+      'environments',
+      'members',
+      'teams',
+      'grants',
+      'api-keys',
+      'access-tokens',
+      'agent-credentials',
+      'provider-tokens',
+    ];
     const paths = [
       ...asked.map((name) => [`/orgs/{org_id}/${name}`, `/${name}`]),
       ...[
@@ -345,7 +358,7 @@ describe('OpenAPI: ids in examples', () => {
   });
 
   it('have only the prefixes that ids of this service have', () => {
-    const known = 'org env sec key tok agt prv bgt mem team aud evt ses psk grt req'.split(' ');
+    const known = 'org env sec key tok agt prv bgt mem team aud evt ses psk grt req dev'.split(' ');
     const found = new Set([...JSON.stringify(document).matchAll(/\b([a-z]+)_[0-9A-Za-z]{22}\b/g)].map(([, prefix]) => prefix));
     expect([...found].filter((prefix) => !known.includes(prefix as string))).toEqual([]);
   });
