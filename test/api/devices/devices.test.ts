@@ -1,6 +1,7 @@
 // Devices: their life, their keys, and the credentials that end with them.
 import { calculateJwkThumbprint } from 'jose';
 import { describe, expect, it } from 'vitest';
+import { countLive } from '../../../src/gate/identity';
 import { problemOf } from '../../model/invariants';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { newDevice, newKeyPair, proofOf, provenBy, WHOAMI, whoamiBy } from '../../support/device';
@@ -146,6 +147,27 @@ describe('device', () => {
       await reader.del(`/devices/${id}`),
     ])
       expect(codeOf(answer)).toEqual([403, 'INSUFFICIENT_SCOPE']);
+  });
+});
+
+describe('device: the count of live credentials', () => {
+  it('leaves out what ended with a device, and counts each once', async () => {
+    const o = await newOrg();
+    const { id: device_id, keys } = await newDevice(o);
+    const live = () => inCore(o, (core) => countLive(core, o.id, Date.now()));
+    const before = await live();
+    const agent = await newAgent(o, { scopes: ['*'], device_id });
+    const bound = provenBy(agent.o, keys);
+    await bound.post('/agent-credentials', { name: 'child', scopes: ['secrets:read'] });
+    await bound.post('/api-keys', { name: 'child', scopes: ['secrets:read'] });
+    const { id: revoked } = await newAgent(o, { device_id });
+    await o.del(`/agent-credentials/${revoked}`);
+    expect(await live()).toBe(before + 3);
+    await o.post(`/devices/${device_id}/block`);
+    expect(await live()).toBe(before);
+    const graph = (await o.get(`/credentials/${agent.id}/graph`)).json;
+    expect([graph.device_id, graph.reach.alive, graph.children]).toEqual([device_id, false, []]);
+    expect((await o.get(`/credentials/${o.keyId}/graph`)).json.device_id).toBe(null);
   });
 });
 
