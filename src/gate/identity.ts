@@ -20,7 +20,7 @@ import { type Refusal, refuse, UNKNOWN_TOKEN } from '../errors';
 import { isConfirmed, isRefused } from './confirmation';
 import type { Core } from './core';
 import { reportViolation } from './integrity';
-import { deviceOf, type Identity, lineageOf } from './lineage';
+import { type Identity, lineageOf } from './lineage';
 import type { Allowance } from './rate-limit';
 import type { Ask } from './types';
 
@@ -119,6 +119,7 @@ const peopleLinks = ({ member_id, passkey_id }: CredentialRow, caller: Caller): 
       ];
 
 /** The rows that say whether the device of a caller is good. */
+// safety: device-in-doubt
 const deviceLinks = ({ rows }: Core, { device }: Caller): string[] =>
   device === null ? [] : [device, rows.get('device', device)?.member_id ?? device];
 
@@ -260,7 +261,7 @@ function credentialCaller(core: Core, row: CredentialRow, lineage: readonly Cred
     // safety: allowed-addresses-of-lineage
     addresses: lineage.flatMap(({ allowed_addresses }) => (allowed_addresses ? [allowed_addresses] : [])),
     expires_at: ends.length ? Math.min(...ends) : null,
-    device: deviceOf(lineage),
+    device: row.device_id,
     isDependent: row.kind === 'session' || row.kind === 'agent' || parentIdOf(row) !== null,
     rate_limit: row.rate_limit,
   };

@@ -24,11 +24,6 @@ export type Strangers = QuickLRU<string, { identity: Identity; until: number }>;
 /** What a credential and the agents above it hold in common, by their revisions: patterns are costly to compare. */
 export type Overlaps = QuickLRU<string, PermissionSet>;
 
-/** The device that a lineage is bound to: what a bound credential makes is bound too. Null for none. */
-// safety: device-of-lineage
-export const deviceOf = (lineage: readonly CredentialRow[]): string | null =>
-  lineage.find(({ device_id }) => device_id !== null)?.device_id ?? null;
-
 /** A credential and those that it ends with, itself first. One whose ancestor is gone has ended. */
 export function lineageOf(core: { rows: Pick<Rows, 'get'> }, row: CredentialRow): CredentialRow[] {
   const lineage = [row];
