@@ -971,7 +971,7 @@ export const mutants = [
   {
     name: 'a token that is bound to a device needs no proof',
     tag: 'proof-required',
-    change: { from: 'if (!proof)', to: 'if (false)' },
+    change: { from: "refuse('DEVICE_PROOF_REQUIRED')", to: 'null' },
     notice: 'api/devices/dpop: is refused without a proof',
   },
   {
@@ -1079,7 +1079,7 @@ export const mutants = [
   {
     name: 'a credential whose device is being blocked is admitted',
     tag: 'device-in-doubt',
-    change: 'always',
+    change: { from: 'device === null ?', to: 'device !== undefined ?' },
     notice: 'api/devices/dpop: blocked in a commit in doubt',
   },
   {
