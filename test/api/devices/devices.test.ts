@@ -1,6 +1,8 @@
 // Devices: their life, their keys, and the credentials that end with them.
 import { calculateJwkThumbprint } from 'jose';
 import { describe, expect, it } from 'vitest';
+import { newId } from '../../../src/db/ids';
+import type { DeviceRow } from '../../../src/db/schema';
 import { countLive } from '../../../src/gate/identity';
 import { problemOf } from '../../model/invariants';
 import { newAgent, newKey, newSession } from '../../support/credentials';
@@ -132,6 +134,17 @@ describe('device', () => {
     await o.post(`/devices/${id}/block`);
     expect(codeOf(await register())).toEqual([409, 'CONFLICT']);
     expect((await (await newOrg()).post('/devices', { ...ANN, public_key: jwk })).status).toBe(201);
+  });
+
+  it('is refused beyond 2,000 in an organisation', async () => {
+    const o = await newOrg();
+    const { id } = await newDevice(o);
+    await inCore(o, ({ rows }) => {
+      const row = rows.get('device', id) as DeviceRow;
+      for (let i = 0; i < 1999; i++) rows.put('device', { ...row, id: newId('dev'), public_key: null });
+    });
+    const over = await o.post('/devices', { ...ANN, public_key: (await newKeyPair()).jwk });
+    expect([codeOf(over), over.json.error.message]).toEqual([[409, 'LIMIT_REACHED'], expect.stringContaining('2,000 devices')]);
   });
 
   it('permission: is read with devices:read and changed with devices:write', async () => {
