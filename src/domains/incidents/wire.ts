@@ -123,10 +123,6 @@ export const Graph = z
     id: z.string(),
     name: z.string().nullable(),
     parent: Node,
-    device_id: z
-      .string()
-      .nullable()
-      .openapi({ description: 'The device that it is bound to.', example: exampleId('device') }),
     children: z.array(Node).openapi({ description: 'Live credentials, at most 1,000.' }),
     grants: z.array(
       z.object({

@@ -112,7 +112,7 @@ export const graph: Operation<Record<string, never>> = {
     const lineage = lineageOf(core, row);
     const caller = callerOf(core, ask.org, lineage);
     return ok({
-      ...{ kind: row.kind, id, name: row.name, parent: parentOf(core, row), device_id: caller.device },
+      ...{ kind: row.kind, id, name: row.name, parent: parentOf(core, row) },
       children: childrenOf(core, ask.org, id),
       grants: grantsOf(core, row, caller),
       reach: reachOf(core, endOf(core, ask.org, lineage) === null, caller),
