@@ -150,6 +150,24 @@ describe('DPoP: a bound token', () => {
       expect((await whoamiBy(token, await proof(keys, token, { claims: { htu } }))).status, htu).toBe(200);
   });
 
+  it('needs a proof for the URL under PUBLIC_URL; under the origin of the request where that is not set', async () => {
+    const { keys, token } = await newBound();
+    const at = async (origin: string) => whoamiBy(token, await proof(keys, token, { claims: { htu: origin + WHOAMI } }));
+    try {
+      faults.variables = { PUBLIC_URL: 'https://vault.example.com' };
+      faults.isolate++;
+      expectInvalid(await at('http://localhost'), 'begins with https://vault.example.com');
+      expect((await at('https://vault.example.com')).status).toBe(200);
+      faults.variables = { PUBLIC_URL: '' };
+      faults.isolate++;
+      expectInvalid(await at('https://vault.example.com'), 'begins with http://localhost');
+      expect((await at('http://localhost')).status).toBe(200);
+    } finally {
+      faults.variables = {};
+      faults.isolate++;
+    }
+  });
+
   it('is refused with a proof for another token of the same device', async () => {
     const { o, device_id, keys, token } = await newBound();
     const { token: other } = await newSession(o, { device_id });
