@@ -35,6 +35,8 @@ export interface Caller {
   /** Where the org lets its members act from; null: anywhere. It does not bind what they make. */
   member_addresses: readonly string[] | null;
   expires_at: number | null;
+  /** The device whose key must sign each request; null: none. */
+  device: string | null;
   /** What it makes ends with it: a session token, an agent, and whatever they made. */
   isDependent: boolean;
   /** A member who has confirmed the session with a passkey in the last five minutes. */
@@ -214,6 +216,8 @@ export function overlap(one: PermissionSet, other: PermissionSet): PermissionSet
 /** What a credential would hold. */
 export interface Wanted extends PermissionSet {
   allowed_addresses: readonly string[] | null;
+  /** The device that it is bound to; a grant or a role is bound to none. */
+  device_id?: string | null;
 }
 
 /** 403 if a credential would hold more than the caller does, in any respect; the message names the first. */
@@ -234,6 +238,9 @@ export function withinPermissions(caller: Caller, wanted: Wanted): Refusal | nul
   }
   if (!caller.addresses.every((ranges) => wanted.allowed_addresses && rangesContain(ranges, wanted.allowed_addresses)))
     return exceeds('may not be used from all of these addresses');
+  // safety: permissions-bound-to-device
+  if (caller.device !== null && wanted.device_id !== caller.device)
+    return exceeds('is bound to a device, and gives nothing that is not bound to the same device');
   return lasts(caller.expires_at, wanted.expires_at) ? null : exceeds('ends earlier than the lifetime in the request');
 }
 
@@ -264,6 +271,7 @@ export const nobody: Caller = {
   addresses: [],
   member_addresses: null,
   expires_at: null,
+  device: null,
   isDependent: false,
   confirmed: false,
   isOwner: false,

@@ -6,6 +6,9 @@ import { utf8 } from './bytes';
 /** SHA-256 (FIPS 180-4) in lowercase hex. */
 export const sha256 = (data: string | Uint8Array): string => hash('sha256', data, 'hex');
 
+/** SHA-256 in base64url. */
+export const sha256Url = (data: string | Uint8Array): string => hash('sha256', data, 'base64url');
+
 /** HMAC-SHA256 (RFC 2104), 32 bytes. */
 export const hmac = (key: Uint8Array, data: Uint8Array): Uint8Array => new Uint8Array(createHmac('sha256', key).update(data).digest());
 

@@ -42,7 +42,7 @@ export interface Components {
   parameters: Record<string, Parameter>;
   headers: Record<string, Header>;
   examples: Record<string, { summary: string; value: unknown }>;
-  securitySchemes: Record<string, { type: 'http'; scheme: 'bearer'; description: string }>;
+  securitySchemes: Record<string, { type: 'http'; scheme: 'bearer' | 'dpop'; description: string }>;
 }
 export interface Document {
   openapi: string;

@@ -33,7 +33,10 @@ const headers: Record<string, Header> = {
     schema: { type: 'integer', minimum: 0 },
     example: 12,
   },
-  'WWW-Authenticate': { description: 'The authentication scheme.', schema: { type: 'string', enum: ['Bearer'] } },
+  'WWW-Authenticate': {
+    description: 'The authentication scheme. DPoP where the proof of a device is missing or not valid.',
+    schema: { type: 'string', enum: ['Bearer', 'DPoP algs="ES256 EdDSA"'] },
+  },
   Allow: { description: 'The methods that the path supports.', schema: { type: 'string' }, example: 'GET, POST' },
 };
 

@@ -82,7 +82,7 @@ function operationOf(route: Route, generated: Operation, document: Document, bas
     tags: [route.tag],
     summary: route.summary,
     description: [route.description, accessOf(route)].filter(Boolean).join('\n\n'),
-    security: route.public ? [] : [{ [byBootstrap ? 'bootstrap' : 'bearer']: [] }],
+    security: route.public ? [] : byBootstrap ? [{ bootstrap: [] }] : [{ bearer: [] }, { dpop: [] }],
     parameters: parametersOf(route, generated, components),
     ...(requestBody && { requestBody }),
     responses: { ...answersOf(route, generated, components, isUnlimited), ...refusedOf(route, components, base, isUnlimited) },
@@ -113,6 +113,6 @@ function keepUsed(document: Document) {
   for (const name of Object.keys(schemas)) if (!used.has(name)) delete schemas[name];
   const spelled = JSON.stringify(document.paths);
   for (const name of Object.keys(document.components.securitySchemes)) {
-    if (!spelled.includes(`"security":[{"${name}"`)) delete document.components.securitySchemes[name];
+    if (!spelled.includes(`{"${name}":[]}`)) delete document.components.securitySchemes[name];
   }
 }

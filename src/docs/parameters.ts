@@ -3,7 +3,7 @@ import { exampleId, type IdKind } from '../db/ids';
 import type { Route } from '../http/route';
 import type { Components, Operation, Parameter, Ref } from './document';
 import { exampleFor } from './examples';
-import { refusalsOf } from './refusals';
+import { refusalsOf, takesProof } from './refusals';
 import { isKept } from './responses';
 
 const pathDescriptions: Record<string, string> = {
@@ -55,6 +55,15 @@ const parameters: Record<string, Parameter> = {
     schema: { type: 'string', maxLength: 64 },
     example: exampleId('approval'),
   },
+  DPoP: {
+    name: 'DPoP',
+    in: 'header',
+    required: false,
+    description:
+      'A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. A new one for each request.',
+    schema: { type: 'string', minLength: 1, maxLength: 8192 },
+    example: 'eyJ0eXAiOiJkcG9wK2p3dCIsImFsZyI6IkVkRFNBIiwiandrIjp7fX0.eyJodG0iOiJHRVQifQ.c2lnbmF0dXJl',
+  },
   IfMatch: {
     name: 'If-Match',
     in: 'header',
@@ -105,6 +114,7 @@ export function parametersOf(route: Route, generated: Operation, components: Com
     ...(isKept(route) ? ['IdempotencyKey'] : []),
     ...(refusalsOf(route).includes('APPROVAL_MISMATCH') ? ['ApprovalId'] : []),
     'AccessReason',
+    ...(takesProof(route) ? ['DPoP'] : []),
   ];
   for (const name of shared) components.parameters[name] = parameters[name] as Parameter;
   return [...inPath, ...inQuery, ...shared.map((name) => ({ $ref: `#/components/parameters/${name}` }))];

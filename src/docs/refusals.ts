@@ -52,11 +52,13 @@ export const errorSchema: Schema = {
   },
 };
 
+const proving: Code[] = ['DEVICE_PROOF_REQUIRED', 'DEVICE_PROOF_INVALID'];
 const everywhere: Code[] = [
   'VALIDATION_FAILED',
   'UNAUTHENTICATED',
   'TOKEN_EXPIRED',
   'TOKEN_REVOKED',
+  ...proving,
   'CREDENTIAL_KIND_NOT_ALLOWED',
   'ADDRESS_NOT_ALLOWED',
   'NOT_FOUND',
@@ -71,11 +73,15 @@ const sending: Code[] = ['MALFORMED_JSON', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MED
 const waiting: Code[] = ['APPROVAL_REQUIRED', 'APPROVAL_MISMATCH'];
 const creating: Code[] = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'];
 
+/** Whether a credential that is bound to a device may make a call. */
+export const takesProof = ({ public: isPublic, need }: Route): boolean => !isPublic && !need.kinds.includes('system');
+
 /** Every refusal that a route can give, in the order of the catalogue. */
 export function refusalsOf(route: Route): Code[] {
   const codes = new Set<Code>([...everywhere, ...(route.refusals ?? [])]);
   if (route.public) codes.delete('CREDENTIAL_KIND_NOT_ALLOWED');
   const { scopes, kinds, owner, fresh, held, reveals } = route.need;
+  if (!takesProof(route)) for (const code of proving) codes.delete(code);
   if (scopes.length > 0 || owner) codes.add('INSUFFICIENT_SCOPE');
   if (fresh) codes.add('REAUTHENTICATION_REQUIRED');
   if (held) for (const code of waiting) codes.add(code);

@@ -14,6 +14,12 @@ export const securitySchemes: Components['securitySchemes'] = {
     description:
       'A token of any kind: API key (svc_live_…), session token (svcsess_…), agent credential (svcag_…), provider token (svcprov_…), break-glass token (svcbg_…) or the JWT of a browser session.',
   },
+  dpop: {
+    type: 'http',
+    scheme: 'dpop',
+    description:
+      'A token that is bound to a device (device_id), with a proof in the header DPoP (RFC 9449). Such a token is also accepted with the scheme Bearer; the proof is needed all the same.',
+  },
   bootstrap: {
     type: 'http',
     scheme: 'bearer',

@@ -4,9 +4,11 @@
 import QuickLRU from 'quick-lru';
 import type { Env, JobName } from '../env';
 import { type AuditLog, createAuditLog } from './audit-log';
+import { type Bound, createBound } from './bound';
 import { type CiphertextCache, createCiphertextCache } from './ciphertext-cache';
 import { createDatabase, type Database } from './database';
 import { createDescendants, type Descendants } from './descendants';
+import { createDeviceProofs, type DeviceProofs } from './device-proofs';
 import { createIntents, type Intents } from './intents';
 import { createLastUsed, type LastUsed } from './last-used';
 import { lineageOf, type Overlaps, type Strangers } from './lineage';
@@ -29,10 +31,12 @@ export interface Core {
   database: Database;
   rows: Rows;
   descendants: Descendants;
+  bound: Bound;
   ciphertexts: CiphertextCache;
   auditLog: AuditLog;
   rateLimit: RateLimit;
   lastUsed: LastUsed;
+  proofs: DeviceProofs;
   outbox: Outbox;
   storedResponses: StoredResponses;
   intents: Intents;
@@ -73,10 +77,12 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: Pick<En
     database: createDatabase(DB),
     rows,
     descendants: createDescendants(sql, rows.edits),
+    bound: createBound(sql),
     ciphertexts: createCiphertextCache(sql),
     auditLog,
     rateLimit: createRateLimit(sql, auditLog, linksOf),
     lastUsed,
+    proofs: createDeviceProofs(sql),
     outbox,
     storedResponses: createStoredResponses(sql),
     intents: createIntents(sql),

@@ -1,12 +1,21 @@
 // Who asks: the credential behind a request, all that it descends from, and what it may do now. For a browser session that is a member,
 // with the member's role and grants as they stand.
-// Invariants: a credential whose ancestor, member or passkey is gone has ended; what a lineage may do is what its first link holds,
+// Invariants: a credential whose ancestor, member, passkey or device is gone has ended; what a lineage may do is what its first link holds,
 // bounded in time and address by all of them, and in all else by the agents among them, which may have been narrowed meanwhile.
 import QuickLRU from 'quick-lru';
 import { type Caller, ended, type Lifetime, nobody, overlap, type PermissionSet, standsAlone } from '../auth/authorize';
 import { roleScopes } from '../auth/scopes';
 import { fromD1, macOf } from '../db/rows';
-import { type CredentialRow, credentials, type GrantRow, isMadeByOwner, type MemberRow, type OrgRow, parentIdOf } from '../db/schema';
+import {
+  type CredentialRow,
+  credentials,
+  type DeviceRow,
+  type GrantRow,
+  isMadeByOwner,
+  type MemberRow,
+  type OrgRow,
+  parentIdOf,
+} from '../db/schema';
 import { type Refusal, refuse, UNKNOWN_TOKEN } from '../errors';
 import { isConfirmed, isRefused } from './confirmation';
 import type { Core } from './core';
@@ -50,7 +59,7 @@ export function identify(core: Core, ask: Ask): Identity {
       caller,
       refusal: over ?? endOf(core, ask.org, lineage) ?? (isRefused(row, bearer.jwt) ? refuse('TOKEN_REVOKED') : null),
       allowances: allowancesOf(lineage),
-      links: [ask.org, ...lineage.map(({ id }) => id), ...peopleLinks(row, caller)],
+      links: [ask.org, ...lineage.map(({ id }) => id), ...peopleLinks(row, caller), ...deviceLinks(core, caller)],
     };
   }
   const caller: Caller = { ...nobody, kind: kind === 'browser' ? 'member' : kind, root: hash };
@@ -109,6 +118,11 @@ const peopleLinks = ({ member_id, passkey_id }: CredentialRow, caller: Caller): 
         ),
       ];
 
+/** The rows that say whether the device of a caller is good. */
+// safety: device-in-doubt
+const deviceLinks = ({ rows }: Core, { device }: Caller): string[] =>
+  device === null ? [] : [device, rows.get('device', device)?.member_id ?? device];
+
 /** A member for whom the Worker vouches: they have just proved who they are, and have no session yet. */
 function vouched(core: Core, ask: Ask, id: string): Identity {
   const member = core.rows.get('member', id);
@@ -149,9 +163,18 @@ function lifetimeOf(core: Core, org: OrgRow | null, row: CredentialRow): Lifetim
   const isGone =
     isPast(org, row) ||
     (row.member_id !== null && !core.rows.get('member', row.member_id)) ||
-    (row.passkey_id !== null && !core.rows.get('passkey', row.passkey_id));
+    (row.passkey_id !== null && !core.rows.get('passkey', row.passkey_id)) ||
+    (row.device_id !== null && isBlocked(core, core.rows.get('device', row.device_id)));
   return { expires_at: row.expires_at, revoked_at: row.revoked_at ?? (isGone ? 0 : null) };
 }
+
+/**
+ * Whether a device is good for nothing any more, for good: it is gone or blocked, or the member it is assigned to is gone. Neither ids of members
+ * nor of devices are used again, and a blocked device is assigned to nobody else: so what ended with it stays ended.
+ */
+export const isBlocked = ({ rows }: Core, device: DeviceRow | null): boolean =>
+  // safety: blocked-device-ends-credentials
+  device === null || device.blocked_at !== null || (device.member_id !== null && !rows.get('member', device.member_id));
 
 /** Whether a panic ended it. */
 export const isPast = (
@@ -165,6 +188,10 @@ export const isAlive = (core: Core, org: string, row: CredentialRow): boolean =>
 /** How many credentials were alive, by the rows of a gate. What ends by time alone may count for so long after it. */
 const counted = new WeakMap<Core['rows'], { n: number; edits: number; until: number }>();
 const COUNTED = 5000;
+
+/** The credentials, session tokens apart, that are alive by their own row and ended with their device: how many, by device and parent. */
+export const endedWithDevices = (core: Core, org: OrgRow, now: number) =>
+  core.bound.live(now, org).filter(({ device }) => isBlocked(core, core.rows.get('device', device)));
 
 /** How many credentials are alive, brief ones apart: by their own rows, and those that end with others by theirs too. */
 export function countLive(core: Core, org: string, now: number): number {
@@ -188,7 +215,9 @@ export function countLive(core: Core, org: string, now: number): number {
     return alive;
   };
   // safety: count-by-lineage
-  const n = core.rows.liveBelow(now, orgRow).reduce((sum, { parent, n }) => (parent === null || lives(parent) ? sum + n : sum), 0);
+  const below = core.rows.liveBelow(now, orgRow).reduce((sum, { parent, n }) => (parent === null || lives(parent) ? sum + n : sum), 0);
+  // safety: count-by-device
+  const n = endedWithDevices(core, orgRow, now).reduce((sum, { parent, n }) => (parent === null || lives(parent) ? sum - n : sum), below);
   counted.set(core.rows, { n, edits, until: now + COUNTED });
   return n;
 }
@@ -232,6 +261,7 @@ function credentialCaller(core: Core, row: CredentialRow, lineage: readonly Cred
     // safety: allowed-addresses-of-lineage
     addresses: lineage.flatMap(({ allowed_addresses }) => (allowed_addresses ? [allowed_addresses] : [])),
     expires_at: ends.length ? Math.min(...ends) : null,
+    device: row.device_id,
     isDependent: row.kind === 'session' || row.kind === 'agent' || parentIdOf(row) !== null,
     rate_limit: row.rate_limit,
   };

@@ -9,6 +9,7 @@ import { ApiError, type Refusal, refuse, statusOf } from '../errors';
 import { type Draft, MOST_ENTRIES, RESERVE, type Subject } from './audit-log';
 import { commit, settle } from './commit';
 import type { Core } from './core';
+import { spend, unproven } from './device-proofs';
 import { governed, governedRead, mayReveal, unidentified } from './hold';
 import { findStored, responseToStore, storedFor, storedUnder } from './idempotency';
 import { identify, identifyAgain } from './identity';
@@ -115,17 +116,19 @@ function limit(core: Core, ask: Ask, who: Identity): { rate_limit: RateLimitStat
     core.lastUsed.note(used.id, ids, core.now(), ask.request.place);
     return { rate_limit: taken.state, refusal: null };
   }
-  const refusal = notAdmitted(ask, who) ?? refuse('RATE_LIMITED', { retry_after: taken.retry_after });
+  const refusal = notAdmitted(core, ask, who) ?? refuse('RATE_LIMITED', { retry_after: taken.retry_after });
   core.rateLimit.refuse(used.id, draftOf(ask, who.caller, NOTHING), statusOf(refusal), core.now());
   core.schedule.at('minutes', core.now() + WINDOW);
   return { rate_limit: taken.state, refusal };
 }
 
-/** 401 for a credential that has ended, 404 for one on the path of another organisation. */
-function notAdmitted({ finding, path_org, org }: Ask, who: Identity): Refusal | null {
+/** 401 for a credential that has ended or lacks the proof of its device, 404 for one on the path of another organisation. */
+function notAdmitted(core: Core, ask: Ask, who: Identity): Refusal | null {
+  const { finding, path_org, org } = ask;
   const expired = finding && statusOf(finding) === 401 ? finding : null;
+  const unidentified = who.refusal ?? expired ?? unproven(core, ask, who.caller.device);
   // safety: tenant-isolation
-  return who.refusal ?? expired ?? (path_org !== null && path_org !== org ? refuse('NOT_FOUND') : null);
+  return unidentified ?? (path_org !== null && path_org !== org ? refuse('NOT_FOUND') : null);
 }
 
 /** Performs the request of a caller who is within the rate limit, and records it. */
@@ -136,7 +139,8 @@ async function admitted(request: Request, who: Identity): Promise<Answer> {
   // safety: no-admission-during-panic
   const inDoubt = who.links.some((id) => core.intents.isOpen(id)) ? refuse('UNAVAILABLE', { retry_after: 1 }) : null;
   // safety: no-admission-in-doubt
-  const refusal = notAdmitted(ask, who) ?? inDoubt;
+  const refusal = notAdmitted(core, ask, who) ?? inDoubt;
+  if (!refusal) spend(core, ask, who.caller.device);
   const performed = refusal ? { outcome: fail(refusal) } : await perform(request, call, draft);
   return record(request, who.caller, draft, performed);
 }

@@ -1,8 +1,9 @@
 // Retention: deletes hourly what has been kept for long enough, from D1 and from the gate: audit segments, session tokens that ended, markers of
 // commits, tombstones that are too many. Invariant: a run is bounded, and another follows at once while there is more.
 
-import { DAY } from '../db/rows';
+import { DAY, REMEMBERED } from '../db/rows';
 import type { Core } from './core';
+import { endedWithDevices } from './identity';
 import { BATCH, isPastOver, purge } from './purge';
 import { WINDOW } from './rate-limit';
 import { hasRules } from './rotation';
@@ -26,6 +27,7 @@ export async function retain(core: Core, org: string, now: number): Promise<numb
   if (isPastOver(core, org, now)) core.schedule.at('past', now);
   // It goes on by itself from then on.
   if (hasRules(core)) core.schedule.at('rotation', now + HOUR);
+  rememberEnded(core, org, now);
   const ended = core.rows.endedBefore(MOST_ENDED, BATCH).map((id) => ({ kind: 'credential', id }) as const);
   const isMore = core.rows.forgetOldest(PER_RUN) || ended.length === BATCH;
   if (
@@ -45,6 +47,15 @@ export async function retain(core: Core, org: string, now: number): Promise<numb
   });
   if (isMore || rest?.n) return now;
   return now + (rest?.crowded ? CROWDED : HOUR);
+}
+
+/** Credentials that ended with their device have no end of their own: they are remembered from here on as long as others. */
+function rememberEnded(core: Core, org: string, now: number): void {
+  const row = core.rows.get('org', org);
+  const devices = row ? endedWithDevices(core, row, now).map(({ device }) => device) : [];
+  if (devices.length === 0) return;
+  core.bound.orphan(devices, now + REMEMBERED);
+  core.schedule.at('rows', now + REMEMBERED);
 }
 
 /** When the oldest of the session tokens that D1 remembers expired; null where there are fewer than so many. */

@@ -26,10 +26,21 @@ export const readReply = ({ budget = null, rate_limit = budget, ...reply }: Sent
   rate_limit,
 });
 
-export const writeAsk = (ask: Ask): Asked => (ask.violation ? { ...ask, alarm: ask.violation } : ask);
+/**
+ * A gate of 0.4.0 would pass over `device_id`, and create a credential that is bound to nothing. It does not know an operation of this name, and
+ * creates none.
+ */
+const BOUND = '.bound';
+const isBound = ({ input }: Ask): boolean => (input as { device_id?: unknown } | null)?.device_id != null;
+
+export function writeAsk(ask: Ask): Asked {
+  // safety: bound-credential-of-older-gate
+  if (isBound(ask)) return { ...ask, operation: ask.operation + BOUND };
+  return ask.violation ? { ...ask, alarm: ask.violation } : ask;
+}
 
 export function readAsk(asked: Asked): Ask {
-  if (asked.alarm === undefined) return asked;
   const { alarm, ...ask } = asked;
-  return { ...ask, violation: alarm };
+  if (alarm !== undefined) return { ...ask, violation: alarm };
+  return ask.operation.endsWith(BOUND) ? { ...ask, operation: ask.operation.slice(0, -BOUND.length) } : asked;
 }

@@ -2,6 +2,7 @@
 // RPC; a refusal is a value, never an exception; no plaintext of a secret or a token is among it.
 import type { Action, FullNeed } from '../auth/actions';
 import type { Caller } from '../auth/authorize';
+import type { Proof } from '../auth/dpop';
 import type { TokenRef } from '../auth/token';
 import type { SecretRow } from '../db/schema';
 import type { IntegrityViolation, Refusal } from '../errors';
@@ -57,6 +58,9 @@ export interface Ask {
   operation: string;
   /** Whose token; or a member for whom the Worker vouches, having seen them sign in; or the service itself, for a job. */
   bearer: TokenRef | 'bootstrap' | 'system' | { member: string };
+  /** What the header DPoP holds, where there is one; and whether the token came under the scheme DPoP. */
+  proof?: Proof;
+  isDpop?: true;
   /** The org that the path names, or null if it names none. */
   path_org: string | null;
   named: Named;

@@ -1,5 +1,6 @@
 // Who asks, by the token alone: its form, its checksum under this deployment's key, or the signature of a session. Invariant: a forged
 // token reaches no gate and no database; whether a genuine one is still valid, the gate decides.
+import { type Proof, readProof } from '../auth/dpop';
 import { isJwt, readSession } from '../auth/jwt';
 import { signingKeysOf } from '../auth/signing';
 import { canonical, prefixes, readToken, type TokenRef } from '../auth/token';
@@ -18,6 +19,9 @@ export interface Authenticated {
   genuine: TokenRef | null;
   /** The gate refuses it, so that it is counted and audited as any request by a genuine credential. */
   isExpired: boolean;
+  /** What the header DPoP holds, and whether the token came under the scheme DPoP. */
+  proof?: Proof;
+  isDpop?: true;
   deployment: DeploymentKeys;
 }
 
@@ -25,15 +29,20 @@ export interface Authenticated {
 export async function authenticate(route: Route, incoming: Incoming, keyring: Keyring): Promise<Authenticated | Refusal> {
   const { env, settings, base, facts } = incoming;
   const { authorization } = incoming.headers;
-  const bearer = bearerOf(authorization);
-  if (bearer !== null) {
+  const shown = tokenOf(authorization);
+  const bearer = shown && canonical(shown.token);
+  if (shown && bearer !== null) {
     const token = readToken(bearer);
     const deployment = token || isJwt(bearer) ? await keyring.deployment(token?.org) : null;
     if (token && deployment && token.isGenuine(deployment.tokenTag))
-      return { bearer, genuine: { kind: token.kind, org: token.org, hash: token.hash }, isExpired: false, deployment };
+      return {
+        ...{ bearer, genuine: { kind: token.kind, org: token.org, hash: token.hash }, isExpired: false, deployment },
+        ...(await possession(incoming, shown)),
+      };
     const session = deployment && !token ? await readSession(signingKeysOf(env.DB, deployment), base, bearer) : null;
-    if (session && deployment) return { bearer, genuine: session.ref, isExpired: session.isExpired, deployment };
-    if (isBootstrap(route) && equalSecret(settings.bootstrapToken, bearer))
+    if (session && deployment)
+      return { bearer, genuine: session.ref, isExpired: session.isExpired, deployment, ...(shown.isDpop && { isDpop: true }) };
+    if (isBootstrap(route) && !shown.isDpop && equalSecret(settings.bootstrapToken, bearer))
       return { bearer, genuine: null, isExpired: false, deployment: await keyring.deployment() };
   }
   const refusal = refuse('UNAUTHENTICATED', { message: unauthenticatedMessage(authorization, bearer, route) });
@@ -45,10 +54,28 @@ export async function authenticate(route: Route, incoming: Incoming, keyring: Ke
 const hasPrefix = (bearer: string) => Object.values(prefixes).some((prefix) => bearer.startsWith(prefix));
 const isBootstrap = (route: Route) => route.need.kinds.includes('system');
 
-/** The token of an Authorization header (RFC 6750 §2.1), or null. */
-function bearerOf(authorization: string | null): string | null {
-  const shown = /^Bearer +([\x21-\x7e]{1,1024}) *$/i.exec(authorization ?? '')?.[1];
-  return shown === undefined ? null : canonical(shown);
+/** A token as it was sent, and under which scheme. */
+interface Shown {
+  token: string;
+  isDpop: boolean;
+}
+
+/** The token of an Authorization header (RFC 6750 §2.1, RFC 9449 §7.1), or null. */
+function tokenOf(authorization: string | null): Shown | null {
+  const [, scheme = '', token] = /^(Bearer|DPoP) +([\x21-\x7e]{1,1024}) *$/i.exec(authorization ?? '') ?? [];
+  return token === undefined ? null : { token, isDpop: scheme.toLowerCase() === 'dpop' };
+}
+
+/** What a request says of the key of a device. Nothing is verified where there is no header DPoP. */
+async function possession(
+  { request, headers, base }: Incoming,
+  { token, isDpop }: Shown,
+): Promise<Pick<Authenticated, 'proof' | 'isDpop'>> {
+  const url = headers.dpop === null ? '' : base + new URL(request.url).pathname;
+  return {
+    ...(headers.dpop !== null && { proof: await readProof(headers.dpop, { method: request.method, url, token }, Date.now()) }),
+    ...(isDpop && { isDpop }),
+  };
 }
 
 /**

@@ -144,6 +144,8 @@ function askOf(ready: Ready): Ask {
     action: route.action,
     operation: route.operation ?? route.action,
     bearer: caller.genuine ?? 'bootstrap',
+    ...(caller.proof && { proof: caller.proof }),
+    ...(caller.isDpop && { isDpop: true }),
     path_org: caller.genuine ? (incoming.params.org_id ?? null) : null,
     named: asked.named,
     finding,

@@ -7,6 +7,8 @@ import { isPrintable, printable } from './text';
 
 export interface RequestHeaders {
   authorization: string | null;
+  /** A proof of possession (RFC 9449), as it was sent. */
+  dpop: string | null;
   /** Of a POST: the Idempotency-Key, bare or as a quoted structured-field string (RFC 8941 §3.3.3). */
   idempotency_key: string | null;
   if_match: string | null;
@@ -35,6 +37,7 @@ export function readHeaders({ method, headers }: Request): RequestHeaders {
   return {
     approval_id,
     authorization: headers.get('authorization'),
+    dpop: headers.get('dpop'),
     idempotency_key,
     if_match,
     if_none_match,

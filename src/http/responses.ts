@@ -11,12 +11,13 @@ export function errorResponse(
   headers: Record<string, string> = {},
 ): Response {
   const status = statusOf(refusal);
+  const scheme = refusal.code.startsWith('DEVICE_PROOF') ? 'DPoP algs="ES256 EdDSA"' : 'Bearer';
   trace.code = refusal.code;
   return Response.json(errorBody(refusal, base), {
     status,
     headers: {
       ...rateLimitHeaders(rate_limit),
-      ...(status === 401 && { 'WWW-Authenticate': 'Bearer' }),
+      ...(status === 401 && { 'WWW-Authenticate': scheme }),
       ...(refusal.retry_after !== undefined && { 'Retry-After': String(refusal.retry_after) }),
       ...headers,
     },

@@ -5,6 +5,7 @@ import { runTasks } from '../../src/gate/tasks';
 import { problemOf } from '../model/invariants';
 import { approvalIn, newApprovalPolicy, plantApproval, under } from '../support/approvals';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../support/credentials';
+import { newDevice, newKeyPair, provenBy } from '../support/device';
 import { type Fault, faults, faultsOf, reset } from '../support/faults';
 import { inCore } from '../support/gate';
 import { addKeys, newGrant, newMember, newTeam } from '../support/people';
@@ -202,6 +203,38 @@ const changes: Record<string, (o: Caller) => Promise<Change>> = {
     const held = approvalIn(await o.patch(`/secrets/${id}`, { value: 'second' }));
     return { send: (h) => o.post(`/approvals/${held.id}/cancel`, undefined, h), done: [200] };
   },
+  'register a device': async (o) => {
+    const { jwk } = await newKeyPair();
+    return { send: (h) => o.post('/devices', { name: 'd', platform: 'p', public_key: jwk }, h), done: [201] };
+  },
+  'change a device': async (o) => {
+    const { id } = await newDevice(o);
+    return { send: (h) => o.patch(`/devices/${id}`, { name: 'renamed' }, h), done: [200] };
+  },
+  'assign a device': async (o) => {
+    const [device, { id }] = [await newDevice(o), await newMember(o)];
+    return { send: (h) => o.post(`/devices/${device.id}/assign`, { member_id: id }, h), done: [200] };
+  },
+  'block a device': async (o) => {
+    const { id } = await newDevice(o);
+    await newAgent(o, { device_id: id });
+    return { send: (h) => o.post(`/devices/${id}/block`, undefined, h), done: [200] };
+  },
+  'remove a device': async (o) => {
+    const { id } = await newDevice(o);
+    await newAgent(o, { device_id: id });
+    return { send: (h) => o.del(`/devices/${id}`, undefined, h), done: [204, 404] };
+  },
+  'create an agent that is bound to a device': async (o) => {
+    const { id: device_id } = await newDevice(o);
+    return { send: (h) => o.post('/agent-credentials', { name: 'a', scopes: ['secrets:read'], device_id }, h), done: [201] };
+  },
+  'create a secret with the proof of a device': async (o) => {
+    const { id: device_id, keys } = await newDevice(o);
+    const bound = provenBy((await newSession(o, { device_id })).o, keys);
+    const body = { name: `n-${++made}`, type: 'generic', value: 'v' };
+    return { send: (h) => bound.post('/secrets', body, h), done: [201] };
+  },
   'recover the organisation': async (o) => ({
     send: (h) => send('POST', `/api/v1/orgs/${o.id}/recovery`, { token: BOOTSTRAP, body: { reason: 'lost' }, headers: h }),
     done: [201],
@@ -224,7 +257,7 @@ async function provide(o: Caller, verb: string, fields: object, done = [200]): P
 async function extentOf(o: Caller): Promise<number[]> {
   const tables = [
     ...['orgs', 'environments', 'members', 'passkeys', 'teams', 'team_members', 'grants'],
-    ...['credentials', 'secrets', 'secret_versions', 'policies', 'approvals'],
+    ...['credentials', 'secrets', 'secret_versions', 'policies', 'approvals', 'devices'],
   ];
   const queries = tables.map((table) =>
     db
@@ -264,7 +297,14 @@ async function make(o: Caller, { send: attempt, done }: Change, fault?: Fault): 
 }
 
 /** As the service would be asked anew by who has lost the answer: what is repeated without a key may be one change more. */
-const REPEATABLE = new Set(['limit a key', 'narrow an agent', 'rename the organisation', 'change a member', 'change a policy']);
+const REPEATABLE = new Set([
+  'limit a key',
+  'narrow an agent',
+  'rename the organisation',
+  'change a member',
+  'change a device',
+  'change a policy',
+]);
 
 it.each(Object.keys(changes))('fault: to %s happens exactly once, whatever call fails', async (what) => {
   const prepare = changes[what] as (o: Caller) => Promise<Change>;

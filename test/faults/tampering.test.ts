@@ -11,6 +11,7 @@ import type { SecretRow, VersionRow } from '../../src/db/schema';
 import { type Entry, hashOf } from '../../src/gate/audit-log';
 import { runTasks } from '../../src/gate/tasks';
 import { newKey, newSession } from '../support/credentials';
+import { newDevice, newKeyPair, provenBy } from '../support/device';
 import { faults } from '../support/faults';
 import { evict, inGate, loseStorage } from '../support/gate';
 import { newPolicy } from '../support/policies';
@@ -76,14 +77,42 @@ async function world() {
   const bound = await newKey(o, { scopes: ['*'], allowed_addresses: ['203.0.113.0/24', '198.51.100.0/24'] });
   const dead = await newKey(o);
   const session = await newSession(o, { scopes: ['secrets:list'] });
+  const { id: laptop, keys } = await newDevice(o);
+  const { id: lost, keys: lostKeys } = await newDevice(o);
+  const [held, left] = [await newSession(o, { device_id: laptop }), await newSession(o, { device_id: lost })];
+  const thief = await newKeyPair();
+  const devices = {
+    ...{ laptop, lost, thief, held },
+    by: { held: provenBy(held.o, keys), thief: provenBy(held.o, thief), lost: provenBy(left.o, lostKeys) },
+  };
   const doomed = (await o.post('/environments', { name: 'doomed', slug: 'doomed' })).json as { id: string };
   const strict = await newPolicy(o, 'naming', { pattern: '^[A-Za-z]' });
   const loose = await newPolicy(o, 'naming', { pattern: '.' });
   const retired = await newPolicy(o, 'naming', { pattern: '^[A-Z_a-z]' });
-  const tables = ['policies', 'secrets', 'secret_versions', 'credentials', 'environments', 'orgs', 'members', 'org_keys'];
+  const tables = ['policies', 'secrets', 'secret_versions', 'credentials', 'environments', 'orgs', 'members', 'devices', 'org_keys'];
   const before: Record<string, Row[]> = {};
   for (const table of tables) before[table] = await all(`select * from ${table} where ${table === 'orgs' ? 'id' : 'org_id'} = ?`, o.id);
-  return { o, other, a, b, staged, expired, theirs, gone, deleted, low, bound, dead, session, doomed, strict, loose, retired, before };
+  return {
+    o,
+    other,
+    a,
+    b,
+    staged,
+    expired,
+    theirs,
+    gone,
+    deleted,
+    low,
+    bound,
+    dead,
+    session,
+    devices,
+    doomed,
+    strict,
+    loose,
+    retired,
+    before,
+  };
 }
 type World = Awaited<ReturnType<typeof world>>;
 
@@ -91,7 +120,7 @@ type World = Awaited<ReturnType<typeof world>>;
 const said = ({ status, json, text }: Answer) => (status < 400 ? [status, text] : [status, json?.error?.code ?? text]);
 
 /** Every way of asking, as every caller: nothing here changes anything. */
-async function asked({ o, a, staged, expired, gone, deleted, low, bound, dead, session }: World) {
+async function asked({ o, a, staged, expired, gone, deleted, low, bound, dead, session, devices }: World) {
   const paths = {
     'owner reads a': () => o.get(`/secrets/${a.id}`),
     'owner reads the first version of a': () => o.get(`/secrets/${a.id}?version=1`),
@@ -119,6 +148,10 @@ async function asked({ o, a, staged, expired, gone, deleted, low, bound, dead, s
     'dead lists': () => dead.o.get('/secrets'),
     'session reads a': () => session.o.get(`/secrets/${a.id}`),
     'session lists': () => session.o.get('/secrets'),
+    'device reads a': () => devices.by.held.get(`/secrets/${a.id}`),
+    'thief reads a with a stolen token': () => devices.held.o.get(`/secrets/${a.id}`),
+    'thief reads a with a stolen token and a key of their own': () => devices.by.thief.get(`/secrets/${a.id}`),
+    'lost device reads a': () => devices.by.lost.get(`/secrets/${a.id}`),
   };
   const answers: Record<string, unknown[]> = {};
   for (const [what, ask] of Object.entries(paths)) answers[what] = said(await ask());
@@ -144,6 +177,7 @@ const TABLES = [
   'environments',
   'orgs',
   'members',
+  'devices',
   'org_keys',
   'fences',
   'commits',
@@ -154,7 +188,7 @@ const dump = async ({ o }: World) => {
 };
 
 /** Changes after which older copies of rows are worth putting back. */
-async function moveOn({ o, a, b, expired, gone, deleted, bound, dead, doomed, loose, retired }: World) {
+async function moveOn({ o, a, b, expired, gone, deleted, bound, dead, devices, doomed, loose, retired }: World) {
   await o.del(`/secrets/${gone.id}?permanent=true`);
   await o.del(`/secrets/${deleted.id}`);
   await o.patch(`/secrets/${a.id}`, { value: 'third value of a' });
@@ -165,6 +199,7 @@ async function moveOn({ o, a, b, expired, gone, deleted, bound, dead, doomed, lo
   await o.del(`/environments/${doomed.id}`);
   await o.patch(`/policies/${loose.id}`, { config: { pattern: '^[A-Z]' }, applies_to: { names: ['9'] } });
   await o.del(`/policies/${retired.id}`);
+  await o.post(`/devices/${devices.lost}/block`);
 }
 
 const putBack =
@@ -284,13 +319,24 @@ const attempts: Record<string, { attempt: (world: World) => unknown; alarm?: tru
   'a policy before its deletion': { attempt: putBack('policies', (row, w) => row.id === w.retired.id) },
   'every older row at once': {
     attempt: async (w) => {
-      for (const table of ['policies', 'secrets', 'secret_versions', 'credentials', 'environments', 'orgs', 'members'])
+      for (const table of ['policies', 'secrets', 'secret_versions', 'credentials', 'environments', 'orgs', 'members', 'devices'])
         await putBack(table)(w);
     },
   },
   'a credential un-revoked by hand': { attempt: set('credentials', 'revoked_at = null', (w) => w.dead.id) },
   'a credential with all scopes': { attempt: set('credentials', `scopes = '["*"]', environments = null, secrets = null`, (w) => w.low.id) },
   'a credential without addresses': { attempt: set('credentials', 'allowed_addresses = null', (w) => w.bound.id) },
+  'a device with the key of a thief': {
+    attempt: (w) =>
+      run('update devices set public_key = ? where org_id = ? and id = ?', JSON.stringify(w.devices.thief.jwk), w.o.id, w.devices.laptop),
+  },
+  'a device unblocked by hand': { attempt: set('devices', 'blocked_at = null', (w) => w.devices.lost) },
+  'a device before it was blocked': { attempt: putBack('devices', (row, w) => row.id === w.devices.lost) },
+  'a device deleted': { attempt: (w) => run('delete from devices where org_id = ? and id = ?', w.o.id, w.devices.laptop) },
+  'a credential without its device': { attempt: set('credentials', 'device_id = null', (w) => w.devices.held.id) },
+  'a credential that is bound to another device': {
+    attempt: (w) => run('update credentials set device_id = ? where org_id = ? and id = ?', w.devices.lost, w.o.id, w.devices.held.id),
+  },
   'a credential with a longer life and a higher rate': {
     attempt: set('credentials', 'expires_at = expires_at * 2, rate_limit = 1000000, dies_with = null', (w) => w.session.id),
   },
@@ -317,7 +363,7 @@ const attempts: Record<string, { attempt: (world: World) => unknown; alarm?: tru
   },
   'every row of the org deleted': {
     attempt: async (w) => {
-      for (const table of ['policies', 'secrets', 'credentials', 'environments', 'members', 'fences', 'commits'])
+      for (const table of ['policies', 'secrets', 'credentials', 'environments', 'members', 'devices', 'fences', 'commits'])
         await run(`delete from ${table} where org_id = ?`, w.o.id);
       await run('delete from orgs where id = ?', w.o.id);
     },
@@ -338,6 +384,8 @@ describe('tampering: who writes D1 without the keys gains nothing', () => {
     const before = await asked(w);
     expect(before['owner reads a']?.[0]).toBe(200);
     expect([before['low reads a']?.[0], before['dead lists']?.[0], before['bound from elsewhere']?.[0]]).toEqual([403, 401, 403]);
+    const byDevice = ['device reads a', 'thief reads a with a stolen token and a key of their own', 'lost device reads a'];
+    expect(byDevice.map((what) => before[what]?.[0])).toEqual([200, 401, 401]);
     expect(logged).toEqual([]);
     const stood = await dump(w);
     await attempt(w);
@@ -674,6 +722,20 @@ describe('tampering: a gate that lost its storage and recovers from D1', () => {
       expect((await alarms(w.o)).at(-1)).toMatchObject({ sequence: 110_001, reason: 'gate_loaded_from_database', resource: w.o.id });
     },
   );
+
+  it('refuses a credential whose device is not in D1, or was altered there', async () => {
+    const removals = [
+      (w: World) => run('delete from devices where id = ?', w.devices.laptop),
+      (w: World) => run('update devices set public_key = ? where id = ?', JSON.stringify(w.devices.thief.jwk), w.devices.laptop),
+    ];
+    for (const removed of removals) {
+      const w = await world();
+      await removed(w);
+      await loseStorage(w.o);
+      for (const by of [w.devices.by.held, w.devices.by.thief, w.devices.held.o])
+        expect((await by.get(`/secrets/${w.a.id}`)).json.error.code).toBe('TOKEN_REVOKED');
+    }
+  });
 
   it('refuses a child whose parent is not in D1', async () => {
     const w = await world();

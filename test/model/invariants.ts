@@ -13,7 +13,7 @@ interface Row {
 
 const tables = {
   ...{ org: 'orgs', secret: 'secrets', credential: 'credentials', environment: 'environments' },
-  ...{ member: 'members', passkey: 'passkeys', team: 'teams', team_member: 'team_members', grant: 'grants' },
+  ...{ member: 'members', passkey: 'passkeys', team: 'teams', team_member: 'team_members', grant: 'grants', device: 'devices' },
   policy: 'policies',
   approval: 'approvals',
 };

@@ -1,5 +1,6 @@
 // Calls between releases: what 0.4.0 writes is read, and it reads what this release writes.
 import { describe, expect, it } from 'vitest';
+import { operations } from '../../src/domains';
 import { refuse } from '../../src/errors';
 import { fail, ok } from '../../src/gate/outcome';
 import { readAsk, readOutcome, readReply, writeAsk, writeOutcome, writeReply } from '../../src/gate/rollout';
@@ -25,6 +26,17 @@ describe('rollout: outcomes', () => {
 });
 
 describe('rollout: calls', () => {
+  it('a gate of 0.4.0 does not know the operation that would create a credential bound to a device', () => {
+    const ask = { operation: 'agent.create', input: { device_id: 'dev_1' } } as unknown as Ask;
+    const asked = writeAsk(ask);
+    expect(asked.operation).toBe('agent.create.bound');
+    expect(operations).not.toHaveProperty([asked.operation]);
+    expect(readAsk(asked)).toEqual(ask);
+    const unbound = { operation: 'agent.create', input: { device_id: null } } as unknown as Ask;
+    expect(writeAsk(unbound)).toBe(unbound);
+    expect(readAsk(unbound)).toBe(unbound);
+  });
+
   it('a reply of a gate of 0.4.0 is read, with its rate limit', () => {
     const [old, outcome] = outcomes[0];
     expect(readReply({ ...rest, outcome: old, budget: state } as never)).toEqual({ ...rest, outcome, rate_limit: state });

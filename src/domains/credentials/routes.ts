@@ -115,7 +115,8 @@ export const credentialRoutes = [
     action: 'access_token.create',
     tag: 'Session tokens',
     summary: 'Create a session token',
-    description: 'An API key creates session tokens of itself. A token holds a subset of what its key holds and ends with the key.',
+    description:
+      'An API key creates session tokens of itself. A token holds a subset of what its key holds and ends with the key. With device_id, each request with the token needs a DPoP proof (RFC 9449) of that device.',
     body: { schema: wire.AccessTokenIn, nulls: wire.OMITTABLE },
     answers: { 201: wire.NewAccessToken },
     refusals: ['CREDENTIAL_KIND_NOT_ALLOWED', 'SCOPE_EXCEEDS_PARENT', 'NOT_FOUND', 'LIMIT_REACHED'],
@@ -129,6 +130,7 @@ export const credentialRoutes = [
           environments: body.environments ?? null,
           secrets: body.secrets ?? null,
           allowed_addresses: body.allowedAddresses ?? null,
+          device_id: body.device_id ?? null,
         },
         once,
       };
@@ -160,13 +162,13 @@ export const credentialRoutes = [
     tag: 'Agents',
     summary: 'Create an agent credential',
     description:
-      'For an AI agent. It is limited to the scopes, environments and names that you give it, and cannot hold more than its creator. Credentials that an agent creates end with it. The token is also accepted with the prefix svc_agent_.',
+      'For an AI agent. It is limited to the scopes, environments and names that you give it, and cannot hold more than its creator. Credentials that an agent creates end with it. With device_id, each request with the token needs a DPoP proof (RFC 9449) of that device. The token is also accepted with the prefix svc_agent_.',
     body: { schema: wire.AgentIn, nulls: wire.OMITTABLE },
     answers: { 201: wire.NewAgent },
     refusals: ['SCOPE_EXCEEDS_PARENT', 'NOT_FOUND', 'LIMIT_REACHED'],
     prepare({ body }, context) {
       const { token, once } = issue('agent', context);
-      return { input: { ...silent, ttlSeconds: null, rate_limit: null, ...body, token }, once };
+      return { input: { ...silent, ttlSeconds: null, rate_limit: null, device_id: null, ...body, token }, once };
     },
   }),
   listRoute({

@@ -8,7 +8,23 @@ import type { Use } from '../../gate/last-used';
 import { Addresses, Environments, FutureTime, iso, isoOrNull, Name, Patterns, pageOf, Scopes, Time, text } from '../../http/wire';
 
 /** Fields in which null counts as omitted when a credential is created. */
-export const OMITTABLE = ['environments', 'secrets', 'allowed_addresses', 'rate_limit', 'ttlSeconds', 'expires_at'];
+export const OMITTABLE = ['environments', 'secrets', 'allowed_addresses', 'rate_limit', 'ttlSeconds', 'expires_at', 'device_id'];
+
+/** Binds a session token or an agent to a device. */
+const DeviceIn = z
+  .string()
+  .min(1)
+  .max(64)
+  .optional()
+  .openapi({
+    description:
+      'A device with a public key. Each request with the credential then needs a DPoP proof (RFC 9449) signed by its key. Credentials that it creates are bound to the same device.',
+    example: exampleId('device'),
+  });
+const DeviceOut = z
+  .string()
+  .nullable()
+  .openapi({ description: 'The device that it is bound to.', example: exampleId('device') });
 
 /** A lifetime is given as a length or as an end, not as both. */
 const oneEnd = {
@@ -76,6 +92,7 @@ export const ApiKey = z
       .string()
       .nullable()
       .openapi({ description: 'The credential that this one ends with. null if it does not end with another.' }),
+    device_id: DeviceOut,
     successor_id: z.string().nullable().openapi({ description: 'Id of the API key that replaced it in a rotation.' }),
     created_at: Time,
     expires_at: Time.nullable(),
@@ -95,6 +112,7 @@ export const AccessTokenIn = z
     environments: Environments.optional().openapi({ description: 'Environments by id or slug. By default, those of its API key.' }),
     secrets: Patterns.optional().openapi({ description: 'Secret names as glob patterns (* and ?). By default, those of its API key.' }),
     allowedAddresses: Addresses.optional(),
+    device_id: DeviceIn,
   })
   .openapi('AccessTokenIn');
 
@@ -105,6 +123,7 @@ export const AccessToken = z
     scopes: z.array(z.string()),
     allowedAddresses: z.array(z.string()).nullable(),
     parentId: z.string().openapi({ description: 'Id of the API key that it ends with.' }),
+    device_id: DeviceOut,
     createdAt: Time,
     expiresAt: Time,
     lastUsedAt: Time.nullable(),
@@ -131,6 +150,7 @@ export const AgentIn = z
     expires_at: FutureTime.optional(),
     rate_limit: RateLimit.optional(),
     allowed_addresses: Addresses.optional(),
+    device_id: DeviceIn,
   })
   .refine(oneEnd.check, oneEnd.message)
   .openapi('AgentIn');
@@ -193,6 +213,7 @@ export const BreakGlass = z
     rate_limit: z.int(),
     created_by: z.string(),
     parent_id: z.string().nullable(),
+    device_id: DeviceOut,
     created_at: Time,
     expires_at: Time,
     revoked_at: Time.nullable(),
@@ -214,6 +235,7 @@ export const WhoAmI = z
     expires_at: Time.nullable(),
     parent_id: z.string().nullable(),
     rate_limit: z.int(),
+    device_id: DeviceOut,
   })
   .openapi('WhoAmI');
 
@@ -232,6 +254,7 @@ const common = ({ row, used }: Shown) => ({
   rate_limit: row.rate_limit,
   created_by: row.created_by,
   parent_id: parentIdOf(row),
+  device_id: row.device_id,
   created_at: iso(row.created_at),
   revoked_at: isoOrNull(row.revoked_at),
   last_used_at: isoOrNull(used?.at ?? null),
@@ -265,6 +288,7 @@ export const accessTokenOut = ({ row, used }: Shown): z.infer<typeof AccessToken
   scopes: row.scopes,
   allowedAddresses: row.allowed_addresses,
   parentId: parentIdOf(row) ?? '',
+  device_id: row.device_id,
   createdAt: iso(row.created_at),
   expiresAt: iso(row.expires_at as number),
   lastUsedAt: isoOrNull(used?.at ?? null),

@@ -1,7 +1,16 @@
 // The actions of devices, and what each needs.
 import type { Needs } from '../../auth/actions';
 
-export const actions = {} as const satisfies Needs;
+export const actions = {
+  'device.list': { scopes: ['devices:read'] },
+  'device.read': { scopes: ['devices:read'] },
+  'device.create': { scopes: ['devices:write'] },
+  'device.update': { scopes: ['devices:write'] },
+  'device.assign': { scopes: ['devices:write'] },
+  // Both end the credentials that are bound to the device.
+  'device.block': { scopes: ['devices:write'], urgent: true },
+  'device.delete': { scopes: ['devices:write'], urgent: true },
+} as const satisfies Needs;
 
 declare module '../../auth/actions' {
   interface ActionNames {

@@ -7,6 +7,7 @@ import { actions, routes } from '../../../src/domains';
 import { type Code, catalogue } from '../../../src/errors';
 import { newSignedIn, signIn } from '../../support/browser';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
+import { newDevice } from '../../support/device';
 import { faults } from '../../support/faults';
 import { newGrant, newMember, newTeam } from '../../support/people';
 import { newPolicy } from '../../support/policies';
@@ -51,6 +52,9 @@ const bodies: Record<string, unknown> = {
   'POST /orgs/{org_id}/grants': { grantee: { type: 'member', id: 'mem_0' }, permission: 'read' },
   'POST /orgs/{org_id}/policies': { name: 'x', kind: 'naming', config: { pattern: '.' } },
   'PATCH /orgs/{org_id}/policies/{id}': { enabled: false },
+  'POST /orgs/{org_id}/devices': { name: 'd', platform: 'p' },
+  'PATCH /orgs/{org_id}/devices/{id}': { name: 'x' },
+  'POST /orgs/{org_id}/devices/{id}/assign': { member_id: null },
   'POST /orgs/{org_id}/panic': { reason: 'a laptop was stolen' },
   'POST /orgs/{org_id}/credentials/{id}/contain': {},
   'POST /orgs/{org_id}/secrets': { name: 'INTRUDER', type: 'generic', value: 'v' },
@@ -95,6 +99,7 @@ async function furnish(): Promise<World> {
     'break-glass-tokens': (await newBreakGlass(o)).id,
     members: member,
     teams: await newTeam(o, member),
+    devices: (await newDevice(o)).id,
     grants: (await newGrant(o, 'member', member)).id,
     policies: (await newPolicy(o, 'naming', { pattern: '.' }, { enabled: false })).id,
     sessions: decodeJwt(browser.token).sid as string,
@@ -317,7 +322,9 @@ for (const route of routes.filter(({ public: isPublic }) => !isPublic)) {
       const world = await furnished();
       const weak = await newKey(world.o, { scopes: ['integrations:notify'] });
       const held = async () =>
-        (await Promise.all(['/secrets', '/members', '/teams', '/grants'].map((list) => world.o.get(list)))).map(({ text }) => text);
+        (await Promise.all(['/secrets', '/members', '/teams', '/grants', '/devices'].map((list) => world.o.get(list)))).map(
+          ({ text }) => text,
+        );
       const before = await held();
       if (need.scopes.length) await call(world, weak.token);
       await call(world, world.other.token);

@@ -57,6 +57,7 @@ describe('break-glass: create', () => {
         secrets: null,
         parent_id: null,
         rate_limit: 60,
+        device_id: null,
       },
       ...{ scopes: shown.scopes, expires_at: shown.expires_at },
     });

@@ -15,6 +15,7 @@ import { assetTypes } from '../../../src/pages/assets';
 import { approvalIn, newApprovalPolicy } from '../../support/approvals';
 import { newSignedIn } from '../../support/browser';
 import { newAgent, newBreakGlass, newProvider, newSession } from '../../support/credentials';
+import { newDevice } from '../../support/device';
 import { newGrant, newMember, newTeam } from '../../support/people';
 import { newOrg, newSecret, send, useWorld } from '../../support/world';
 
@@ -304,6 +305,7 @@ describe('OpenAPI: ids in examples', () => {
       secrets: (await newSecret(o)).id,
       approvals: approval.id,
       policies: policy,
+      devices: (await newDevice(o)).id,
       sessions: (await send('GET', '/api/v1/auth/sessions', { token: browser.token })).json.data[0].id,
     };
     for (const { path, operation } of operations())
@@ -321,7 +323,18 @@ describe('OpenAPI: ids in examples', () => {
     const team = await newTeam(o, member.id);
     await newGrant(o, 'team', team);
     await Promise.all([newSession(o), newAgent(o), newProvider(o), newBreakGlass(o)]);
-    const asked = ['environments', 'members', 'teams', 'grants', 'api-keys', 'access-tokens', 'agent-credentials', 'provider-tokens'];
+    await newDevice(o);
+    const asked = [
+      'devices',
+      'environments',
+      'members',
+      'teams',
+      'grants',
+      'api-keys',
+      'access-tokens',
+      'agent-credentials',
+      'provider-tokens',
+    ];
     const paths = [
       ...asked.map((name) => [`/orgs/{org_id}/${name}`, `/${name}`]),
       ...[

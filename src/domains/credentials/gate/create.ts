@@ -6,11 +6,11 @@ import { idStart } from '../../../db/ids';
 import { forms } from '../../../db/names';
 import { DAY } from '../../../db/rows';
 import { type CredentialRow, madeByOwnerColumn, parentColumn } from '../../../db/schema';
-import { type Refusal, refuse } from '../../../errors';
+import { invalid, type Refusal, refuse } from '../../../errors';
 import { accountableFor } from '../../../gate/accountable';
 import { insertion, type New } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
-import { countLive, isAlive } from '../../../gate/identity';
+import { countLive, isAlive, isBlocked } from '../../../gate/identity';
 import { lineageOf } from '../../../gate/lineage';
 import { environmentOf } from '../../../gate/named';
 import type { Plan } from '../../../gate/plan';
@@ -37,6 +37,8 @@ interface Asked {
   secrets: readonly string[] | null;
   allowed_addresses: readonly string[] | null;
   expires_at: number | null;
+  /** The device that it is to be bound to. */
+  device_id?: string | null;
 }
 
 const earliest = (...times: (number | null)[]): number | null => {
@@ -45,7 +47,10 @@ const earliest = (...times: (number | null)[]): number | null => {
 };
 
 /** What a new credential would hold. An environment that does not exist stands as an empty id. */
-export function wanted({ core, ask, caller }: Call<unknown>, asked: Asked): Wanted & Pick<CredentialRow, 'environments' | 'secrets'> {
+export function wanted(
+  { core, ask, caller }: Call<unknown>,
+  asked: Asked,
+): Wanted & Pick<CredentialRow, 'environments' | 'secrets' | 'device_id'> {
   const from = caller.permissions.find(({ scopes }) => asked.scopes.every((scope) => covers(scopes, scope))) ?? caller.permissions[0];
   const copy = (list: readonly string[] | null | undefined) => (list ? [...list] : null);
   return {
@@ -54,8 +59,26 @@ export function wanted({ core, ask, caller }: Call<unknown>, asked: Asked): Want
     secrets: copy(asked.secrets ?? from.secrets),
     allowed_addresses: copy(asked.allowed_addresses ?? caller.addresses[0]),
     expires_at: asked.expires_at ?? earliest(caller.expires_at, from.expires_at),
+    // safety: created-bound-to-device-of-creator
+    device_id: asked.device_id ?? caller.device,
   };
 }
+
+/** A device that a credential is to be bound to: what is wrong with it. */
+function unusable(core: Core, device_id: string | null | undefined): Refusal | null {
+  if (device_id == null) return null;
+  const device = core.rows.get('device', device_id);
+  if (!device) return refuse('NOT_FOUND', { message: 'The device in device_id does not exist.' });
+  // safety: device-usable
+  if (isBlocked(core, device)) return invalid('device_id', 'must be a device that is not blocked, and whose member was not removed');
+  return device.public_key ? null : invalid('device_id', 'must be a device with a public key');
+}
+
+/** The same as for every new credential; and the device that it is bound to stays as it is. */
+const boundLocks = (call: Call<{ token: TokenInput; device_id: string | null }>) => [
+  ...makerLocks(call),
+  ...(call.input.device_id === null ? [] : [call.input.device_id]),
+];
 
 /** 404 for an environment that a request names and that does not exist. */
 export function unknownEnvironment(asked: readonly string[] | null, held: readonly string[] | null): Refusal | null {
@@ -79,7 +102,7 @@ type Made = Pick<New<'credential'>, 'kind' | 'name' | 'rate_limit' | 'reason'> &
 /** The plan of a new credential, whose permissions have been judged. */
 function issue(call: Call<unknown>, token: TokenInput, made: Made, permissions: Wanted, asked: Asked, now: number): Plan | Refusal {
   const { core, ask, caller } = call;
-  const unknown = unknownEnvironment(asked.environments, permissions.environments);
+  const unknown = unknownEnvironment(asked.environments, permissions.environments) ?? unusable(core, asked.device_id);
   if (unknown) return unknown;
   if (countLive(core, ask.org, now) >= MOST_CREDENTIALS)
     return refuse('LIMIT_REACHED', {
@@ -93,7 +116,7 @@ function issue(call: Call<unknown>, token: TokenInput, made: Made, permissions: 
     });
   const put = insertion(call, 'credential', {
     ...fresh(core, ask.org, token, now),
-    ...(permissions as Pick<CredentialRow, 'environments' | 'secrets' | 'allowed_addresses' | 'expires_at'>),
+    ...(permissions as Pick<CredentialRow, 'environments' | 'secrets' | 'allowed_addresses' | 'expires_at' | 'device_id'>),
     ...made,
     scopes: [...made.scopes],
     ...maker(caller),
@@ -185,6 +208,7 @@ export const createKey: Operation<LastingInput> = {
 
 interface AgentInput extends LastingInput {
   rate_limit: number | null;
+  device_id: string | null;
 }
 
 /** An agent that is given no lifetime ends after 30 days, or with its creator if that is sooner. */
@@ -198,7 +222,7 @@ export const createAgent: Operation<AgentInput> = {
   subject: aboutToken,
   authorize: (call, now) => within(call, agent(call, now)),
   change: {
-    locks: makerLocks,
+    locks: boundLocks,
     plan(call, now, { judged }) {
       const { token, name, scopes, rate_limit } = call.input;
       const made = { kind: 'agent', name, scopes, rate_limit: rate_limit ?? RATES.agent } as const;
@@ -254,6 +278,7 @@ const emergency = ({ caller, input }: Call<BreakGlassInput>, now: number): Wante
   secrets: null,
   allowed_addresses: caller.addresses[0] ?? null,
   expires_at: now + input.ttlSeconds * 1000,
+  device_id: caller.device,
 });
 
 // ---------------------------------------------------------------- session tokens
@@ -265,16 +290,18 @@ interface MintInput {
   environments: string[] | null;
   secrets: string[] | null;
   allowed_addresses: string[] | null;
+  device_id: string | null;
 }
 
 const session = (call: Call<MintInput>, now: number) => {
-  const { scopes, environments, secrets, ttlSeconds, allowed_addresses } = call.input;
+  const { scopes, environments, secrets, ttlSeconds, allowed_addresses, device_id } = call.input;
   return wanted(call, {
     scopes: scopes ?? call.caller.permissions[0].scopes,
     environments,
     secrets,
     allowed_addresses,
     expires_at: endIn(ttlSeconds, now),
+    device_id,
   });
 };
 
@@ -283,11 +310,11 @@ export const mint: Operation<MintInput> = {
   authorize: (call, now) => within(call, session(call, now)),
   change: {
     // The parent is locked too: a mint and the parent's revocation come one after the other.
-    locks: makerLocks,
+    locks: boundLocks,
     plan(call, now, { judged }) {
       const { core, ask, input, caller } = call;
-      const { scopes, environments, secrets, allowed_addresses, expires_at } = judged as ReturnType<typeof session>;
-      const unknown = unknownEnvironment(input.environments, environments);
+      const { scopes, environments, secrets, allowed_addresses, expires_at, device_id } = judged as ReturnType<typeof session>;
+      const unknown = unknownEnvironment(input.environments, environments) ?? unusable(core, input.device_id);
       if (unknown) return unknown;
       if (core.descendants.hasSessions(caller.id, MOST_SESSIONS, now))
         return refuse('LIMIT_REACHED', {
@@ -297,7 +324,7 @@ export const mint: Operation<MintInput> = {
         ...fresh(core, ask.org, input.token, now),
         kind: 'session',
         name: caller.name,
-        ...{ scopes: [...scopes], environments, secrets, expires_at },
+        ...{ scopes: [...scopes], environments, secrets, expires_at, device_id },
         allowed_addresses: allowed_addresses && [...allowed_addresses],
         rate_limit: RATES.session,
         created_by: caller.id,

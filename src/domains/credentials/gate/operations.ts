@@ -42,6 +42,7 @@ const whoami: Operation<Record<string, never>> = {
       expires_at: caller.expires_at === null ? null : new Date(caller.expires_at).toISOString(),
       parent_id: caller.parent_id,
       rate_limit: caller.rate_limit,
+      device_id: caller.device,
     });
   },
 };

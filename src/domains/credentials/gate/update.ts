@@ -23,12 +23,13 @@ import { fresh, maker, makerLocks, unknownEnvironment, wouldOwn } from './create
 import { endIn, find, raised, shown, type TokenInput, target } from './credential';
 
 /** What a credential holds, as its row says. */
-const held = ({ scopes, environments, secrets, allowed_addresses, expires_at }: CredentialRow): Wanted => ({
+const held = ({ scopes, environments, secrets, allowed_addresses, expires_at, device_id }: CredentialRow): Wanted => ({
   scopes,
   environments,
   secrets,
   allowed_addresses,
   expires_at,
+  device_id,
 });
 
 /** 403 if a caller who ends with another would hand on what does not end with it. */
@@ -131,10 +132,12 @@ export const rotateKey: Operation<RotateInput> = {
         return refuse('CONFLICT', { message: 'This API key has expired or was revoked. Create a new one.' });
       if (row.successor_id !== null)
         return refuse('CONFLICT', { message: `This API key was already rotated. Its successor is ${row.successor_id}.` });
-      const { kind, name, scopes, environments, secrets, allowed_addresses, rate_limit, expires_at } = row;
+      const { kind, name, scopes, environments, secrets, allowed_addresses, rate_limit, expires_at, device_id } = row;
       const successor = insertion(call, 'credential', {
         ...fresh(core, ask.org, input.token, now),
         ...{ kind, name, scopes, environments, secrets, allowed_addresses, rate_limit, expires_at },
+        // safety: rotated-key-keeps-device
+        device_id,
         ...parentColumn(parentIdOf(row)),
         ...maker(call.caller),
         ...madeByOwnerColumn(isMadeByOwner(row) && call.caller.isOwner),

@@ -54,6 +54,8 @@ const permissionsToGrant = (call: Call<NewInput>): Wanted & Pick<GrantRow, 'envi
   ...wanted(call, { ...call.input, scopes: grantScopes[call.input.permission], allowed_addresses: null }),
   // safety: grant-checked-for-any-address
   allowed_addresses: null,
+  // safety: grant-bound-to-no-device
+  device_id: null,
 });
 
 const create: Operation<NewInput> = {

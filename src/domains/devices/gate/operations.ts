@@ -1,0 +1,151 @@
+// What can be done with devices, as the gate does it.
+// Invariants: what is blocked stays so, and so does a device whose member was removed, so that no credential that ended with a device lives again;
+// a public key never changes, and belongs to one device of the organisation. The end of credentials is derived from these rows (`gate/identity.ts`).
+import { type PublicKey, thumbprintOf } from '../../../auth/jwk';
+import { idStart } from '../../../db/ids';
+import type { DeviceRow } from '../../../db/schema';
+import { refuse } from '../../../errors';
+import { insertion, removal, revision } from '../../../gate/commit';
+import type { Core } from '../../../gate/core';
+import { isBlocked } from '../../../gate/identity';
+import { type ListInput, listed } from '../../../gate/listing';
+import type { Raised } from '../../../gate/outbox';
+import { fail, type Outcome, ok } from '../../../gate/outcome';
+import type { Call, Operation } from '../../../gate/types';
+import { deviceOut, type Status } from '../wire';
+
+const MOST_DEVICES = 2000;
+
+const target = ({ ask }: Call<unknown>) => ask.named.device as string;
+const find = (call: Call<unknown>): DeviceRow | null => call.core.rows.get('device', target(call));
+
+const statusOf = (core: Core, row: DeviceRow): Status => (isBlocked(core, row) ? 'blocked' : 'active');
+const shown = (core: Core, row: DeviceRow) => deviceOut(row, statusOf(core, row));
+
+const raised = (type: Raised['type'], { id, name, member_id }: DeviceRow): Raised => ({ type, data: { device_id: id, name, member_id } });
+
+const list: Operation<ListInput & { status: Status | null; member_id: string | null }> = {
+  read: ({ core, input }) =>
+    listed(core, 'device', idStart('device'), input, (row) =>
+      (input.status === null || statusOf(core, row) === input.status) && (input.member_id === null || row.member_id === input.member_id)
+        ? shown(core, row)
+        : null,
+    ),
+};
+
+const read: Operation<Record<string, never>> = {
+  read(call): Outcome {
+    const row = find(call);
+    return row ? ok(shown(call.core, row)) : fail(refuse('NOT_FOUND'));
+  },
+};
+
+/** The device that has this public key. */
+function deviceWith(core: Core, key: PublicKey): DeviceRow | undefined {
+  const thumbprint = thumbprintOf(key);
+  const has = ({ public_key }: DeviceRow) => public_key?.x === key.x && thumbprintOf(public_key as PublicKey) === thumbprint;
+  return core.rows.after('device', '', MOST_DEVICES).find(has);
+}
+
+interface NewInput {
+  id: string;
+  name: string;
+  platform: string;
+  serial: string | null;
+  public_key: PublicKey | null;
+}
+
+const create: Operation<NewInput> = {
+  subject: ({ input }) => ({ resource: input.id }),
+  change: {
+    locks: ({ input }) => ['devices', input.id],
+    plan(call, now) {
+      const { core, ask, caller, input } = call;
+      if (core.rows.count('device') >= MOST_DEVICES)
+        return refuse('LIMIT_REACHED', { message: 'An organisation can have at most 2,000 devices. Remove some that you no longer need.' });
+      const other = input.public_key && deviceWith(core, input.public_key);
+      // safety: device-key-unique
+      if (other)
+        return refuse('CONFLICT', { message: `This public key belongs to the device ${other.id}. Make a new key for each device.` });
+      const fields = { org_id: ask.org, ...input, created_by: caller.id, created_at: now, updated_at: now };
+      const put = insertion(call, 'device', fields);
+      const row = put.row as DeviceRow;
+      return { status: 201, data: shown(core, row), puts: [put], events: [raised('DEVICE_REGISTERED', row)] };
+    },
+  },
+};
+
+const update: Operation<{ name?: string; platform?: string; serial?: string | null }> = {
+  change: {
+    locks: (call) => [target(call)],
+    plan(call, now) {
+      const row = find(call);
+      if (!row) return refuse('NOT_FOUND');
+      const put = revision(call, 'device', row, { ...call.input, updated_at: now });
+      return { status: 200, data: shown(call.core, put.row as DeviceRow), puts: [put] };
+    },
+  },
+};
+
+const assign: Operation<{ member_id: string | null }> = {
+  change: {
+    // The member stays meanwhile.
+    locks: (call) => [target(call), ...(call.input.member_id === null ? [] : [call.input.member_id])],
+    plan(call, now) {
+      const { core, input } = call;
+      const row = find(call);
+      if (!row) return refuse('NOT_FOUND');
+      if (input.member_id !== null && !core.rows.get('member', input.member_id))
+        return refuse('NOT_FOUND', { message: 'The member in member_id does not exist.' });
+      // safety: blocked-device-not-assigned
+      if (isBlocked(core, row))
+        return refuse('CONFLICT', {
+          message: 'This device is blocked, or its member was removed. Register it again with a new key to assign it.',
+        });
+      if (row.member_id === input.member_id) return { status: 200, data: shown(core, row) };
+      const put = revision(call, 'device', row, {
+        member_id: input.member_id,
+        assigned_at: input.member_id === null ? null : now,
+        updated_at: now,
+      });
+      const after = put.row as DeviceRow;
+      const event = input.member_id === null ? raised('DEVICE_UNASSIGNED', row) : raised('DEVICE_ASSIGNED', after);
+      return { status: 200, data: shown(core, after), puts: [put], events: [event] };
+    },
+  },
+};
+
+const block: Operation<Record<string, never>> = {
+  change: {
+    locks: (call) => [target(call)],
+    plan(call, now) {
+      const row = find(call);
+      if (!row) return refuse('NOT_FOUND');
+      if (row.blocked_at !== null) return { status: 200, data: shown(call.core, row) };
+      const put = revision(call, 'device', row, { blocked_at: now, updated_at: now });
+      return { status: 200, data: shown(call.core, put.row as DeviceRow), puts: [put], events: [raised('DEVICE_BLOCKED', row)] };
+    },
+  },
+};
+
+const remove: Operation<Record<string, never>> = {
+  change: {
+    locks: (call) => [target(call)],
+    plan(call) {
+      const row = find(call);
+      if (!row) return refuse('NOT_FOUND');
+      const gone = removal(call.ask.org, [{ kind: 'device', id: row.id }]);
+      return { status: 204, data: null, ...gone, events: [raised('DEVICE_REMOVED', row)] };
+    },
+  },
+};
+
+export const deviceOperations = {
+  'device.list': list,
+  'device.read': read,
+  'device.create': create,
+  'device.update': update,
+  'device.assign': assign,
+  'device.block': block,
+  'device.delete': remove,
+};

@@ -1,0 +1,42 @@
+// Which credentials are bound to which devices, session tokens apart: for what ends with a device. Answered from an index on the gate's rows that
+// holds all that is looked at, so that nothing here walks the credentials of an organisation, most of which are bound to none.
+import type { OrgRow } from '../db/schema';
+
+export interface Bound {
+  /** Those that are alive by their own row and generation: how many, by device and parent. */
+  live(now: number, org: OrgRow): { device: string; parent: string | null; n: number }[];
+  /** Has those that are bound to these devices cleared away at a time, or at their own where that is sooner. */
+  orphan(devices: string[], at: number): void;
+}
+
+export function createBound(sql: SqlStorage): Bound {
+  const where =
+    "kind = 'credential' and body ->> 'device_id' is not null and space not in ('session', 'browser') and body ->> 'revoked_at' is null";
+  sql.exec(
+    `create index if not exists rows_bound on rows (body ->> 'device_id', body ->> 'dies_with', space, body ->> 'expires_at', body ->> 'generation', id)
+      where ${where}`,
+  );
+  return {
+    live: (now, { generation, keys_generation, spared }) =>
+      sql
+        .exec<{ device: string; parent: string | null; n: number }>(
+          `select body ->> 'device_id' device, body ->> 'dies_with' parent, count(*) n from rows indexed by rows_bound
+            where ${where} and coalesce(body ->> 'expires_at', 9e15) > ?
+              and (coalesce(body ->> 'generation', 0) >= iif(space = 'api_key', ?, ?) or id = ?)
+            group by device, parent`,
+          now,
+          keys_generation ?? 0,
+          generation ?? 0,
+          spared,
+        )
+        .toArray(),
+    orphan(devices, at) {
+      sql.exec(
+        `update rows indexed by rows_bound set sweep_at = ?1 where ${where} and (sweep_at is null or sweep_at > ?1)
+          and body ->> 'device_id' in (select value from json_each(?2))`,
+        at,
+        JSON.stringify(devices),
+      );
+    },
+  };
+}
