@@ -1,6 +1,7 @@
 // Bindings and deployment variables. Every variable is checked before anything is served; a fault names the variable, never its value.
 import { z } from 'zod';
 import { fromBase64 } from './crypto/bytes';
+import type { QueueMessage } from './delivery/messages';
 import type { GateCalls } from './gate/calls';
 
 /** What a throttle answers: see `throttle.ts`. */
@@ -20,12 +21,6 @@ export interface Env {
   ALLOW_PRIVATE_TARGETS?: string;
   PLATFORM_BASE_URLS?: string;
 }
-
-/** What a gate asks the Worker to do, for it needs keys that no gate has. */
-export type JobName = 'rotate' | 'checkpoint';
-
-/** What travels on the queue: ids and kinds alone. */
-export type QueueMessage = { kind: 'probe'; id: string } | { kind: 'job'; job: JobName; org: string };
 
 export interface MasterKey {
   id: string;

@@ -1,7 +1,8 @@
 // The Worker: HTTP, queue and schedule, and the Durable Objects that it exports.
 import { app } from './app';
 import { runJob } from './delivery/jobs';
-import type { Env, QueueMessage } from './env';
+import type { QueueMessage } from './delivery/messages';
+import type { Env } from './env';
 import { probeCame, sendProbe } from './health';
 
 export { Gate } from './gate';

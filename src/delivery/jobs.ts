@@ -3,8 +3,9 @@
 import { keyringOf } from '../crypto/keyring';
 import { newId } from '../db/ids';
 import { jobs } from '../domains';
-import { type Env, type QueueMessage, settingsOf } from '../env';
+import { type Env, settingsOf } from '../env';
 import { callGate } from '../http/gate-call';
+import type { QueueMessage } from './messages';
 
 /** Runs the job of a message. It throws where the job is to be tried again. */
 export async function runJob(env: Env, { job, org }: QueueMessage & { kind: 'job' }): Promise<void> {

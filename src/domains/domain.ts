@@ -2,7 +2,7 @@
 import type { Needs } from '../auth/actions';
 import type { RowKind } from '../db/rows';
 import type { Job } from '../delivery/job';
-import type { JobName } from '../env';
+import type { JobName } from '../delivery/messages';
 import type { Operation } from '../gate/types';
 import type { DeclaredRoute } from '../http/route';
 

@@ -1,7 +1,7 @@
 // The domains of the vault, and all that is derived from them. A new domain is a folder and a line of `domains`.
 import { type Action, type FullNeed, fullNeed, type Needs } from '../auth/actions';
 import type { Job } from '../delivery/job';
-import type { JobName } from '../env';
+import type { JobName } from '../delivery/messages';
 import type { Operation } from '../gate/types';
 import type { Route } from '../http/route';
 import { approvals } from './approvals';

@@ -2,7 +2,7 @@
 // Invariant: the SQLite holds every deciding row of the org, always; D1 is the relational record of the same rows, written first.
 
 import QuickLRU from 'quick-lru';
-import type { Env, JobName } from '../env';
+import type { JobName, QueueMessage } from '../delivery/messages';
 import { type AuditLog, createAuditLog } from './audit-log';
 import { type Bound, createBound } from './bound';
 import { type CiphertextCache, createCiphertextCache } from './ciphertext-cache';
@@ -52,7 +52,7 @@ export interface Core {
 }
 
 /** Opens the parts of a gate over its storage; makes its tables on first use. */
-export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: Pick<Env, 'DB' | 'QUEUE'>): Core {
+export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D1Database; QUEUE: Queue<QueueMessage> }): Core {
   const { sql } = storage;
   const meta = createMeta(sql);
   upgrade(storage, meta);

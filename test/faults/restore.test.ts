@@ -6,7 +6,8 @@ import { problemOf } from '../model/invariants';
 import { newKey, newSession } from '../support/credentials';
 import { faults, reset } from '../support/faults';
 import { evict, inGate, loseStorage } from '../support/gate';
-import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../support/world';
+import { newPolicy } from '../support/policies';
+import { BOOTSTRAP, type Caller, codeOf, db, newOrg, newSecret, send, useWorld } from '../support/world';
 
 useWorld();
 
@@ -18,6 +19,7 @@ const TABLES = [
   'credentials',
   'secrets',
   'secret_versions',
+  'policies',
   'audit_segments',
   'fences',
   'commits',
@@ -84,6 +86,26 @@ describe('restore: a database from a backup', () => {
     expect(await read(o, ids.changed)).toBe(503);
     expect((await key.o.get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
     expect((await o.get('/audit-log?action=integrity.alarm')).json.data.length).toBeGreaterThan(0);
+  });
+
+  it('does not bring back what policies were: those of the gate hold, and are written back', async () => {
+    const o = await newOrg();
+    const [strict, retired] = [await newPolicy(o, 'naming', { pattern: '.' }), await newPolicy(o, 'naming', { pattern: '^[A-Z]' })];
+    const backup = await backUp();
+    await o.patch(`/policies/${strict.id}`, { config: { pattern: '^[a-z]' } });
+    await o.del(`/policies/${retired.id}`);
+    const { id: later } = await newPolicy(o, 'naming', { pattern: '[a-z]$' });
+    await putBack(backup);
+    expect((await adopt(o)).status).toBe(200);
+    const listed = (await o.get('/policies')).json.data as { id: string; config: { pattern: string } }[];
+    expect(listed.map(({ id, config }) => [id, config.pattern])).toEqual([
+      [strict.id, '^[a-z]'],
+      [later, '[a-z]$'],
+    ]);
+    const named = async (name: string) => (await o.post('/secrets', { name, type: 'generic', value: 'v' })).status;
+    expect([await named('A'), await named('a1'), await named('a')]).toEqual([422, 422, 201]);
+    expect(codeOf(await o.patch(`/policies/${strict.id}`, { enabled: false }))).toEqual([200, undefined]);
+    expect(await problemOf(o)).toBeNull();
   });
 
   it('counts for secrets once it is adopted, and for nothing else', async () => {
