@@ -4,6 +4,7 @@
 import QuickLRU from 'quick-lru';
 import type { Env, JobName } from '../env';
 import { type AuditLog, createAuditLog } from './audit-log';
+import { type Checkpoints, createCheckpoints } from './checkpoints';
 import { type CiphertextCache, createCiphertextCache } from './ciphertext-cache';
 import { createDatabase, type Database } from './database';
 import { createDescendants, type Descendants } from './descendants';
@@ -29,6 +30,7 @@ export interface Core {
   descendants: Descendants;
   ciphertexts: CiphertextCache;
   auditLog: AuditLog;
+  checkpoints: Checkpoints;
   rateLimit: RateLimit;
   lastUsed: LastUsed;
   outbox: Outbox;
@@ -71,6 +73,7 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: Pick<En
     descendants: createDescendants(sql, rows.edits),
     ciphertexts: createCiphertextCache(sql),
     auditLog,
+    checkpoints: createCheckpoints(sql),
     rateLimit: createRateLimit(sql, auditLog, linksOf),
     lastUsed,
     outbox,

@@ -3,6 +3,9 @@ import { bootstrap, emergency, type Needs } from '../../auth/actions';
 
 export const actions = {
   'audit.archive': bootstrap,
+  'audit.checkpoint': { scopes: [], kinds: ['system'] },
+  'audit.checkpoints': { scopes: ['audit:read'], kinds: emergency },
+  'audit.key': { scopes: ['audit:read'], kinds: emergency },
   'audit.read': { scopes: ['audit:read'], kinds: emergency },
   'audit.verify': { scopes: ['audit:read'], kinds: emergency },
 } as const satisfies Needs;

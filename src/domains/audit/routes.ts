@@ -4,12 +4,15 @@ import { toCursor } from '../../db/page';
 import type { Filter } from '../../gate/audit-log';
 import { pageOf } from '../../http/context';
 import { type Input, route } from '../../http/route';
+import { checkpointsOn, keyOf, streamCheckpoints } from './checkpoints';
 import type { AuditPart, VerifyPart } from './gate/operations';
-import { readOn, streamOf, verifyOn } from './service';
+import { readOn, streamOf } from './service';
+import { verifyOn } from './verify';
 import * as wire from './wire';
 
 const path = '/orgs/{org_id}/audit-log';
 const verifyPath = `${path}/verify`;
+const checkpointsPath = `${path}/checkpoints`;
 
 type Query = z.output<typeof wire.AuditQuery>;
 
@@ -68,6 +71,34 @@ export const auditRoutes = [
         json: { ...verdict, next: next && toCursor(context.deployment.cursor, context.org, verifyPath, `${next.from}:${next.hash ?? ''}`) },
       };
     },
+  }),
+  route({
+    method: 'get',
+    path: checkpointsPath,
+    action: 'audit.checkpoints',
+    tag: 'Audit log',
+    summary: 'List signed checkpoints of the audit log',
+    description:
+      'Returns checkpoints, newest first. A checkpoint is a signature over the sequence and the hash of an entry. It is made when a segment closes, and every ten minutes while there are new entries. Whoever keeps a checkpoint notices when the log is changed or cut off later.',
+    query: wire.CheckpointQuery,
+    answers: { 200: wire.CheckpointPage },
+    alsoAs: ['application/x-ndjson'],
+    refusals: ['INVALID_CURSOR'],
+    async render(_: null, { query }: Input<z.output<typeof wire.CheckpointQuery>>, context) {
+      if (query.format === 'ndjson') return streamCheckpoints(context, before(query));
+      const { items, next } = await checkpointsOn(context, before(query), query.limit ?? 50);
+      return { json: pageOf(context, checkpointsPath, { items, next: next === null ? null : String(next) }) };
+    },
+  }),
+  route({
+    method: 'get',
+    path: `${path}/key`,
+    action: 'audit.key',
+    tag: 'Audit log',
+    summary: 'Show the public key that checkpoints are signed with',
+    description: 'The key is derived from the key of the organisation and does not change. Keep a copy of it outside the service.',
+    answers: { 200: wire.CheckpointKey },
+    render: async (_: null, _input, context) => ({ json: await keyOf(context) }),
   }),
   route({
     method: 'post',
