@@ -119,6 +119,8 @@ export interface AuditLog {
   hold(sequence: number): void;
   /** Entries that D1 refused, oldest first. */
   held(): Entry[];
+  /** Drops those up to a sequence: they are past retention. */
+  dropHeld(upTo: number): void;
   /** Starts the chain of an org, or goes on after what a lost gate had moved to D1. */
   begin(sequence: number, hash: string): void;
 }
@@ -226,6 +228,7 @@ export function createAuditLog(sql: SqlStorage, meta: Meta): AuditLog {
         .exec<{ body: string }>('select body from held_entries order by sequence')
         .toArray()
         .map(({ body }) => JSON.parse(body)),
+    dropHeld: (upTo) => void sql.exec('delete from held_entries where sequence <= ?', upTo),
     begin(first, prev) {
       sequence = first;
       hash = prev;

@@ -22,6 +22,8 @@ export interface Checkpoints {
   want(statement: Statement): void;
   /** Up to `limit` statements that are not stored yet, oldest first. */
   waiting(limit: number): Statement[];
+  /** What was stated of a sequence. */
+  statement(sequence: number): Statement | null;
   /** Notes that D1 holds the signature of a statement. */
   stored(sequence: number): void;
   /** The sequences of up to `limit` statements that D1 holds, from one on. */
@@ -54,6 +56,8 @@ export function createCheckpoints(sql: SqlStorage): Checkpoints {
       void sql.exec('insert or ignore into checkpoints (sequence, hash, time) values (?, ?, ?)', sequence, hash, time),
     waiting: (limit) =>
       sql.exec<Row<Statement>>('select sequence, hash, time from checkpoints where stored = 0 order by sequence limit ?', limit).toArray(),
+    statement: (sequence) =>
+      sql.exec<Row<Statement>>('select sequence, hash, time from checkpoints where sequence = ?', sequence).toArray()[0] ?? null,
     stored: (sequence) => void sql.exec('update checkpoints set stored = 1 where sequence = ?', sequence),
     from: (sequence, limit) =>
       sql

@@ -14,9 +14,12 @@ export const cutOf = ({ meta }: Pick<Core, 'meta'>): Cut | null => JSON.parse(me
 
 export const noteCut = ({ meta }: Pick<Core, 'meta'>, { sequence, hash }: Cut): void => meta.set('cut', JSON.stringify({ sequence, hash }));
 
-/** Takes over, once, what an earlier release or a lost gate has left in D1: where the log begins there, and where its segments end. */
-export async function takeUpSegments(core: Core, org: string): Promise<boolean> {
-  if (cutOf(core)) return false;
+/**
+ * Takes over, once, what an earlier release or a lost gate has left in D1: where the log begins there, and where its segments end. `tell`: what is
+ * missing becomes an entry.
+ */
+export async function takeUpSegments(core: Core, org: string, { tell }: { tell: boolean }): Promise<void> {
+  if (cutOf(core)) return;
   const segments = await core.database.all<{ first: number; prev: string; sequence: number; hash: string; at: number }>({
     sql: `select first_sequence "first", prev_hash prev, last_sequence sequence, last_hash hash, last_at at from audit_segments
       where org_id = ? order by first_sequence`,
@@ -27,12 +30,12 @@ export async function takeUpSegments(core: Core, org: string): Promise<boolean> 
     const [first] = segments;
     // safety: audit-cut-noted
     noteCut(core, first && first.first > 1 ? { sequence: first.first - 1, hash: first.prev } : { sequence: 0, hash: genesis(org) });
+    if (tell) tellMissing(core, org);
   });
-  return true;
 }
 
 /** Writes into the log itself what is missing: a release before noted it in the gate alone, and an offline reader cannot see that. */
-export function tellMissing(core: Core, org: string): void {
+function tellMissing(core: Core, org: string): void {
   const missing = missingEntries(core);
   if (missing.length === 0) return;
   core.auditLog.append(

@@ -75,5 +75,5 @@ async function takeUpLog(core: Core, org: string): Promise<void> {
   core.auditLog.begin(next - 1, hash);
   const before = segments.length ? segments : [{ from: 0, to: 0 }];
   noteMissing(core, gapsBetween([...before, { from: next, to: next }], 'gate_lost'));
-  await takeUpSegments(core, org);
+  await takeUpSegments(core, org, { tell: false });
 }

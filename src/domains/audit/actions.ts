@@ -5,6 +5,8 @@ export const actions = {
   'audit.archive': bootstrap,
   'audit.checkpoint': { scopes: [], kinds: ['system'] },
   'audit.checkpoints': { scopes: ['audit:read'], kinds: emergency },
+  'audit.export': { scopes: ['audit:read'] },
+  'audit.export_confirm': { scopes: [], kinds: ['api_key', 'member'], owner: true, fresh: true },
   'audit.key': { scopes: ['audit:read'], kinds: emergency },
   'audit.read': { scopes: ['audit:read'], kinds: emergency },
   'audit.verify': { scopes: ['audit:read'], kinds: emergency },

@@ -5,13 +5,16 @@ import type { Filter } from '../../gate/audit-log';
 import { pageOf } from '../../http/context';
 import { type Input, route } from '../../http/route';
 import { checkpointsOn, keyOf, streamCheckpoints } from './checkpoints';
+import { streamExport } from './export';
 import type { AuditPart, VerifyPart } from './gate/operations';
+import type { ExportPart } from './gate/retention';
 import { readOn, streamOf } from './service';
 import { verifyOn } from './verify';
 import * as wire from './wire';
 
 const path = '/orgs/{org_id}/audit-log';
 const verifyPath = `${path}/verify`;
+const exportPath = `${path}/export`;
 const checkpointsPath = `${path}/checkpoints`;
 
 type Query = z.output<typeof wire.AuditQuery>;
@@ -99,6 +102,32 @@ export const auditRoutes = [
     description: 'The key is derived from the key of the organisation and does not change. Keep a copy of it outside the service.',
     answers: { 200: wire.CheckpointKey },
     render: async (_: null, _input, context) => ({ json: await keyOf(context) }),
+  }),
+  route({
+    method: 'get',
+    path: exportPath,
+    action: 'audit.export',
+    tag: 'Audit log',
+    summary: 'Export the audit log entries that are past retention',
+    description:
+      'Streams the entries, oldest first, one per line. The last line is `{ "checkpoint": { … } }`: the signed checkpoint at which they end. An export without this line was cut off. The response is empty if no entries are past retention.',
+    answers: { 200: wire.ExportLine },
+    alsoAs: ['application/x-ndjson'],
+    prepare: () => ({ input: { further: false } }),
+    render: (part: ExportPart, _input, context) => streamExport(context, part),
+  }),
+  route({
+    method: 'post',
+    path: `${exportPath}/confirm`,
+    action: 'audit.export_confirm',
+    tag: 'Audit log',
+    summary: 'Confirm an export, so that its entries can be deleted',
+    description:
+      'Needed if audit_retention_days of the organisation is set: then entries past retention are deleted only after their export is confirmed. Check the export with `npm run audit:verify` and store it first. Safe to repeat.',
+    body: { schema: wire.ExportConfirmation },
+    answers: { 200: wire.ExportConfirmed },
+    refusals: ['CONFLICT'],
+    prepare: ({ body }) => ({ input: body }),
   }),
   route({
     method: 'post',

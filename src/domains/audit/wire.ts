@@ -111,6 +111,29 @@ export const Verification = z
   })
   .openapi('Verification');
 
+export const ExportConfirmation = z
+  .strictObject({
+    sequence: z
+      .int()
+      .min(1)
+      .max(Number.MAX_SAFE_INTEGER)
+      .openapi({ description: 'sequence of the checkpoint in the last line of the export.' }),
+    hash: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits')
+      .openapi({ description: 'hash of the same checkpoint.', example: 'a'.repeat(64) }),
+  })
+  .openapi('ExportConfirmation');
+
+export const ExportConfirmed = z
+  .object({
+    exported_through: z.int().openapi({ description: 'Entries up to this sequence are exported, and may be deleted.', example: 12_000 }),
+    deleted_through: z
+      .int()
+      .openapi({ description: 'Entries up to this sequence have been deleted. More follow within minutes.', example: 8000 }),
+  })
+  .openapi('ExportConfirmed');
+
 export const CheckpointQuery = z.strictObject({
   ...pageQuery,
   format: z.enum(['json', 'ndjson']).optional().openapi({ description: 'ndjson streams all checkpoints, one per line.' }),
@@ -151,3 +174,5 @@ export const CheckpointKey = z
 export const checkpointOut = ({ org_id, sequence, hash, time, key_id, signature }: CheckpointRow): z.infer<typeof Checkpoint> => ({
   ...{ org: org_id, sequence, hash, time: iso(time), key_id, signature },
 });
+
+export const ExportLine = z.union([AuditEntry, z.object({ checkpoint: Checkpoint })]).openapi('AuditExportLine');

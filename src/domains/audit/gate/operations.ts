@@ -10,6 +10,7 @@ import { archive } from '../../../gate/segments';
 import type { Operation, OperationOutcome } from '../../../gate/types';
 import { mostLookedAt, shows, type View, viewOf } from '../view';
 import { checkpointOperations } from './checkpoints';
+import { retentionOperations } from './retention';
 
 export interface AuditInput {
   filter: Filter;
@@ -93,4 +94,5 @@ export const auditOperations = {
   'audit.verify': verify,
   'audit.archive': archiveLog,
   ...checkpointOperations,
+  ...retentionOperations,
 };

@@ -157,18 +157,29 @@ interface UpdateInput {
   default_environment: string | null;
   /** Undefined leaves them. */
   allowed_addresses?: string[] | null;
+  audit_retention_days?: number | null;
 }
 
 const update: Operation<UpdateInput> = {
   subject: aboutOrg,
   // Whoever sets where members act from can lock the others out.
-  authorize: (call) => whole(call) ?? (call.input.allowed_addresses === undefined ? null : mustBeConfirmed(call.caller)),
+  // Whoever sets how long the audit log is kept can have evidence deleted.
+  authorize(call) {
+    const { allowed_addresses, audit_retention_days } = call.input;
+    // safety: retention-by-owner
+    if (audit_retention_days !== undefined && !call.caller.isOwner)
+      return refuse('INSUFFICIENT_SCOPE', {
+        message: 'Only an owner, or an API key that holds the scope * without limits, can change audit_retention_days.',
+      });
+    const isSensitive = allowed_addresses !== undefined || audit_retention_days !== undefined;
+    return whole(call) ?? (isSensitive ? mustBeConfirmed(call.caller) : null);
+  },
   change: {
     locks: ({ ask }) => [ask.org],
     plan(call, now) {
       const { core, ask, input } = call;
       const org = core.rows.get('org', ask.org) as OrgRow;
-      const { allowed_addresses } = input;
+      const { allowed_addresses, audit_retention_days } = input;
       // safety: no-self-lockout
       if (allowed_addresses && call.caller.kind === 'member' && !isWithin(ask.request.ip, allowed_addresses))
         return invalid('allowed_addresses', 'must include the IP address of this request, so that you do not lock yourself out');
@@ -179,9 +190,13 @@ const update: Operation<UpdateInput> = {
         ...(input.name !== null && { name: input.name }),
         ...(environment && { default_environment: environment.id }),
         ...(allowed_addresses !== undefined && { member_addresses: allowed_addresses }),
+        ...(audit_retention_days !== undefined && { audit_retention_days }),
         updated_at: now,
       });
-      return { status: 200, data: shown(call, put.row as OrgRow), puts: [put] };
+      const about = audit_retention_days !== undefined && {
+        reason: `audit_retention_days: ${org.audit_retention_days} to ${audit_retention_days}${ask.request.reason === null ? '' : `. ${ask.request.reason}`}`,
+      };
+      return { status: 200, data: shown(call, put.row as OrgRow), puts: [put], ...(about && { about }) };
     },
   },
 };
