@@ -16,6 +16,7 @@ import { createMeta, type Meta } from './meta';
 import { createNotedPatterns } from './noted-patterns';
 import { createOutbox, type Outbox } from './outbox';
 import { createRateLimit, type RateLimit } from './rate-limit';
+import { createReaders, type Readers } from './readers';
 import { recording } from './recording';
 import { createRows, type Rows } from './rows';
 import { createSchedule, type Schedule } from './schedule';
@@ -33,6 +34,7 @@ export interface Core {
   checkpoints: Checkpoints;
   rateLimit: RateLimit;
   lastUsed: LastUsed;
+  readers: Readers;
   outbox: Outbox;
   storedResponses: StoredResponses;
   intents: Intents;
@@ -62,9 +64,13 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: Pick<En
     linksOf,
     isKnown: (credential) => rows.get('credential', credential) !== null,
   });
+  const readers = createReaders(sql, meta, {
+    head: () => entries.head().sequence,
+    isKnown: (target) => rows.get('secret', target) !== null || rows.get('environment', target) !== null,
+  });
   const outbox = createOutbox(sql);
   const schedule = createSchedule(storage);
-  const auditLog = recording(entries, lastUsed, outbox, schedule, createNotedPatterns());
+  const auditLog = recording(entries, lastUsed, readers, outbox, schedule, createNotedPatterns());
   return {
     storage,
     meta,
@@ -76,6 +82,7 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: Pick<En
     checkpoints: createCheckpoints(sql),
     rateLimit: createRateLimit(sql, auditLog, linksOf),
     lastUsed,
+    readers,
     outbox,
     storedResponses: createStoredResponses(sql),
     intents: createIntents(sql),

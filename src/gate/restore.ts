@@ -161,6 +161,7 @@ async function takeSecrets(core: Core, org: string, key: Uint8Array, by: string,
       for (const { id } of gone) {
         core.rows.bury('secret', id, core.now());
         core.ciphertexts.drop(id);
+        core.readers.forget(id);
         core.storedResponses.forget(id);
       }
     });

@@ -9,6 +9,7 @@ export const actions = {
   'audit.export_confirm': { scopes: [], kinds: ['api_key', 'member'], owner: true, fresh: true },
   'audit.key': { scopes: ['audit:read'], kinds: emergency },
   'audit.read': { scopes: ['audit:read'], kinds: emergency },
+  'audit.readers': { scopes: ['audit:read'] },
   'audit.verify': { scopes: ['audit:read'], kinds: emergency },
 } as const satisfies Needs;
 

@@ -3,6 +3,7 @@ import type { z } from '@hono/zod-openapi';
 import { toCursor } from '../../db/page';
 import type { Filter } from '../../gate/audit-log';
 import { pageOf } from '../../http/context';
+import { listRoute } from '../../http/list';
 import { type Input, route } from '../../http/route';
 import { checkpointsOn, keyOf, streamCheckpoints } from './checkpoints';
 import { streamExport } from './export';
@@ -128,6 +129,17 @@ export const auditRoutes = [
     answers: { 200: wire.ExportConfirmed },
     refusals: ['CONFLICT'],
     prepare: ({ body }) => ({ input: body }),
+  }),
+  listRoute({
+    path: '/orgs/{org_id}/secrets/{id}/readers',
+    action: 'audit.readers',
+    tag: 'Audit log',
+    summary: 'List who read a secret last',
+    description:
+      'Returns the credentials and members that read the secret, the last reader first, so that you see who is affected before you rotate it. The session tokens of an API key count as one reader. A request that was answered with 304 counts as a read. For a bulk read, names are compared with the prefix of the request.',
+    answers: { 200: wire.ReaderPage },
+    refusals: ['NOT_FOUND'],
+    named: ({ params }) => ({ secret: params.id as string }),
   }),
   route({
     method: 'post',

@@ -2,6 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
 import type { CheckpointRow } from '../../db/schema';
+import type { Reading } from '../../gate/readers';
 import { Instant, iso, pageOf, pageQuery, Time } from '../../http/wire';
 
 export const AuditQuery = z.strictObject({
@@ -176,3 +177,21 @@ export const checkpointOut = ({ org_id, sequence, hash, time, key_id, signature 
 });
 
 export const ExportLine = z.union([AuditEntry, z.object({ checkpoint: Checkpoint })]).openapi('AuditExportLine');
+
+export const Reader = z
+  .object({
+    actor: z.object({ kind: z.string(), id: z.string().nullable(), name: z.string().nullable(), parent_id: z.string().nullable() }),
+    via: z.enum(['read', 'bulk']).openapi({ description: 'How it was read last: by itself, or with all values of its environment.' }),
+    last_read_at: Time,
+    version: z.int().nullable().openapi({
+      description: 'The version that was read last. null if it was a bulk read and the secret has changed since.',
+    }),
+    count: z.int().openapi({ description: 'Number of reads.' }),
+  })
+  .openapi('Reader');
+
+export const ReaderPage = pageOf(Reader, 'ReaderPage');
+
+export const readerOut = ({ actor, at, version, count, prefix }: Reading): z.infer<typeof Reader> => ({
+  ...{ actor, via: prefix === null ? 'read' : 'bulk', last_read_at: iso(at), version, count },
+});

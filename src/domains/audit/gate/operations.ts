@@ -10,6 +10,7 @@ import { archive } from '../../../gate/segments';
 import type { Operation, OperationOutcome } from '../../../gate/types';
 import { mostLookedAt, shows, type View, viewOf } from '../view';
 import { checkpointOperations } from './checkpoints';
+import { readerOperations } from './readers';
 import { retentionOperations } from './retention';
 
 export interface AuditInput {
@@ -95,4 +96,5 @@ export const auditOperations = {
   'audit.archive': archiveLog,
   ...checkpointOperations,
   ...retentionOperations,
+  ...readerOperations,
 };
