@@ -6,13 +6,19 @@ import type { Action } from '../auth/actions';
 import { sha256 } from '../crypto/digest';
 import { newId } from '../db/ids';
 import type { Meta } from './meta';
-import type { Missing } from './missing-entries';
 
 export interface Actor {
   kind: string;
   id: string | null;
   parent_id: string | null;
   name: string | null;
+}
+
+/** A lost stretch. `restore`: a backup that was put back does not hold it. `gate_lost`: it lay in a gate whose storage is gone. */
+export interface Missing {
+  from: number;
+  to: number;
+  reason: 'restore' | 'gate_lost';
 }
 
 /** What is known of an entry before its outcome is. */

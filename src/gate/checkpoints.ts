@@ -1,7 +1,6 @@
 // Checkpoints: points of the audit chain that the Worker signs, because the key never enters the gate. Here are the statements, and the ends of
 // the segments that lie in D1. Invariants: a statement never changes once it is made, so that a repeated job stores the same row; what is cut
 // off the log is decided from what the gate itself moved, never from what D1 says.
-import type { Core } from './core';
 
 /** A point of the chain, and when its statement was made. */
 export interface Statement {
@@ -86,26 +85,4 @@ export function createCheckpoints(sql: SqlStorage): Checkpoints {
       sql.exec('delete from segment_ends where sequence < ?', cut);
     },
   };
-}
-
-/** A segment has moved: its end is to be signed. */
-export function closeSegment(core: Core, end: SegmentEnd, now: number): void {
-  core.checkpoints.closed(end);
-  core.checkpoints.want({ sequence: end.sequence, hash: end.hash, time: now });
-  core.schedule.at('checkpoint', now);
-}
-
-/** Has the Worker sign the head of the log, at most every ten minutes, and the ends of segments. An idle log needs nothing. */
-export async function requestCheckpoint(core: Core, org: string, now: number): Promise<number | null> {
-  // An organisation that has ended has no key.
-  if (core.rows.get('org', org)?.deleted_at !== null) return null;
-  const head = core.auditLog.head();
-  const due = (core.checkpoints.newest()?.time ?? 0) + CHECKPOINT_EVERY;
-  if (head.sequence > (core.checkpoints.newest()?.sequence ?? 0) && now >= due) core.checkpoints.want({ ...head, time: now });
-  if (core.checkpoints.waiting(1).length) {
-    await core.enqueue('checkpoint');
-    // A message can be lost: whether the job was done is looked at again.
-    return now + CHECKPOINT_EVERY;
-  }
-  return head.sequence > (core.checkpoints.newest()?.sequence ?? 0) ? due : null;
 }

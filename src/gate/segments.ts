@@ -5,7 +5,7 @@ import { gzip } from '../crypto/gzip';
 import { auditSegments } from '../db/schema';
 import { insertOf } from '../db/statements';
 import type { Entry } from './audit-log';
-import { closeSegment } from './checkpoints';
+import { closeSegment } from './checkpoint-task';
 import type { Core } from './core';
 import { SLACK, WINDOW } from './rate-limit';
 

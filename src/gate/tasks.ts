@@ -2,7 +2,7 @@
 // D1 and have checkpoints signed, purge what has ended. Invariant: each task may be cut off anywhere and simply runs again.
 
 import type { RowKind } from '../db/rows';
-import { requestCheckpoint } from './checkpoints';
+import { requestCheckpoint } from './checkpoint-task';
 import { settle } from './commit';
 import type { Core } from './core';
 import { purgePast, purgeRows } from './purge';

@@ -117,7 +117,7 @@ export const ExportConfirmation = z
     sequence: z
       .int()
       .min(1)
-      .max(Number.MAX_SAFE_INTEGER)
+      .max(2 ** 52)
       .openapi({ description: 'sequence of the checkpoint in the last line of the export.' }),
     hash: z
       .string()
