@@ -153,7 +153,6 @@ const FORMAT = 2;
  * gives another text, and so another hash.
  */
 export function hashOf({ hash: _, ...entry }: Entry): string | null {
-  // safety: audit-format-known
   const text = entry.format === FORMAT ? canonicalize(entry) : entry.format === undefined ? JSON.stringify(entry) : undefined;
   return text === undefined ? null : sha256(text);
 }

@@ -1,11 +1,12 @@
 // Checkpoints of the audit log: what is signed and when, who can check it, and that what was signed cannot be taken back unnoticed.
 import canonicalize from 'canonicalize';
 import { describe, expect, it } from 'vitest';
+import { sha256 } from '../../../src/crypto/digest';
 import { runTasks } from '../../../src/gate/tasks';
 import { append, checkpoint, rowsOf, signWaiting, verify } from '../../support/audit';
 import { newKey } from '../../support/credentials';
 import { faults, until } from '../../support/faults';
-import { inCore } from '../../support/gate';
+import { askOf, inCore, inGate } from '../../support/gate';
 import { MINUTE } from '../../support/time';
 import { BOOTSTRAP, type Caller, codeOf, newOrg, send, useWorld } from '../../support/world';
 
@@ -119,6 +120,27 @@ describe('audit checkpoints', () => {
     expect(await rowsOf('audit_checkpoints', o)).toEqual(rows);
     expect(rows.length).toBe(1);
     expect(await inCore(o, ({ auditLog }) => auditLog.head().sequence)).toBe(head);
+  });
+
+  it('the gate stores its own statement, and a signature of none that waits is dropped', async () => {
+    const o = await newOrg();
+    await inCore(o, (core) => core.checkpoints.want({ ...core.auditLog.head(), time: core.now() }));
+    const [statement] = await inCore(o, ({ checkpoints }) => checkpoints.waiting(1));
+    const { sequence, hash } = statement as { sequence: number; hash: string };
+    const forged = { sequence, hash: 'f'.repeat(64), time: 1, key_id: 'k', signature: 's' };
+    const ask = await askOf(o, 'audit.checkpoint', 'system', {
+      ...{ operation: 'audit.checkpoint_store', path_org: null },
+      input: { signed: [forged, { ...forged, sequence: sequence - 1 }] },
+    });
+    expect((await inGate(o, (gate) => gate.call(ask))).outcome.kind).toBe('ok');
+    expect((await rowsOf('audit_checkpoints', o)).map((row) => [row.sequence, row.hash])).toEqual([[sequence, hash]]);
+  });
+
+  it('permission: no credential can sign or store one', async () => {
+    const o = await newOrg();
+    const ask = await askOf(o, 'audit.checkpoint', { kind: 'api_key', org: o.id, hash: sha256(o.token) }, { path_org: null });
+    const { outcome } = await inGate(o, (gate) => gate.call(ask));
+    expect(outcome).toMatchObject({ kind: 'refused', refusal: { code: 'CREDENTIAL_KIND_NOT_ALLOWED' } });
   });
 
   it('a job that is cut off between signing and storing, or while D1 is away, is done again with the same statement', async () => {

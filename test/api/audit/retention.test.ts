@@ -168,6 +168,15 @@ describe('audit retention: set by the organisation', () => {
     await expect(exportOf(o)).rejects.toThrow();
   });
 
+  it('an export without its last segment breaks off: it does not end with a checkpoint that it does not reach', async () => {
+    const o = await newOrg();
+    const [, second] = [await segmentOn(o, 0), await segmentOn(o, 1)];
+    await setTo(o, 90);
+    faults.clock = start + 200 * DAY;
+    await db.prepare('delete from audit_segments where org_id = ? and last_sequence = ?').bind(o.id, second).run();
+    await expect(exportOf(o)).rejects.toThrow();
+  });
+
   it('an export is empty where nothing is past retention, and needs audit:read without limits', async () => {
     const o = await newOrg();
     await segmentOn(o, 0);

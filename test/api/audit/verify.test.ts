@@ -128,6 +128,14 @@ describe('audit verify: entries in the database', () => {
     expect(await broken(o)).not.toBe(null);
   });
 
+  it('of a gate that began again, the oldest segment deleted is found', async () => {
+    const { o, ends } = await newLog();
+    await loseStorage(o);
+    expect((await verify(o)).ok).toBe(true);
+    await run('delete from audit_segments where org_id = ? and last_sequence = ?', o.id, ends[0]);
+    expect(await broken(o)).toEqual([ends[0] + 1, 'entry']);
+  });
+
   it('the newest segments deleted, and the gate lost: the stretch is missing, checkpoints say what was in it, and no sequence is used again', async () => {
     const { o, ends } = await newLog();
     const newest = (await rowsOf('audit_checkpoints', o)).at(-1)?.sequence as number;
