@@ -69,7 +69,8 @@ export async function readOn(
 /** Fills a page from the segments that are older than a sequence. */
 async function readSegments(
   context: RenderContext,
-  { view, held, cut }: AuditPart,
+  // A gate of the release before says nothing of a cut.
+  { view, held, cut = 0 }: AuditPart,
   filter: Filter,
   before: number,
   limit: number,

@@ -34,7 +34,7 @@ export const AuditEntry = z
     action: z.string().openapi({
       example: 'secret.read',
       description:
-        'What was done. integrity.alarm is written by the system when stored data was altered or is missing (an integrity violation): reason names the event, request_id the request that found it.',
+        'What was done. integrity.alarm is written by the system when stored data was altered or is missing (an integrity violation): reason names the event, request_id the request that found it. audit.missing is written by the system once after an upgrade, if earlier releases have noted lost entries.',
     }),
     resource: z.string().nullable(),
     resource_name: z.string().nullable().optional().openapi({
@@ -43,7 +43,8 @@ export const AuditEntry = z
     }),
     environment: z.string().nullable(),
     version: z.int().nullable().openapi({
-      description: 'Version of the secret. For a bulk read, the revision of the environment: the sequence of the last change there.',
+      description:
+        'Version of the secret. For a bulk read, the revision of the environment: the sequence of the last change there. For a confirmed export, the sequence at which it ends.',
     }),
     reason: z.string().nullable(),
     request_id: z.string(),

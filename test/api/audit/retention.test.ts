@@ -185,3 +185,27 @@ describe('audit retention: set by the organisation', () => {
     expect(codeOf(await limited.get('/audit-log/export'))).toEqual([403, 'INSUFFICIENT_SCOPE']);
   });
 });
+
+describe('audit log: taken over from a release before', () => {
+  it('what it noted as missing becomes an entry, once; its segments go in their time', async () => {
+    const o = await newOrg();
+    const [first, second] = [await segmentOn(o, 0), await segmentOn(o, 100)];
+    const missing = [{ from: first + 1, to: first + 2, reason: 'restore' as const }];
+    // As 0.4.0 left it: no cut, no ends of segments, no checkpoints; a lost stretch that is noted in the gate alone.
+    await inCore(o, ({ meta, storage }) => {
+      meta.forget('cut');
+      meta.set('lost', JSON.stringify(missing));
+      storage.sql.exec('delete from segment_ends');
+      storage.sql.exec('delete from checkpoints');
+    });
+    await db.prepare('delete from audit_checkpoints where org_id = ?').bind(o.id).run();
+    for (const day of [101, 102]) await retainOn(o, day);
+    const told = (await o.get('/audit-log?action=audit.missing')).json.data;
+    expect(told.map((entry: { missing: unknown }) => entry.missing)).toEqual([
+      missing.map(({ from, reason, to }) => ({ from, reason, to })),
+    ]);
+    await retainOn(o, 401);
+    expect(await segments(o)).toEqual([second]);
+    expect(await verify(o)).toMatchObject({ ok: true, checked_from: first + 1 });
+  });
+});

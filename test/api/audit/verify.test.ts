@@ -1,11 +1,14 @@
 // Verify, where somebody who can write the database has tampered with the audit log or its checkpoints: each way is found.
+import { exports } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
 import { fromBase64, fromUtf8, toBase64, utf8 } from '../../../src/crypto/bytes';
 import { gunzip, gzip } from '../../../src/crypto/gzip';
 import { type Entry, hashOf } from '../../../src/gate/audit-log';
 import { append, checkpoint, exported, rowsOf, signWaiting, verify } from '../../support/audit';
 import { newKey } from '../../support/credentials';
+import { faults } from '../../support/faults';
 import { evict, inCore, loseStorage } from '../../support/gate';
+import { moveLog } from '../../support/planted';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -218,6 +221,39 @@ describe('audit log: canonical JSON, filters and views', () => {
     await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP });
     await signWaiting(o);
     expect(await verify(o)).toMatchObject({ ok: true, checked_from: 1 });
+  });
+
+  it('a stream of many segments reads one at a time, and none before its receiver takes what came', async () => {
+    const o = await newOrg();
+    for (let n = 0; n < 6; n++) {
+      await append(o, 1000);
+      await moveLog(o, 1000);
+    }
+    Object.assign(faults, { d1: 0 });
+    const response = await exports.default.fetch(`http://localhost/api/v1/orgs/${o.id}/audit-log?format=ndjson`, {
+      headers: { Authorization: `Bearer ${o.token}` },
+    });
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    let [text, largest] = ['', 0];
+    for (let chunks = 0; ; chunks++) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      text += new TextDecoder().decode(value);
+      largest = Math.max(largest, value.length);
+      if (chunks > 0) continue;
+      await scheduler.wait(300);
+      // What waits for its receiver, and the part after it: two segments each at most.
+      expect(faults.d1).toBeLessThan(8);
+    }
+    const sequences = text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).sequence);
+    expect(sequences).toEqual(Array.from({ length: sequences.length }, (_, n) => sequences.length - n));
+    expect(sequences.length).toBeGreaterThan(6000);
+    expect(largest).toBeLessThan(2 * 1024 * 1024);
+    const [statement] = [...faults.asked.keys()].filter((sql) => sql.includes('from "audit_segments"'));
+    expect(statement).toMatch(/limit \?$/);
   });
 
   it('filters combine: actor, action, resource, outcome, from and to, in the gate and in D1, as pages and as a stream', async () => {
