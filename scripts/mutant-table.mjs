@@ -519,6 +519,7 @@ export const mutants = [
     tag: 'export-chain-checked',
     change: 'never',
     notice: 'api/audit/retention: an export of what was tampered with breaks off',
+    survives: 'a chain with a fault does not reach the end of the export, which then has no last line either',
   },
   {
     name: 'an export that ends early has its last line',

@@ -236,8 +236,9 @@ async function loseEntries(core: Core, org: string): Promise<number> {
   const oldest = core.auditLog.oldest();
   const accounted = [...segments, ...known, ...held].sort((a, b) => a.from - b.from);
   // Before the cut, or the oldest segment, lies what has been cleared away after its time; without either, everything that had moved is lost.
-  const cut = cutOf(core)?.sequence ?? 0;
-  const first = cut || !accounted.length ? [{ from: cut, to: cut }] : [];
+  const cut = cutOf(core);
+  const begin = cut?.sequence ?? 0;
+  const first = cut || !accounted.length ? [{ from: begin, to: begin }] : [];
   const lost = gapsBetween([...first, ...accounted, { from: oldest, to: oldest }], 'restore');
   const signed = await core.database.all<{ sequence: number }>({
     sql: 'select sequence from audit_checkpoints where org_id = ?',

@@ -116,6 +116,10 @@ describe('audit verifier: a log that is whole', () => {
     assert.equal(run(rest.slice(0, 5), marks).status, 1);
     const { status, said } = run([...rest.slice(0, 5), JSON.stringify({ checkpoint: marks[1] })], marks, { args: ['--last', '10'] });
     assert.deepEqual([status, said.includes('from 6 ')], [0, true], said);
+    // An export, with its own last line alone.
+    const last = { checkpoint: marks[1] };
+    assert.equal(run([...rest.slice(0, 5), last], [last]).status, 0);
+    assert.equal(run([...rest.slice(0, 4), last], [last]).status, 1);
     assert.equal(run(log.slice(6), marks).status, 1);
     assert.equal(run(log.slice(6), marks, { args: ['--first', '7'] }).status, 0);
     assert.equal(run(log.slice(7), marks, { args: ['--first', '7'] }).status, 1);
