@@ -5,6 +5,7 @@ import QuickLRU from 'quick-lru';
 import type { JobName, QueueMessage } from '../delivery/messages';
 import { type AuditLog, createAuditLog } from './audit-log';
 import { type Bound, createBound } from './bound';
+import { type Checkpoints, createCheckpoints } from './checkpoints';
 import { type CiphertextCache, createCiphertextCache } from './ciphertext-cache';
 import { createDatabase, type Database } from './database';
 import { createDescendants, type Descendants } from './descendants';
@@ -17,6 +18,7 @@ import { createMeta, type Meta } from './meta';
 import { createNotedPatterns } from './noted-patterns';
 import { createOutbox, type Outbox } from './outbox';
 import { createRateLimit, type RateLimit } from './rate-limit';
+import { createReaders, type Readers } from './readers';
 import { recording } from './recording';
 import { createRotations, type Rotations } from './rotations';
 import { createRows, type Rows } from './rows';
@@ -34,9 +36,11 @@ export interface Core {
   bound: Bound;
   ciphertexts: CiphertextCache;
   auditLog: AuditLog;
+  checkpoints: Checkpoints;
   rateLimit: RateLimit;
   lastUsed: LastUsed;
   proofs: DeviceProofs;
+  readers: Readers;
   outbox: Outbox;
   storedResponses: StoredResponses;
   intents: Intents;
@@ -68,9 +72,13 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D
     linksOf,
     isKnown: (credential) => rows.get('credential', credential) !== null,
   });
+  const readers = createReaders(sql, meta, {
+    head: () => entries.head().sequence,
+    isKnown: (target) => rows.get('secret', target) !== null || rows.get('environment', target) !== null,
+  });
   const outbox = createOutbox(sql);
   const schedule = createSchedule(storage);
-  const auditLog = recording(entries, lastUsed, outbox, schedule, createNotedPatterns());
+  const auditLog = recording(entries, lastUsed, readers, outbox, schedule, createNotedPatterns());
   return {
     storage,
     meta,
@@ -80,9 +88,11 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D
     bound: createBound(sql),
     ciphertexts: createCiphertextCache(sql),
     auditLog,
+    checkpoints: createCheckpoints(sql),
     rateLimit: createRateLimit(sql, auditLog, linksOf),
     lastUsed,
     proofs: createDeviceProofs(sql),
+    readers,
     outbox,
     storedResponses: createStoredResponses(sql),
     intents: createIntents(sql),

@@ -1,13 +1,9 @@
 // Sequences of the audit log that are lost, so that a check of the chain names them and goes on behind them. Invariant: a sequence that
 // is noted here is never given to another entry.
+import type { Missing } from './audit-log';
 import type { Core } from './core';
 
-/** A lost stretch. `restore`: a backup that was put back does not hold it. `gate_lost`: it lay in a gate whose storage is gone. */
-export interface Missing {
-  from: number;
-  to: number;
-  reason: 'restore' | 'gate_lost';
-}
+export type { Missing };
 
 /** The lost stretches, oldest first. A release before 0.4.0 noted those of restores as pairs. */
 export function missingEntries({ meta }: Pick<Core, 'meta'>): Missing[] {

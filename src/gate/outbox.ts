@@ -1,5 +1,5 @@
 // Events that are still to be delivered, thin: ids, names and versions, never a value. Invariant: an event is written in the same turn
-// as the audit entry of what it reports, so that neither exists without the other; it goes once it is delivered, or after a month.
+// as the audit entry of what it reports (of a checkpoint: as the note that it is stored), so that neither exists without the other; it goes once it is delivered, or after a month.
 import { newId } from '../db/ids';
 import { DAY } from '../db/rows';
 

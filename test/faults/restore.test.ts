@@ -21,6 +21,7 @@ const TABLES = [
   'secret_versions',
   'policies',
   'audit_segments',
+  'audit_checkpoints',
   'fences',
   'commits',
 ];
@@ -220,7 +221,8 @@ describe('restore: a database from a backup', () => {
       lost = [...lost, ...json.missing];
       cursor = json.next ?? '';
     } while (cursor);
-    expect(lost).toEqual([{ from: 1, to: moved, reason: 'restore' }]);
+    expect(lost).toMatchObject([{ from: 1, to: moved, reason: 'restore' }]);
+    expect(entry.missing).toEqual([{ from: 1, reason: 'restore', to: moved }]);
   });
 
   it('concurrency: no change happens during the adoption', async () => {

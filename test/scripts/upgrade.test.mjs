@@ -1,10 +1,13 @@
 // The state of an earlier release, made by that release itself, is served by this one: D1 and gates go forward, nothing is lost, and
 // what had ended stays so.
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
 import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { putState, releases } from './fixtures.mjs';
 import { passkeySoftware } from './passkeys.mjs';
-import { copyOfProject, startService } from './service.mjs';
+import { copyOfProject, runScript, startService } from './service.mjs';
 
 const ORIGIN = 'http://localhost';
 
@@ -29,8 +32,43 @@ describe('upgrade: the state of an earlier release', () => {
       assert.deepEqual([await log('org.create'), await log('integrity.alarm')], [1, 0]);
       assert.equal((await call('GET', `${at}/audit-log/verify`, left.key)).json.ok, true);
       if (left.more) await checkMore(call, left);
+      await checkOffline(dir, call, left);
     });
 });
+
+/** An export of the log of then and of now is intact to whoever has the files alone. @param {string} dir @param {any} call @param {any} left */
+async function checkOffline(dir, call, { org, key, variables }) {
+  const at = `/orgs/${org}/audit-log`;
+  assert.equal((await call('POST', `${at}/archive`, variables.BOOTSTRAP_TOKEN)).status, 200);
+  let checkpoints = [];
+  for (let tries = 0; tries < 100 && checkpoints.length === 0; tries++) {
+    checkpoints = (await call('GET', `${at}/checkpoints`, key)).json.data;
+    await sleep(200);
+  }
+  const entries = [];
+  for (let cursor = ''; cursor !== null; ) {
+    const page = (await call('GET', `${at}?limit=100${cursor && `&cursor=${cursor}`}`, key)).json;
+    entries.push(...page.data);
+    cursor = page.next_cursor;
+  }
+  assert.ok(entries.some(({ format }) => format === undefined) && entries.some(({ format }) => format === 2));
+  const file = (/** @type {string} */ name, /** @type {string} */ text) => fs.writeFileSync(path.join(dir, name), text);
+  file('log.ndjson', entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+  file('checkpoints.json', JSON.stringify(checkpoints));
+  file('key.json', JSON.stringify((await call('GET', `${at}/key`, key)).json));
+  const verify = () =>
+    runScript(dir, ['scripts/audit-verify.mjs', 'log.ndjson', '--checkpoints', 'checkpoints.json', '--key', 'key.json', '--json']);
+  const { status, stdout } = await verify();
+  const verdict = JSON.parse(stdout);
+  assert.deepEqual([status, verdict.ok, verdict.first.sequence, verdict.entries], [0, true, 1, entries.length], stdout);
+  assert.ok(verdict.checkpoints >= 1);
+  const old = entries.findIndex(({ format }) => format === undefined);
+  file(
+    'log.ndjson',
+    entries.map((entry, n) => `${JSON.stringify(n === old ? { ...entry, action: 'nothing.happened' } : entry)}\n`).join(''),
+  );
+  assert.equal((await verify()).status, 1);
+}
 
 /** What fixtures hold since 0.3.0. @param {Awaited<ReturnType<typeof startService>>['call']} call @param {any} left */
 async function checkMore(call, { org, key, more }) {

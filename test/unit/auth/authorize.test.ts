@@ -112,6 +112,7 @@ describe('permission: a caller may act', () => {
     const fresh = all.filter((action) => actions[action].fresh);
     expect(fresh.sort()).toEqual([
       'approval.approve',
+      'audit.export_confirm',
       'member.enrol',
       'org.delete',
       'org.panic',
