@@ -39,8 +39,8 @@ export interface Rows {
   /** Up to `limit` credentials that ended longest ago, where more than `most` have an end. */
   endedBefore(most: number, limit: number): string[];
   count(kind: RowKind): number;
-  /** How often a row of another kind than a secret was written here: while it stays, so does who is alive, but for time. */
-  edits(): number;
+  /** How often a row of another kind than a secret was written here: while it stays, so does who is alive, but for time. Or a row of one kind. */
+  edits(kind?: RowKind): number;
   /** Whether a row of this id was here and is gone for good. */
   isBuried(kind: RowKind, id: string): boolean;
   /** How many credentials are alive by their own row and generation, brief ones apart, for each credential that they end with; null for those that end with none. */
@@ -113,12 +113,17 @@ export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
   };
 
   let edits = 0;
+  const editsOf = new Map<RowKind, number>();
+  const edited = (kind: RowKind) => {
+    if (kind !== 'secret') edits++;
+    editsOf.set(kind, (editsOf.get(kind) ?? 0) + 1);
+  };
   /** Keeps the totals in step with what a write replaces. */
   const tally = (kind: RowKind, id: string, after: object | null) => {
     const before = get(kind, id);
     forget(kind, id, before);
     counts.set(kind, (counts.get(kind) ?? 0) + (after ? 1 : 0) - (before ? 1 : 0));
-    if (kind !== 'secret') edits++;
+    edited(kind);
     if (kind === 'secret') sealed += ((after as SecretRow | null)?.sealed_size ?? 0) - ((before as SecretRow | null)?.sealed_size ?? 0);
   };
   const drop = (kind: RowKind, id: string) => tally(kind, id, null);
@@ -207,6 +212,7 @@ export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
       ids.clear();
       edits++;
       for (const kind of kinds) {
+        edited(kind);
         sql.exec('delete from rows where kind = ?', kind);
         counts.set(kind, 0);
         if (kind === 'secret') sealed = 0;
@@ -232,7 +238,7 @@ export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
         .toArray()
         .map(({ id }) => id),
     count: (kind) => counts.get(kind) ?? 0,
-    edits: () => edits,
+    edits: (kind) => (kind === undefined ? edits : (editsOf.get(kind) ?? 0)),
     isBuried: (kind, id) => sql.exec('select 1 from rows where kind = ? and id = ? and body is null', kind, id).toArray().length > 0,
     liveBelow: (now, { generation, keys_generation, spared }) =>
       sql
