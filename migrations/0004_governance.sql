@@ -25,6 +25,7 @@ CREATE TABLE `approvals` (
 	`created_at` integer NOT NULL,
 	`expires_at` integer NOT NULL,
 	`ended_at` integer,
+	`used_by` text,
 	`revision` integer NOT NULL,
 	`mac` text NOT NULL,
 	PRIMARY KEY(`org_id`, `id`)

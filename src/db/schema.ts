@@ -382,8 +382,9 @@ export const approvals = sqliteTable(
     user_agent: text(),
     created_at: integer().notNull(),
     expires_at: integer().notNull(),
-    /** When it was rejected, cancelled or used. */
+    /** When it was rejected, cancelled or used; and by which request, which may be repeated because its reply was lost. */
     ended_at: integer(),
+    used_by: text(),
     ...decided(),
   },
   (t) => [primaryKey({ columns: [t.org_id, t.id] })],

@@ -222,6 +222,7 @@ const approval: ApprovalRow = {
   created_at: 1,
   expires_at: 5,
   ended_at: 6,
+  used_by: 'req_2',
   revision: 2,
   mac: '',
 };
