@@ -17,6 +17,7 @@ import { reportViolation } from './integrity';
 import type { Intent } from './intents';
 import { fail, type Outcome, ok } from './outcome';
 import type { Plan, Put } from './plan';
+import { namingViolation } from './policies';
 import { type Call, isRefusal, type OperationOutcome } from './types';
 
 /** Builds statements; never connected to anything. */
@@ -103,6 +104,9 @@ export async function commit(
     const made = plan(now, fetched);
     if ('more' in made) return { kind: 'more', data: made.more };
     if (isRefusal(made)) return fail(made);
+    // safety: naming-policies-enforced
+    const violation = namingViolation(call, made);
+    if (violation) return violation;
 
     const makes = made.puts?.some(({ kind, from }) => kind === 'credential' && from === 0);
     if (makes && !call.need.makes) throw new Error(`${ask.action} is not declared to make credentials`);
@@ -189,6 +193,7 @@ function apply(core: Core, intent: Intent, done: boolean) {
     for (const { kind, row } of intent.puts) {
       core.rows.put(kind, row as never);
       if (kind === 'org' && row.deleted_at !== null) core.schedule.at('end', now);
+      if (kind === 'policy' && row.kind === 'rotation') core.schedule.at('rotation', now);
       const sweep = sweepAt(kind, row as never);
       if (sweep !== null) core.schedule.at('rows', sweep);
     }

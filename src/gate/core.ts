@@ -16,6 +16,7 @@ import { createNotedPatterns } from './noted-patterns';
 import { createOutbox, type Outbox } from './outbox';
 import { createRateLimit, type RateLimit } from './rate-limit';
 import { recording } from './recording';
+import { createRotations, type Rotations } from './rotations';
 import { createRows, type Rows } from './rows';
 import { createSchedule, type Schedule } from './schedule';
 import { upgrade } from './storage-version';
@@ -34,6 +35,7 @@ export interface Core {
   outbox: Outbox;
   storedResponses: StoredResponses;
   intents: Intents;
+  rotations: Rotations;
   schedule: Schedule;
   locks: Locks;
   strangers: Strangers;
@@ -76,6 +78,7 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: Pick<En
     outbox,
     storedResponses: createStoredResponses(sql),
     intents: createIntents(sql),
+    rotations: createRotations(sql),
     schedule,
     locks: createLocks(),
     strangers: new QuickLRU({ maxSize: 2500 }),

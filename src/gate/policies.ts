@@ -1,8 +1,14 @@
 // The policies of an organisation, as the gate decides by them: read from its own rows, which are under MACs in D1, and kept in memory
 // while no policy changes. Invariant: a change applies from the turn in which it is committed.
+import { isFound } from '../auth/naming';
 import { appliesTo, type PolicyTarget } from '../auth/policies';
-import type { ApprovalConfig, NamingConfig, PolicyKind, PolicyRow, RotationConfig } from '../db/schema';
+import type { ApprovalConfig, NamingConfig, PolicyKind, PolicyRow, RotationConfig, SecretRow } from '../db/schema';
+import { refuse } from '../errors';
 import type { Core } from './core';
+import { slugOf } from './named';
+import { fail } from './outcome';
+import type { Plan } from './plan';
+import type { Call, OperationOutcome } from './types';
 
 interface Configs {
   naming: NamingConfig;
@@ -43,4 +49,32 @@ function compile(rows: Core['rows']): ByKind {
       .sort((a, b) => (a.id < b.id ? -1 : 1))
       .map((row) => ({ row, config: row.config as Configs[K], applies: (target) => appliesTo(row, target) }));
   return { naming: of('naming'), rotation: of('rotation'), approval: of('approval') };
+}
+
+/** The naming policy that a secret breaks as it would be, or null. One that it breaks already, by the same name, does not stop other changes. */
+function brokenBy(core: Core, row: SecretRow): CompiledPolicy<'naming'> | null {
+  const before = core.rows.get('secret', row.id);
+  const isNamedAnew = before === null || before.deleted_at !== null || before.name !== row.name;
+  const wasBroken = (policy: CompiledPolicy) => !isNamedAnew && policy.applies(before);
+  return (
+    policiesOf(core, 'naming').find((policy) => policy.applies(row) && !wasBroken(policy) && !isFound(policy.config.pattern, row.name)) ??
+    null
+  );
+}
+
+/** Refuses a plan that would give a live secret a name against a naming policy, or bring it under one that its name breaks; null for any other. */
+export function namingViolation({ core, ask, caller }: Call<unknown>, { puts = [] }: Plan): OperationOutcome | null {
+  for (const { kind, row } of puts) {
+    if (kind !== 'secret' || row.deleted_at !== null) continue;
+    const broken = brokenBy(core, row);
+    if (!broken) continue;
+    const { id, name } = broken.row;
+    const message = `The naming policy "${name}" (${id}) does not allow this name: it must match ${broken.config.pattern}`;
+    const data = {
+      ...{ policy_id: id, name: row.name, environment: slugOf(core, row.environment_id), action: ask.action },
+      ...{ credential_id: caller.id, request_id: ask.request.id },
+    };
+    return { ...fail(refuse('POLICY_VIOLATED', { message })), events: [{ type: 'POLICY_VIOLATED', data }] };
+  }
+  return null;
 }

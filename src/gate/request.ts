@@ -239,12 +239,13 @@ const STORED = new Set([400, 404, 409, 410, 422]);
 /** Writes the audit entry, and stores the response where it has a key: in one turn, and so durable together or not at all. */
 function record({ core, ask, operation, isFull }: Request, caller: Caller, draft: DraftOf, { outcome, replay }: Performed): Answer {
   const credential = caller.id || null;
-  const { audited, about, ...bare } = outcome;
+  const { audited, about, events = [], ...bare } = outcome;
   if (isFull && bare.kind === 'refused') return { outcome: full, credential };
   const status = bare.kind === 'ok' ? bare.status : bare.kind === 'refused' ? statusOf(bare.refusal) : 0;
   if (!audited && status) {
     // safety: audit-before-response
     core.auditLog.append(draft(about), status, core.now());
+    for (const event of events) core.outbox.put(event, core.now());
     const isStored = (bare.kind === 'ok' || STORED.has(status)) && !isAboutKeys(bare);
     if (!replay && ask.idempotency && ask.keys && isStored && core.storedResponses.hasRoom(caller.root))
       core.storedResponses.save(responseToStore(ask, caller.root, bare, null, core.now()));

@@ -5,6 +5,7 @@ import { DAY } from '../db/rows';
 import type { Core } from './core';
 import { BATCH, isPastOver, purge } from './purge';
 import { WINDOW } from './rate-limit';
+import { hasRules } from './rotation';
 
 /** Rows of a table that one run deletes. */
 const PER_RUN = 1000;
@@ -23,6 +24,8 @@ const MOST_ENDED = 60_000;
 export async function retain(core: Core, org: string, now: number): Promise<number> {
   core.outbox.sweep(now);
   if (isPastOver(core, org, now)) core.schedule.at('past', now);
+  // It goes on by itself from then on.
+  if (hasRules(core)) core.schedule.at('rotation', now + HOUR);
   const ended = core.rows.endedBefore(MOST_ENDED, BATCH).map((id) => ({ kind: 'credential', id }) as const);
   const isMore = core.rows.forgetOldest(PER_RUN) || ended.length === BATCH;
   if (

@@ -21,6 +21,8 @@ export interface Rows {
   after<K extends RowKind>(kind: K, id: string, limit: number): RowTypes[K][];
   /** Up to `limit` rows of a kind whose ids have that prefix, newest first. */
   newest<K extends RowKind>(kind: K, prefix: string, limit: number): RowTypes[K][];
+  /** Up to `limit` live secrets after an id that have `rotate_every_seconds`, in the order of ids. */
+  rotating(id: string, limit: number): SecretRow[];
   /** All rows of a kind in a space: the grants of a grantee, the teams of a member. */
   within<K extends RowKind>(kind: K, space: string): RowTypes[K][];
   /** Names and ids of up to `limit` secrets of an environment whose name has that prefix and comes after `after`, in the order of names. */
@@ -73,6 +75,9 @@ export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
   // Holds all that the count of live credentials looks at.
   sql.exec(`create index if not exists rows_live on rows (body ->> 'dies_with', space, body ->> 'expires_at', body ->> 'generation', id)
     where kind = 'credential' and space not in ('session', 'browser') and body ->> 'revoked_at' is null`);
+  sql.exec(
+    "create index if not exists rows_rotating on rows (id) where kind = 'secret' and key is not null and body ->> 'rotate_every_seconds' is not null",
+  );
   sql.exec('create unique index if not exists rows_key on rows (kind, space, key) where key is not null');
   sql.exec('create index if not exists rows_buried on rows (sweep_at) where body is null');
   const counts = new Map<string, number>();
@@ -148,6 +153,16 @@ export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
         )
         .toArray()
         .map(({ body }) => rowOf(kind, body)),
+    rotating: (id, limit) =>
+      sql
+        .exec<{ body: string }>(
+          `select body from rows indexed by rows_rotating
+            where kind = 'secret' and key is not null and body ->> 'rotate_every_seconds' is not null and id > ? order by id limit ?`,
+          id,
+          limit,
+        )
+        .toArray()
+        .map(({ body }) => rowOf('secret', body)),
     within: (kind, space) =>
       sql
         .exec<{ body: string }>('select body from rows where kind = ? and space = ? and key is not null', kind, space)

@@ -1,5 +1,5 @@
 // The tasks of a gate, run by its schedule in bounded batches: settle what is in doubt, close minutes of the rate limit, move audit segments to
-// D1, purge what has ended. Invariant: each task may be cut off anywhere and simply runs again.
+// D1, purge what has ended, find what is due for rotation. Invariant: each task may be cut off anywhere and simply runs again.
 
 import type { RowKind } from '../db/rows';
 import { settle } from './commit';
@@ -7,6 +7,7 @@ import type { Core } from './core';
 import { purgePast, purgeRows } from './purge';
 import { WINDOW } from './rate-limit';
 import { retain } from './retention';
+import { findDue } from './rotation';
 import type { Task } from './schedule';
 import { closeSegments } from './segments';
 
@@ -29,6 +30,7 @@ const tasks: Record<Task, (core: Core, org: string, now: number) => Promise<numb
   rows: purgeRows,
   past: purgePast,
   retention: retain,
+  rotation: findDue,
   end: endOrg,
 };
 
@@ -77,5 +79,6 @@ async function endOrg(core: Core, org: string, now: number): Promise<number | nu
   if (done.end !== 'done') return now + 5000;
   core.storage.transactionSync(() => core.rows.clear(CLEARED));
   core.storage.transactionSync(() => core.ciphertexts.clear());
+  core.rotations.clear();
   return null;
 }

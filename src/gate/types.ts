@@ -6,6 +6,7 @@ import type { TokenRef } from '../auth/token';
 import type { IntegrityViolation, Refusal } from '../errors';
 import type { Subject } from './audit-log';
 import type { Core } from './core';
+import type { Raised } from './outbox';
 import type { Outcome } from './outcome';
 import type { Plan } from './plan';
 import type { RateLimitState } from './rate-limit';
@@ -81,6 +82,8 @@ export type OperationOutcome = Outcome & {
   audited?: boolean;
   /** What only the operation knows of its target. */
   about?: Partial<Subject>;
+  /** What a refusal raises, in the turn of its audit entry. */
+  events?: Raised[];
 };
 
 export interface Reply<T = unknown> {

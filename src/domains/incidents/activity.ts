@@ -12,7 +12,7 @@ import type { CredentialSummary, RootPart } from './parts';
 const MAKING = ['api_key.create', 'access_token.create', 'agent.create', 'provider_token.create', 'break_glass.create'];
 export const CHANGING = [
   ...['secret.create', 'secret.update', 'secret.rotate', 'secret.rollback', 'secret.delete', 'secret.restore'],
-  ...['provider.issue', 'provider.rotate', 'provider.revoke'],
+  ...['provider.issue', 'provider.rotate', 'provider.revoke', 'secret.auto_rotate'],
 ];
 /** Session tokens that are found in the log alone, and remembered. */
 const MOST_SESSIONS = 20_000;

@@ -58,10 +58,11 @@ interface Stretch {
 /** Steps of comparing names with the patterns of bulk reads: once they are spent, patterns count as no limit. */
 const MOST_STEPS = 200_000_000;
 
-const isNewValue = (action: string) => ['secret.rotate', 'secret.rollback', 'provider.rotate', 'provider.issue'].includes(action);
+const isNewValue = (action: string) =>
+  ['secret.rotate', 'secret.auto_rotate', 'secret.rollback', 'provider.rotate', 'provider.issue'].includes(action);
 
 /** Changes that tell by themselves how the secret stood before them. A restore does not: it may have been revoked. */
-const tells = ({ action }: Change) => ['secret.create', 'secret.rotate', 'secret.rollback'].includes(action);
+const tells = ({ action }: Change) => ['secret.create', 'secret.rotate', 'secret.auto_rotate', 'secret.rollback'].includes(action);
 
 /**
  * Secrets of which an older change has to be found: some bulk read came before the first change here, and that does not tell what it saw.

@@ -191,7 +191,7 @@ export async function containedAt(context: Context, parts: Parts, id: string): P
 export async function replacedSince(context: Context, parts: Parts, from: number, seen: Map<string, number>): Promise<Map<string, number>> {
   const found = new Map<string, number>();
   const isNew = ({ action, resource, version }: Entry) =>
-    ['secret.rotate', 'provider.rotate', 'provider.issue'].includes(action) ||
+    ['secret.rotate', 'secret.auto_rotate', 'provider.rotate', 'provider.issue'].includes(action) ||
     (action === 'secret.update' && (version ?? 0) > (seen.get(resource ?? '') ?? 0));
   for await (const entries of walk(context, parts, { from, actions: CHANGING, resources: new Set(seen.keys()) }, []))
     for (const entry of entries)

@@ -1,7 +1,16 @@
-// The actions of policies, and what each needs.
+// The actions of policies, and what each needs. The last two are the service's own: no route does them.
 import type { Needs } from '../../auth/actions';
 
-export const actions = {} as const satisfies Needs;
+export const actions = {
+  'policy.list': { scopes: ['policies:read'] },
+  'policy.read': { scopes: ['policies:read'] },
+  'policy.violations': { scopes: ['policies:read'] },
+  'policy.create': { scopes: ['policies:write'] },
+  'policy.update': { scopes: ['policies:write'] },
+  'policy.delete': { scopes: ['policies:write'] },
+  'secret.rotation_due': { scopes: [], kinds: ['system'] },
+  'secret.auto_rotate': { scopes: [], kinds: ['system'] },
+} as const satisfies Needs;
 
 declare module '../../auth/actions' {
   interface ActionNames {

@@ -34,7 +34,7 @@ export const providerRoutes = [
       'Stores a value with a lifetime. If the name is new, a secret of type generic is created (201). Otherwise the secret gets a new version (200), and an expired or revoked secret becomes active again. Revoked versions stay unreadable.',
     body: { schema: wire.Issue },
     answers: { 200: wire.Issued, 201: wire.Issued },
-    refusals: ['NOT_FOUND', 'LIMIT_REACHED'],
+    refusals: ['NOT_FOUND', 'LIMIT_REACHED', 'POLICY_VIOLATED'],
     prepare({ body }, context) {
       const id = knownId(context, secretOf(body)) ?? rememberId(context, secretOf(body), newId('sec'));
       return { input: { ...encrypted(context, body, id, body.value), ttl: body.ttlSeconds } };

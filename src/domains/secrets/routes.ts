@@ -66,14 +66,17 @@ const one = `${path}/{id}`;
 type PutRequest = Input<z.output<typeof wire.PutQuery>, z.output<typeof wire.SecretPut>>;
 const putName = ({ params, query }: PutRequest) => ({ environment: query.environment ?? null, name: params.name as string });
 
+/** A flag as rows hold it. */
+const optedIn = (auto_rotate: boolean | undefined) => (auto_rotate === undefined ? {} : { auto_rotate: auto_rotate ? 1 : null });
+
 /** The input of a put, with the value encrypted for the secret that the name is taken to have. */
 function putInput(input: PutRequest, context: Context, id: string): PutInput {
-  const { value, ttlSeconds, ...fields } = input.body;
+  const { value, ttlSeconds, auto_rotate, ...fields } = input.body;
   return {
     if_match: input.if_match,
     if_none_match: input.if_none_match,
     id: rememberId(context, putName(input), id),
-    fields,
+    fields: { ...fields, ...optedIn(auto_rotate) },
     ...(ttlSeconds !== undefined && { ttl: ttlSeconds }),
     value: encryptValue(keysOf(context), context.org, id, value),
   };
@@ -110,7 +113,7 @@ export const secretRoutes = [
     body: { schema: wire.SecretPut },
     conditional: ['if-match', 'if-none-match'],
     answers: { 200: wire.Secret, 201: wire.Secret },
-    refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED', 'VERSION_CONFLICT', 'LIMIT_REACHED'],
+    refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED', 'VERSION_CONFLICT', 'LIMIT_REACHED', 'POLICY_VIOLATED'],
     named: ({ params, query }) => ({ environment: query.environment ?? null, name: params.name as string }),
     prepare: (input, context) => ({ input: putInput(input, context, knownId(context, putName(input)) ?? newId('sec')) }),
     more: async (asked: { id: string | null }, input, context) => ({ input: putInput(input, context, asked.id ?? newId('sec')) }),
@@ -125,10 +128,10 @@ export const secretRoutes = [
       'Send the value, or generate to have one generated. The response holds a generated value once, and no value otherwise. An ssh_key is generated in OpenSSH PEM format, with its public_key.',
     body: { schema: wire.SecretIn },
     answers: { 201: wire.NewSecret },
-    refusals: ['NOT_FOUND', 'SECRET_NAME_TAKEN', 'LIMIT_REACHED'],
+    refusals: ['NOT_FOUND', 'SECRET_NAME_TAKEN', 'LIMIT_REACHED', 'POLICY_VIOLATED'],
     async prepare({ body }, context) {
       const id = newId('sec');
-      const { name, type, environment, description, tags, ttlSeconds, rotate_every_seconds } = body;
+      const { name, type, environment, description, tags, ttlSeconds, rotate_every_seconds, auto_rotate } = body;
       const { value, once } =
         body.value === undefined
           ? await generated(context, id, type, body.generate as GenerateOptions)
@@ -144,6 +147,7 @@ export const secretRoutes = [
           tags: tags ?? {},
           ttl: ttlSeconds ?? null,
           rotate_every_seconds: rotate_every_seconds ?? null,
+          ...optedIn(auto_rotate),
           value,
         },
       };
@@ -194,15 +198,23 @@ export const secretRoutes = [
     body: { schema: wire.SecretPatch },
     conditional: ['if-match'],
     answers: { 200: wire.Secret },
-    refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED', 'SECRET_NAME_TAKEN', 'VERSION_CONFLICT', 'LIMIT_REACHED'],
+    refusals: [
+      'NOT_FOUND',
+      'SECRET_EXPIRED',
+      'SECRET_REVOKED',
+      'SECRET_NAME_TAKEN',
+      'VERSION_CONFLICT',
+      'LIMIT_REACHED',
+      'POLICY_VIOLATED',
+    ],
     named: bySecret,
     prepare({ params, body, if_match }, context) {
-      const { name, value, ttlSeconds, ...fields } = body;
+      const { name, value, ttlSeconds, auto_rotate, ...fields } = body;
       return {
         input: {
           if_match,
           name: name ?? null,
-          fields,
+          fields: { ...fields, ...optedIn(auto_rotate) },
           ...(ttlSeconds !== undefined && { ttl: ttlSeconds }),
           value: value === undefined ? null : encrypted(context, params.id as string, value),
         },
@@ -281,7 +293,7 @@ export const secretRoutes = [
     summary: 'Restore a deleted secret',
     description: 'Possible for seven days after the deletion, unless the secret was deleted with permanent=true.',
     answers: { 200: wire.Secret },
-    refusals: ['NOT_FOUND', 'SECRET_NAME_TAKEN', 'CONFLICT'],
+    refusals: ['NOT_FOUND', 'SECRET_NAME_TAKEN', 'CONFLICT', 'POLICY_VIOLATED'],
     named: bySecret,
   }),
   route({

@@ -43,6 +43,10 @@ const Tags = z
   .refine((tags) => utf8(Object.entries(tags).flat().join('')).length <= MOST_TAGS, 'must have at most 16,384 bytes in total')
   .openapi({ example: { team: 'core' }, maxProperties: 50 });
 const Seconds = z.int().min(1).max(31_536_000);
+const AutoRotate = z
+  .boolean()
+  .optional()
+  .openapi({ description: 'Whether a rotation policy with auto_rotate may replace a generated value. false by default.', example: false });
 
 const Generate = z.strictObject({
   length: z.int().min(8).max(4096).optional(),
@@ -77,6 +81,7 @@ export const SecretIn = z
     tags: Tags.optional(),
     ttlSeconds: Seconds.optional().openapi({ description: 'How long the value can be read, in seconds. Unlimited by default.' }),
     rotate_every_seconds: Seconds.nullable().optional().openapi({ description: 'How often the secret should be rotated, in seconds.' }),
+    auto_rotate: AutoRotate,
   })
   .superRefine((body, context) => {
     // What is wrong with a field by itself is said once.
@@ -95,6 +100,7 @@ export const SecretPut = z
     tags: Tags.optional(),
     ttlSeconds: Seconds.nullable().optional().openapi({ description: 'A new lifetime from now on; null for none.' }),
     rotate_every_seconds: Seconds.nullable().optional(),
+    auto_rotate: AutoRotate,
   })
   .openapi('SecretPut');
 
@@ -109,6 +115,7 @@ export const SecretPatch = z
       .optional()
       .openapi({ description: 'A new lifetime in seconds, counted from now. null removes the lifetime.' }),
     rotate_every_seconds: Seconds.nullable().optional(),
+    auto_rotate: AutoRotate,
   })
   .openapi('SecretPatch');
 
@@ -140,6 +147,7 @@ export const Secret = z
     description: z.string().nullable(),
     tags: z.record(z.string(), z.string()),
     rotate_every_seconds: z.int().nullable(),
+    auto_rotate: z.boolean().openapi({ description: 'Whether a rotation policy may replace a generated value.', example: false }),
     generated: z.boolean().openapi({ description: 'Whether this service generated the current value.', example: false }),
     created_at: Time,
     updated_at: Time,
@@ -192,6 +200,7 @@ export const secretOut = (row: SecretRow, environment: string, now: number): z.i
   description: row.description,
   tags: row.tags,
   rotate_every_seconds: row.rotate_every_seconds,
+  auto_rotate: row.auto_rotate !== null,
   generated: row.generated !== null,
   created_at: iso(row.created_at),
   updated_at: iso(row.updated_at),

@@ -26,6 +26,8 @@ interface CreateInput {
   tags: Record<string, string>;
   ttl: number | null;
   rotate_every_seconds: number | null;
+  /** Absent where a Worker of 0.4.0 asks. */
+  auto_rotate?: 1 | null;
   value: EncryptedValue;
 }
 
@@ -49,8 +51,8 @@ export const create: Operation<CreateInput> = {
       if (!environment) return refuse('NOT_FOUND', { message: 'The environment does not exist.' });
       // safety: secret-name-unique-on-create
       if (core.rows.find('secret', environment.id, input.name)) return refuse('SECRET_NAME_TAKEN');
-      const { id, name, type, description, tags, rotate_every_seconds, value } = input;
-      const fields = { id, name, type, description, tags, rotate_every_seconds };
+      const { id, name, type, description, tags, rotate_every_seconds, auto_rotate = null, value } = input;
+      const fields = { id, name, type, description, tags, rotate_every_seconds, auto_rotate };
       return begin(call, environment, fields, value, input.ttl, now);
     },
   },
@@ -60,7 +62,7 @@ export interface UpdateInput {
   if_match: string | null;
   name: string | null;
   /** Fields as they are to stand; those that are absent stay. */
-  fields: Partial<Pick<SecretRow, 'type' | 'description' | 'tags' | 'rotate_every_seconds'>>;
+  fields: Partial<Pick<SecretRow, 'type' | 'description' | 'tags' | 'rotate_every_seconds' | 'auto_rotate'>>;
   /** Seconds from now, null for no end; undefined leaves it. */
   ttl?: number | null;
   value: EncryptedValue | null;

@@ -44,7 +44,8 @@ function newVersion(call: Call<unknown>, secret: string, version: number, value:
   return { ...row, mac: macOf(rowKeyOf(call), 'version', row) };
 }
 
-type Fields = Pick<SecretRow, 'id' | 'name' | 'type' | 'description' | 'tags' | 'rotate_every_seconds'>;
+type Fields = Pick<SecretRow, 'id' | 'name' | 'type' | 'description' | 'tags' | 'rotate_every_seconds'> &
+  Partial<Pick<SecretRow, 'auto_rotate'>>;
 
 /** The plan of a new secret, of a name that is free in its environment. `ttl` is its lifetime in seconds, null for none. */
 export function begin(
@@ -71,6 +72,7 @@ export function begin(
     oldest_version: 1,
     created_at: now,
     updated_at: now,
+    rotated_at: now,
     ...lifetime(ttl, now),
   });
   const row = put.row as SecretRow;
@@ -139,6 +141,7 @@ export function advance(
     fingerprint: value.fingerprint,
     size: value.size,
     generated: value.generated,
+    rotated_at: now,
     sealed_size,
     oldest_version: oldest,
   };

@@ -1,0 +1,79 @@
+// When secrets are due for rotation. Pure: rules, the time at which the current value was made, and `now` in, a period out. Invariant: a period
+// is named by the time at which it began, so whoever remembers that time raises or rotates once a period, however late or often it runs.
+import { Cron } from 'croner';
+import QuickLRU from 'quick-lru';
+import type { RotationConfig } from '../db/schema';
+
+/** A cron expression of five fields. The minute is a number: nothing is due more often than once an hour. */
+const FIELDS = /^\d{1,2}( [0-9A-Z*,/-]{1,40}){4}$/;
+export const MOST_CRON = 100;
+
+const parsed = (cron: string) => new Cron(cron, { mode: '5-part', utcOffset: 0 });
+
+/** What is wrong with a cron expression, or null. */
+export function cronProblem(cron: string): string | null {
+  const shape = 'must have five fields: minute (one number), hour, day of month, month and day of week, such as 0 3 1 * *';
+  if (!FIELDS.test(cron)) return shape;
+  try {
+    return parsed(cron).nextRun(new Date(0)) === null ? 'never comes true' : null;
+  } catch {
+    return shape;
+  }
+}
+
+/** The last time of a cron expression up to a time, and its next times after it. They are the same for all of a minute. */
+interface Around {
+  last: number | null;
+  next: number[];
+}
+const around = new QuickLRU<string, Around>({ maxSize: 200 });
+const SHOWN = 5;
+const MINUTE = 60_000;
+
+function timesAround(cron: string, now: number): Around {
+  const minute = Math.floor(now / MINUTE) * MINUTE;
+  const key = `${minute} ${cron}`;
+  let times = around.get(key);
+  if (!times) {
+    const schedule = parsed(cron);
+    const [last] = schedule.previousRuns(1, new Date(minute + 1000));
+    times = { last: last?.getTime() ?? null, next: schedule.nextRuns(SHOWN, new Date(minute)).map((time) => time.getTime()) };
+    around.set(key, times);
+  }
+  return times;
+}
+
+/** The next five times of a cron expression. */
+export const nextTimes = (cron: string, now: number): number[] => timesAround(cron, now).next;
+
+/** A rule by which a value, made at some time, becomes due. */
+export type RotationRule = Pick<RotationConfig, 'cron'> & { every?: number };
+
+/** How long a period of a rule is, in milliseconds; of a cron expression, the one around `now`. */
+function lengthOf({ cron, every = Number.POSITIVE_INFINITY }: RotationRule, now: number): number {
+  if (cron === undefined) return every;
+  const { last, next } = timesAround(cron, now);
+  return last === null || next[0] === undefined ? Number.POSITIVE_INFINITY : next[0] - last;
+}
+
+/** When the current period of a rule began, for a value that was made at `since`; null while it is not due. */
+function begunAt({ cron, every = Number.POSITIVE_INFINITY }: RotationRule, since: number, now: number): number | null {
+  if (cron === undefined) return now - since < every ? null : since + Math.floor((now - since) / every) * every;
+  const { last } = timesAround(cron, now);
+  return last !== null && last > since ? last : null;
+}
+
+/**
+ * Since when a value that was made at `since` is due, in the current period; null while no rule makes it due. Where several do, the shortest
+ * counts: its periods are those in which the secret is called due again.
+ */
+export function dueSince(rules: readonly RotationRule[], since: number, now: number): number | null {
+  let [begun, shortest]: [number | null, number] = [null, Number.POSITIVE_INFINITY];
+  for (const rule of rules) {
+    const at = begunAt(rule, since, now);
+    if (at === null) continue;
+    const length = lengthOf(rule, now);
+    if (begun === null || length < shortest) [begun, shortest] = [at, length];
+  }
+  return begun;
+}

@@ -1,0 +1,82 @@
+// Policies over HTTP.
+import { newId } from '../../db/ids';
+import { listRoute } from '../../http/list';
+import { route } from '../../http/route';
+import * as wire from './wire';
+
+const tag = 'Policies';
+const policies = '/orgs/{org_id}/policies';
+const one = `${policies}/{id}`;
+const byPolicy = ({ params }: { params: Record<string, string> }) => ({ policy: params.id as string });
+
+export const policyRoutes = [
+  route({
+    method: 'post',
+    path: policies,
+    action: 'policy.create',
+    tag,
+    summary: 'Create a policy',
+    description:
+      'A naming policy refuses names, a rotation policy says how old values may become, an approval policy holds requests until people approve them. It applies from the next request on.',
+    body: { schema: wire.PolicyIn },
+    answers: { 201: wire.Policy },
+    refusals: ['NOT_FOUND', 'LIMIT_REACHED'],
+    prepare: ({ body }) => ({
+      input: {
+        id: newId('pol'),
+        name: body.name,
+        kind: body.kind,
+        enabled: body.enabled ?? true,
+        applies_to: body.applies_to ?? {},
+        config: body.config,
+      },
+    }),
+  }),
+  listRoute({ path: policies, action: 'policy.list', tag, summary: 'List policies', answers: { 200: wire.PolicyPage } }),
+  route({
+    method: 'get',
+    path: one,
+    action: 'policy.read',
+    tag,
+    summary: 'Show a policy',
+    answers: { 200: wire.Policy },
+    refusals: ['NOT_FOUND'],
+    named: byPolicy,
+  }),
+  route({
+    method: 'patch',
+    path: one,
+    action: 'policy.update',
+    tag,
+    summary: 'Change a policy',
+    description: 'Changes the fields that are sent; applies_to and config are replaced as a whole. The kind cannot change.',
+    body: { schema: wire.PolicyPatch },
+    answers: { 200: wire.Policy },
+    refusals: ['NOT_FOUND'],
+    named: byPolicy,
+    prepare: ({ body: { name = null, enabled = null, applies_to = null, config = null } }) => ({
+      input: { name, enabled, applies_to, config },
+    }),
+  }),
+  route({
+    method: 'delete',
+    path: one,
+    action: 'policy.delete',
+    tag,
+    summary: 'Delete a policy',
+    answers: { 204: null },
+    refusals: ['NOT_FOUND'],
+    named: byPolicy,
+  }),
+  listRoute({
+    path: `${one}/violations`,
+    action: 'policy.violations',
+    tag,
+    summary: 'List the secrets that violate a naming policy',
+    description:
+      'Returns secrets that were named before the policy, as far as the caller may list them. A policy that is not enabled has violations too. A page can have fewer items than limit. Continue until next_cursor is null.',
+    answers: { 200: wire.ViolationPage },
+    refusals: ['NOT_FOUND', 'CONFLICT'],
+    named: byPolicy,
+  }),
+];

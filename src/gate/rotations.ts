@@ -1,0 +1,57 @@
+// Which secrets were found due for rotation, and for which period: told once, or waiting for a new value. Invariant: a secret is told, or made
+// to wait, once a period, for the row is written in the turn of what it remembers; it goes with the secret.
+
+export interface Rotation {
+  /** When the period began. */
+  period: number;
+  /** Whether it waits for the Worker to make it a new value. */
+  waiting: boolean;
+  /** Since when. */
+  at: number;
+  /** Whether an event was raised in this period. */
+  told: boolean;
+}
+
+export interface Rotations {
+  of(secret: string): Rotation | null;
+  set(secret: string, rotation: Rotation): void;
+  /** Up to `limit` secrets that wait. */
+  waiting(limit: number): string[];
+  /** It waits no longer. */
+  settle(secret: string): void;
+  /** Forgets secrets that are gone. */
+  sweep(): void;
+  clear(): void;
+}
+
+export function createRotations(sql: SqlStorage): Rotations {
+  sql.exec(
+    'create table if not exists rotations (secret text primary key, period integer not null, waiting integer not null, at integer not null, told integer not null) without rowid',
+  );
+  sql.exec('create index if not exists rotations_waiting on rotations (secret) where waiting = 1');
+  return {
+    of(secret) {
+      const [row] = sql
+        .exec<{ period: number; waiting: number; at: number; told: number }>(
+          'select period, waiting, at, told from rotations where secret = ?',
+          secret,
+        )
+        .toArray();
+      return row ? { ...row, waiting: row.waiting === 1, told: row.told === 1 } : null;
+    },
+    set(secret, { period, waiting, at, told }) {
+      sql.exec('insert or replace into rotations values (?, ?, ?, ?, ?)', secret, period, waiting ? 1 : 0, at, told ? 1 : 0);
+    },
+    waiting: (limit) =>
+      sql
+        .exec<{ secret: string }>('select secret from rotations where waiting = 1 order by secret limit ?', limit)
+        .toArray()
+        .map(({ secret }) => secret),
+    settle: (secret) => void sql.exec('update rotations set waiting = 0 where secret = ?', secret),
+    sweep: () =>
+      void sql.exec(
+        "delete from rotations where not exists (select 1 from rows where kind = 'secret' and id = rotations.secret and body is not null)",
+      ),
+    clear: () => void sql.exec('delete from rotations'),
+  };
+}
