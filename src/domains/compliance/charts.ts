@@ -9,17 +9,30 @@ export interface Bar {
   parts: { name: string; className: string; value: number }[];
 }
 
-const [WIDTH, LABEL, NUMBER, ROW, THICK] = [520, 150, 96, 30, 16];
+/** Widths of a chart, of its labels and of what stands beside its bars. */
+export interface Shape {
+  width: number;
+  label: number;
+  number: number;
+}
+export const narrow: Shape = { width: 520, label: 150, number: 120 };
+export const wide: Shape = { width: 1040, label: 250, number: 240 };
+const [ROW, THICK] = [30, 16];
 
 const total = ({ parts }: Bar) => parts.reduce((sum, { value }) => sum + value, 0);
 
 /** Horizontal bars with a common scale; `saying` is what stands beside a bar, its total unless given. */
-export function bars(title: string, list: Bar[], saying: (bar: Bar) => string = (bar) => total(bar).toLocaleString('en')): Markup {
+export function bars(
+  title: string,
+  list: Bar[],
+  { width: whole, label, number }: Shape,
+  saying: (bar: Bar) => string = (bar) => total(bar).toLocaleString('en'),
+): Markup {
   const most = Math.max(1, ...list.map(total));
-  const scale = (value: number) => (value / most) * (WIDTH - LABEL - NUMBER);
+  const scale = (value: number) => (value / most) * (whole - label - number);
   const height = list.length * ROW;
   const row = (bar: Bar, at: number) => {
-    let x = LABEL;
+    let x = label;
     const middle = at * ROW + ROW / 2;
     const stretches = bar.parts
       .filter(({ value }) => value > 0)
@@ -28,12 +41,12 @@ export function bars(title: string, list: Bar[], saying: (bar: Bar) => string = 
         x += width;
         return html`<rect class="${className}" x="${(x - width).toFixed(1)}" y="${middle - THICK / 2}" width="${width.toFixed(1)}" height="${THICK}"/>`;
       });
-    return html`<text class="label" x="${LABEL - 10}" y="${middle}" text-anchor="end" dominant-baseline="central">${bar.label}</text>
-<line class="axis" x1="${LABEL}" x2="${LABEL}" y1="${at * ROW + 3}" y2="${(at + 1) * ROW - 3}"/>${stretches}
+    return html`<text class="label" x="${label - 10}" y="${middle}" text-anchor="end" dominant-baseline="central">${bar.label}</text>
+<line class="axis" x1="${label}" x2="${label}" y1="${at * ROW + 3}" y2="${(at + 1) * ROW - 3}"/>${stretches}
 <text class="number" x="${(x + 8).toFixed(1)}" y="${middle}" dominant-baseline="central">${saying(bar)}</text>`;
   };
   const words = list.map((bar) => `${bar.label}: ${saying(bar)}`).join('; ');
-  return html`<svg viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="${title}. ${words}.">${list.map(row)}</svg>`;
+  return html`<svg viewBox="0 0 ${whole} ${height}" role="img" aria-label="${title}. ${words}.">${list.map(row)}</svg>`;
 }
 
 /** One bar of the whole width, in stretches. */

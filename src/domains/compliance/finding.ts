@@ -1,4 +1,5 @@
 // How a finding is made: a count, the first of what was found, and a status by thresholds. Pure.
+import { iso } from '../../http/wire';
 import { catalogue, type FindingId } from './catalogue';
 import type { Evidence, Finding, Status } from './wire';
 
@@ -51,3 +52,9 @@ export const statusBy = ({ fail = false, warn = false }: { fail?: boolean; warn?
 
 /** A number with its noun: `1 secret`, `12 secrets`. */
 export const counted = (n: number, noun: string, plural = `${noun}s`): string => `${n.toLocaleString('en')} ${n === 1 ? noun : plural}`;
+
+/** A time as a sentence says it: to the minute, in UTC. The exact one is among the facts. */
+export const said = (time: number | string): string => {
+  const text = typeof time === 'number' ? iso(time) : time;
+  return `${text.slice(0, 10)} ${text.slice(11, 16)} UTC`;
+};

@@ -3,7 +3,7 @@
 import { html } from 'hono/html';
 import { type Markup, page, responseOf } from '../../pages/page';
 import { areas } from './catalogue';
-import { type Bar, bars, ratio } from './charts';
+import { type Bar, bars, narrow, ratio, wide } from './charts';
 import { style } from './style';
 import { type Control, type Evidence, type Finding, frameworks, type Report, type Status } from './wire';
 
@@ -25,6 +25,7 @@ const badge = (status: Status): Markup => html`<span class="badge ${status}">${s
 const number = (value: number): string => value.toLocaleString('en');
 /** A time to the minute, in UTC. */
 const shortTime = (time: string): string => `${time.slice(0, 10)} ${time.slice(11, 16)}`;
+const isTime = (value: unknown): value is string => typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]{12}Z$/.test(value);
 const named = (id: string): string => id.replaceAll('_', ' ');
 
 const statusParts = (of: (status: Status) => number): Bar['parts'] =>
@@ -72,9 +73,9 @@ function charts({ findings, inventory }: Report): Markup {
   };
   return html`<section aria-labelledby="glance"><h2 id="glance">At a glance</h2>
 <div class="charts">
-<figure class="wide"><figcaption>Findings by area</figcaption>${bars('Findings by area', byArea, said)}</figure>
-<figure><figcaption>Age of current values <small>Active secrets, by the days since their last new value</small></figcaption>${bars('Age of current values', ages)}</figure>
-<figure><figcaption>Live credentials <small>By kind, and how many of them have no end</small></figcaption>${bars('Live credentials', credentials, endless)}</figure>
+<figure class="wide"><figcaption>Findings by area</figcaption>${bars('Findings by area', byArea, wide, said)}</figure>
+<figure><figcaption>Age of current values <small>Active secrets, by the days since their last new value</small></figcaption>${bars('Age of current values', ages, narrow)}</figure>
+<figure><figcaption>Live credentials <small>By kind, and how many of them have no end</small></figcaption>${bars('Live credentials', credentials, narrow, endless)}</figure>
 </div></section>`;
 }
 
@@ -96,7 +97,7 @@ function evidenceRow({ id, name, environment, time, detail, facts, people = [] }
 <td class="wrap">${detail}${people.map(
     (one) =>
       html`<span class="facts">${one.decision === 'approve' ? 'Approved' : 'Rejected'} by ${one.name ?? one.id} (${one.id}) at ${shortTime(one.time)}</span>`,
-  )}<span class="facts">${told.map(([fact, value]) => html`<i>${named(fact)}: ${String(value)}</i> `)}</span></td>
+  )}<span class="facts">${told.map(([fact, value]) => html`<i>${named(fact)}: ${isTime(value) ? shortTime(value) : String(value)}</i> `)}</span></td>
 </tr>`;
 }
 
@@ -159,8 +160,8 @@ function inventory({ inventory: { secrets, credentials, members, devices, polici
   ])}</div>
 </div>
 <h4>Credentials</h4>
-<table><thead><tr><th scope="col">Kind</th><th scope="col" class="n">Live</th><th scope="col" class="n">Without an end</th><th scope="col" class="n">Unused</th><th scope="col" class="n">Over-scoped</th></tr></thead>
-<tbody>${credentials.map((one) => html`<tr><td>${kinds[one.kind] ?? one.kind}</td><td class="n">${number(one.live)}</td><td class="n">${number(one.without_expiry)}</td><td class="n">${number(one.unused)}</td><td class="n">${number(one.over_scoped)}</td></tr>`)}</tbody></table>
+<div class="scroll"><table><thead><tr><th scope="col">Kind</th><th scope="col" class="n">Live</th><th scope="col" class="n">Without an end</th><th scope="col" class="n">Unused</th><th scope="col" class="n">Over-scoped</th></tr></thead>
+<tbody>${credentials.map((one) => html`<tr><td>${kinds[one.kind] ?? one.kind}</td><td class="n">${number(one.live)}</td><td class="n">${number(one.without_expiry)}</td><td class="n">${number(one.unused)}</td><td class="n">${number(one.over_scoped)}</td></tr>`)}</tbody></table></div>
 <h4>Audit log</h4>
 <table><tbody>
 <tr><td>Newest entry</td><td class="wrap">sequence ${number(head.sequence)}, hash <span class="id">${head.hash}</span></td></tr>

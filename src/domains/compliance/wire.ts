@@ -34,7 +34,7 @@ export const Evidence = z
     environment: z.string().nullable(),
     time: Time.nullable().openapi({ description: 'The time on which the finding turns.' }),
     detail: z.string().openapi({ description: 'What was found.', example: 'Due since 2026-09-01T00:00:00.000Z by the policy Quarterly.' }),
-    facts: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])).openapi({
+    facts: z.record(z.string(), z.union([z.string(), z.int(), z.boolean(), z.null()])).openapi({
       description: 'The ids, times and counts behind it, by name.',
       example: { version: 1, rotated_at: '2026-06-03T00:00:00.000Z' },
     }),

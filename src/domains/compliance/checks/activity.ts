@@ -1,14 +1,14 @@
 // What is tested of the entries of the audit log: emergencies, refusals and alarms. Pure. Entries come newest first, and each comes once.
 import type { Entry } from '../../../gate/audit-log';
-import { counted, findingOf, newTally, statusBy } from '../finding';
+import { counted, findingOf, newTally, said, statusBy, type Tally } from '../finding';
 import { ALARM, emergencyActions, ISSUE, isByBreakGlass, isRefusedAdministration } from '../interest';
 import type { Period } from '../parts';
 import type { Evidence, Finding } from '../wire';
 
 /** Refusals that a period may have before they are worth a look, and before they are more than that. */
 const [MANY_REFUSALS, TOO_MANY_REFUSALS] = [10, 1000];
-/** Break-glass tokens that are told apart, and actions of each. */
-const [MOST_TOKENS, MOST_ACTIONS] = [1000, 20];
+/** Break-glass tokens that are told apart, and actions of each; callers and actions of refused requests that are. */
+const [MOST_TOKENS, MOST_ACTIONS, MOST_GROUPS] = [1000, 20, 1000];
 /** The longest lifetime of a break-glass token, in milliseconds. */
 const LONGEST_EMERGENCY = 14_400_000;
 
@@ -89,7 +89,7 @@ function newEmergencies({ from }: Period) {
 
 function emergencyEvidence({ id, issued, uses, refused, first, last, user_agent, actions }: Emergency): Evidence {
   const issue = issued
-    ? `Issued at ${issued.time} by ${nameOf(issued)}: ${issued.reason ?? 'no reason is known'}`
+    ? `Issued at ${said(issued.time)} by ${nameOf(issued)}: ${issued.reason ?? 'no reason is known'}`
     : 'Issued before the period';
   const did = [...actions].map(([action, n]) => `${action} ${n}`).join(', ');
   return {
@@ -102,24 +102,45 @@ function emergencyEvidence({ id, issued, uses, refused, first, last, user_agent,
   };
 }
 
+/** Refused requests by who asked and what for: a program that tries again makes one line and not thousands. */
+function newRefusals() {
+  const groups = new Map<string, { newest: Entry; oldest: Entry; requests: number }>();
+  let [requests, others] = [0, 0];
+  return {
+    requests: () => requests,
+    add(entry: Entry) {
+      requests += entry.count;
+      const key = `${entry.actor.id ?? entry.actor.kind} ${entry.action}`;
+      const group = groups.get(key);
+      if (group) Object.assign(group, { oldest: entry, requests: group.requests + entry.count });
+      else if (groups.size < MOST_GROUPS) groups.set(key, { newest: entry, oldest: entry, requests: entry.count });
+      else others++;
+    },
+    tally(): Tally {
+      const tally = newTally();
+      for (const { newest, oldest, requests: n } of groups.values())
+        tally.add(() => {
+          const { id, facts, ...evidence } = evidenceOf(
+            newest,
+            `${newest.action} was refused to ${nameOf(newest)}, ${counted(n, 'time')}.`,
+          );
+          return {
+            ...evidence,
+            id: newest.actor.id ?? id,
+            facts: { ...facts, requests: n, first_at: oldest.time, last_at: newest.time, entry_id: id },
+          };
+        });
+      return tally;
+    },
+    complete: () => others === 0,
+  };
+}
+
 export function newActivityChecks(period: Period): ActivityChecks {
   const emergencies = newEmergencies(period);
-  const [operations, alarms, refusals] = [newTally(), newTally(), newTally()];
-  const refused = { requests: 0 };
+  const refusals = newRefusals();
+  const [operations, alarms] = [newTally(), newTally()];
   const isEmergency = ({ action }: Entry) => (emergencyActions as readonly string[]).includes(action);
-
-  const breakGlass = ({ complete, notes }: Coverage): Finding => {
-    const tally = newTally();
-    const tokens = [...emergencies.tokens.values()];
-    for (const token of tokens) tally.add(() => emergencyEvidence(token));
-    const isWhole = complete && emergencies.omitted() === 0;
-    return findingOf('break-glass-use', {
-      // Where the log was not read to its end, the issue may lie in the rest.
-      status: statusBy({ fail: isWhole && tokens.some(emergencies.isUnexplained), warn: tokens.length > 0 || !isWhole }),
-      tested: `Every audit entry of the period in which a break-glass token was issued or used. Warn: there is one. Fail: a token was used, and no issue with a reason is in the log.${notes}`,
-      ...{ examined: tokens.length, tally, complete: isWhole },
-    });
-  };
 
   return {
     addRare(entry) {
@@ -131,21 +152,19 @@ export function newActivityChecks(period: Period): ActivityChecks {
       else if (entry.action === ALARM) alarms.add(() => evidenceOf(entry, `${entry.reason ?? 'An integrity violation'} was found.`));
     },
     addRefused(entry) {
-      if (!isRefusedAdministration(entry)) return;
-      refused.requests += entry.count;
-      refusals.add(() => evidenceOf(entry, `${entry.action} was refused to ${nameOf(entry)}.`));
+      if (isRefusedAdministration(entry)) refusals.add(entry);
     },
     findings: (rare, partly) => [
-      breakGlass(rare),
+      breakGlassFinding(emergencies, rare),
       findingOf('emergency-operations', {
         status: statusBy({ warn: operations.count > 0 || !rare.complete }),
         tested: `Every audit entry of the period for a panic, a containment, a recovery of access or the adoption of a backup that was carried out (${emergencyActions.join(', ')}). Warn: there is one.${rare.notes}`,
         ...{ examined: operations.count, tally: operations, complete: rare.complete },
       }),
       findingOf('refused-administration', {
-        status: statusBy({ fail: refused.requests >= TOO_MANY_REFUSALS, warn: refused.requests >= MANY_REFUSALS }),
-        tested: `How many administrative requests of the period were answered with 403, those that wait for approval included: ${counted(refused.requests, 'request')}. Warn: ${MANY_REFUSALS} or more. Fail: ${TOO_MANY_REFUSALS.toLocaleString('en')} or more.${partly.notes}`,
-        ...{ examined: refused.requests, tally: refusals, complete: partly.complete },
+        status: statusBy({ fail: refusals.requests() >= TOO_MANY_REFUSALS, warn: refusals.requests() >= MANY_REFUSALS }),
+        tested: `How many administrative requests of the period were answered with 403, those that wait for approval included: ${counted(refusals.requests(), 'request')}, by who asked and for what. Warn: ${MANY_REFUSALS} or more. Fail: ${TOO_MANY_REFUSALS.toLocaleString('en')} or more.${partly.notes}`,
+        ...{ examined: refusals.requests(), tally: refusals.tally(), complete: partly.complete && refusals.complete() },
       }),
       findingOf('integrity-alarms', {
         status: statusBy({ fail: alarms.count > 0, warn: !rare.complete }),
@@ -154,4 +173,16 @@ export function newActivityChecks(period: Period): ActivityChecks {
       }),
     ],
   };
+}
+
+function breakGlassFinding({ tokens, omitted, isUnexplained }: ReturnType<typeof newEmergencies>, { complete, notes }: Coverage): Finding {
+  const tally = newTally();
+  for (const token of tokens.values()) tally.add(() => emergencyEvidence(token));
+  const isWhole = complete && omitted() === 0;
+  return findingOf('break-glass-use', {
+    // Where the log was not read to its end, the issue may lie in the rest.
+    status: statusBy({ fail: isWhole && [...tokens.values()].some(isUnexplained), warn: tokens.size > 0 || !isWhole }),
+    tested: `Every audit entry of the period in which a break-glass token was issued or used. Warn: there is one. Fail: a token was used, and no issue with a reason is in the log.${notes}`,
+    ...{ examined: tokens.size, tally, complete: isWhole },
+  });
 }

@@ -1,7 +1,7 @@
 // What is tested of the audit log itself: its hash chain, its checkpoints and how long it is kept. Pure.
 import { DAY } from '../../../db/rows';
 import { iso } from '../../../http/wire';
-import { counted, findingOf, newTally, statusBy } from '../finding';
+import { counted, findingOf, newTally, said, statusBy } from '../finding';
 import type { Finding, Inventory } from '../wire';
 
 /** Days for which entries are kept unless an organisation says otherwise. */
@@ -37,8 +37,10 @@ export function chainFinding(facts: ChainFacts, now: number): Finding {
     tally.add(() => at(gap.from, `Entries ${gap.from} to ${gap.to} are lost (${gap.reason}).`, { to: gap.to, reason: gap.reason }));
   const isStale = checkpoint === null || checkpoint.time < now - FRESH * DAY;
   const last = checkpoint
-    ? `The last checkpoint is of ${iso(checkpoint.time)}, sequence ${checkpoint.sequence}.`
+    ? `The last checkpoint is of ${said(checkpoint.time)}, sequence ${checkpoint.sequence}.`
     : 'There is no checkpoint yet.';
+  if (isStale) tally.add(() => at(checkpoint?.sequence ?? 0, last, { head: head.sequence }));
+  if (retention < YEAR) tally.add(() => at(head.sequence, `Entries are kept for ${retention} days.`, { retention_days: retention }));
   return findingOf('audit-chain', {
     status: statusBy({
       fail: broken !== null || unreadable.length > 0,

@@ -2,7 +2,7 @@
 import { DAY } from '../../../db/rows';
 import type { CredentialKind } from '../../../db/schema';
 import { iso, isoOrNull } from '../../../http/wire';
-import { counted, findingOf, newTally, statusBy } from '../finding';
+import { counted, findingOf, newTally, said, statusBy } from '../finding';
 import type { CredentialFacts } from '../parts';
 import type { Evidence, Finding, Inventory } from '../wire';
 
@@ -48,13 +48,13 @@ export function newCredentialChecks(now: number): CredentialChecks {
     if (since <= now - UNUSED * DAY) {
       own.unused++;
       if (since <= now - UNUSED_FAILS * DAY) seen.long++;
-      const used = row.last_used_at === null ? `never used since ${iso(since)}` : `last used at ${iso(since)}`;
+      const used = row.last_used_at === null ? `never used since ${said(since)}` : `last used at ${said(since)}`;
       unused.add(() => evidenceOf(row, since, `This ${what} was ${used}.`));
     }
     if (row.expires_at === null) {
       own.without_expiry++;
       if (row.created_at <= now - OLD * DAY) seen.old++;
-      endless.add(() => evidenceOf(row, row.created_at, `This ${what} of ${iso(row.created_at)} has no end.`));
+      endless.add(() => evidenceOf(row, row.created_at, `This ${what} of ${said(row.created_at)} has no end.`));
     }
     const wildcards = row.scopes.filter((scope) => scope.endsWith('*'));
     if (row.isUnlimited && wildcards.length) {

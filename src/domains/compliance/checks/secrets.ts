@@ -7,7 +7,7 @@ import { dueSince, nextTimes, type RotationRule } from '../../../auth/rotation';
 import { DAY } from '../../../db/rows';
 import type { NamingConfig, PolicyRow, RotationConfig } from '../../../db/schema';
 import { iso, isoOrNull } from '../../../http/wire';
-import { counted, findingOf, newTally, statusBy } from '../finding';
+import { counted, findingOf, newTally, said, statusBy } from '../finding';
 import type { SecretFacts, SecretsPart } from '../parts';
 import type { Evidence, Finding, Inventory, Status } from '../wire';
 
@@ -81,7 +81,7 @@ function newRotationCheck(policies: readonly PolicyRow[], now: number) {
         const dues = rules.map(({ policy, ...rule }) => ({ policy, at: firstDue({ policy, ...rule }, since) }));
         const { policy, at } = dues.reduce((first, due) => (due.at < first.at ? due : first));
         const by = policy ? `the policy ${policy.name}` : 'its rotate_every_seconds';
-        return evidenceOf(secret, at, `Due since ${iso(at)} by ${by}.`, { policy_id: policy?.id ?? null });
+        return evidenceOf(secret, at, `Due since ${said(at)} by ${by}.`, { policy_id: policy?.id ?? null });
       });
     },
     finding: (seen: Seen): Finding =>
@@ -128,14 +128,14 @@ function newUseChecks(now: number) {
       const { created_at, version, expires_at, last_read_at } = secret;
       if (version === 1 && created_at <= now - NEVER * DAY) {
         if (created_at <= now - NEVER_FAILS * DAY) ancient++;
-        never.add(() => evidenceOf(secret, created_at, `Still has its first value, of ${iso(created_at)}.`));
+        never.add(() => evidenceOf(secret, created_at, `Still has its first value, of ${said(created_at)}.`));
       }
       if (expires_at !== null && expires_at <= now + SOON * DAY)
-        expiring.add(() => evidenceOf(secret, expires_at, `Expires at ${iso(expires_at)}.`, { expires_at: iso(expires_at) }));
+        expiring.add(() => evidenceOf(secret, expires_at, `Expires at ${said(expires_at)}.`, { expires_at: iso(expires_at) }));
       if (created_at <= limit && (last_read_at ?? 0) <= limit) {
-        const said = last_read_at === null ? 'No read of it is known.' : `Last read at ${iso(last_read_at)}.`;
+        const detail = last_read_at === null ? 'No read of it is known.' : `Last read at ${said(last_read_at)}.`;
         const facts = { last_read_at: isoOrNull(last_read_at), created_at: iso(created_at) };
-        unread.add(() => evidenceOf(secret, last_read_at, said, facts));
+        unread.add(() => evidenceOf(secret, last_read_at, detail, facts));
       }
     },
     findings(seen: Seen, readsSince: number): Finding[] {
@@ -154,7 +154,7 @@ function newUseChecks(now: number) {
         }),
         findingOf('secrets-unread', {
           status: unlessNone(seen, statusBy({ warn: unread.count > 0 })),
-          tested: `Whether any of ${all} is older than ${UNREAD} days and its value was not read for as long. Warn: one was not.${isKnown ? '' : ` Reads are known only since ${iso(readsSince)}: earlier ones are not counted.`}`,
+          tested: `Whether any of ${all} is older than ${UNREAD} days and its value was not read for as long. Warn: one was not.${isKnown ? '' : ` Reads are known only since ${said(readsSince)}: earlier ones are not counted.`}`,
           ...{ examined, tally: unread, complete: isKnown },
         }),
       ];
