@@ -8,10 +8,10 @@ import { auditCheckpoints, auditSegments } from '../../db/schema';
 import type { Entry } from '../../gate/audit-log';
 import type { RenderContext } from '../../http/context';
 import type { VerifyPart } from '../audit/gate/operations';
-import { type Position, readSegment, verifyOn } from '../audit/service';
+import { readSegment, verifyOn } from '../audit/service';
 import type { ChainFacts } from './checks/chain';
 import { administrative, rareActions } from './interest';
-import type { EntriesPart, Part, Period } from './parts';
+import type { EntriesPart, Overview, Part, Period } from './parts';
 
 /** Asks the gate for a part of the report. */
 export type Parts = <T>(part: Part) => Promise<T>;
@@ -117,20 +117,21 @@ export async function walkSegments(
 export async function chainOf(
   context: RenderContext,
   parts: Parts,
-  retention_days: number | null,
+  { head, audit_retention_days }: Overview,
   unreadable: ChainFacts['unreadable'],
 ): Promise<ChainFacts> {
-  const first = await parts<VerifyPart>({ part: 'chain', from: Number.MAX_SAFE_INTEGER });
-  const from = Math.max(1, first.head.sequence - VERIFIED + 1);
+  const from = Math.max(1, head.sequence - VERIFIED + 1);
   const facts: ChainFacts = {
-    ...{ head: first.head, from, to: from - 1, broken: null, missing: [] },
-    ...{ unreadable, checkpoint: await lastCheckpoint(context), retention_days },
+    ...{ head, from, to: from - 1, broken: null, missing: [] },
+    ...{ unreadable, checkpoint: await lastCheckpoint(context), retention_days: audit_retention_days },
   };
-  let position: Position | null = { from, hash: null };
+  let position: Parameters<typeof verifyOn>[2] | null = { from, hash: null };
   for (let round = 0; position && round < MOST_ROUNDS; round++) {
     const part: VerifyPart = await parts<VerifyPart>({ part: 'chain', from: position.from });
     const verdict = await verifyOn(context, part, position);
+    if (round === 0) facts.from = verdict.checked_from;
     facts.to = verdict.checked_to;
+    facts.head = verdict.head;
     facts.missing.push(...verdict.missing);
     facts.broken ??= verdict.broken ?? null;
     position = verdict.next;

@@ -27,6 +27,8 @@ export interface Overview {
   /** Days for which the audit log is kept, where they are set. */
   audit_retention_days: number | null;
   policies: PolicyRow[];
+  /** The newest entry of the audit log. */
+  head: { sequence: number; hash: string };
   /** Session tokens and browser sessions that are alive by their own rows. */
   sessions: number;
   browsers: number;

@@ -72,7 +72,8 @@ export async function reportOf(context: RenderContext, overview: Overview): Prom
 }
 
 /** What the audit log gives. */
-async function logOf(context: RenderContext, parts: Parts, { period, audit_retention_days }: Overview) {
+async function logOf(context: RenderContext, parts: Parts, overview: Overview) {
+  const { period } = overview;
   const activity = newActivityChecks(period);
   const oldest = await walkGate(parts, period, (entry) => (isRare(entry) ? activity.addRare(entry) : activity.addRefused(entry)));
   const rarely = await walkSegments(context, rare, period, oldest, (entry) => isRare(entry) && activity.addRare(entry));
@@ -80,7 +81,7 @@ async function logOf(context: RenderContext, parts: Parts, { period, audit_reten
   const unreadable = [...new Map([...rarely.unreadable, ...often.unreadable].map((gap) => [gap.from, gap])).values()];
   return {
     activity: activity.findings(coverageOf(rarely), coverageOf(often)),
-    chain: await chainOf(context, parts, audit_retention_days, unreadable),
+    chain: await chainOf(context, parts, overview, unreadable),
   };
 }
 

@@ -145,11 +145,11 @@ export function newActivityChecks(period: Period): ActivityChecks {
   return {
     addRare(entry) {
       if (isByBreakGlass(entry)) emergencies.used(entry);
-      if (entry.status >= 400) return;
+      if (entry.action === ALARM) alarms.add(() => evidenceOf(entry, `${entry.reason ?? 'An integrity violation'} was found.`));
+      if (entry.outcome !== 'success') return;
       if (entry.action === ISSUE) emergencies.issued(entry);
       else if (isEmergency(entry))
         operations.add(() => evidenceOf(entry, `${entry.action} by ${nameOf(entry)}${entry.reason ? `: ${entry.reason}` : ''}.`));
-      else if (entry.action === ALARM) alarms.add(() => evidenceOf(entry, `${entry.reason ?? 'An integrity violation'} was found.`));
     },
     addRefused(entry) {
       if (isRefusedAdministration(entry)) refusals.add(entry);

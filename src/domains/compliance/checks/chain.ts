@@ -15,7 +15,7 @@ export interface ChainFacts {
   from: number;
   to: number;
   /** The first entry that does not match, or null. */
-  broken: { sequence: number; id: string | null } | null;
+  broken: { sequence: number; id: string | null; reason?: string } | null;
   missing: { from: number; to: number; reason: string }[];
   /** Segments that could not be read while the report was made. */
   unreadable: { from: number; to: number }[];
@@ -31,7 +31,12 @@ export function chainFinding(facts: ChainFacts, now: number): Finding {
     ...{ id: `sequence ${sequence}`, name: null, environment: null, time: null, detail },
     facts: { sequence, ...values },
   });
-  if (broken) tally.add(() => at(broken.sequence, 'The first entry that does not match the hash chain.', { entry_id: broken.id }));
+  if (broken)
+    tally.add(() =>
+      at(broken.sequence, 'The first sequence at which the chain or a checkpoint does not match.', {
+        ...{ entry_id: broken.id, reason: broken.reason ?? null },
+      }),
+    );
   for (const gap of unreadable) tally.add(() => at(gap.from, `Entries ${gap.from} to ${gap.to} cannot be read.`, { to: gap.to }));
   for (const gap of missing)
     tally.add(() => at(gap.from, `Entries ${gap.from} to ${gap.to} are lost (${gap.reason}).`, { to: gap.to, reason: gap.reason }));

@@ -8,11 +8,10 @@ import { type Refusal, refuse } from '../../../errors';
 import type { Core } from '../../../gate/core';
 import { isAlive } from '../../../gate/identity';
 import { lineageOf } from '../../../gate/lineage';
-import { missingEntries } from '../../../gate/missing-entries';
 import { slugOf } from '../../../gate/named';
 import { fail, ok } from '../../../gate/outcome';
 import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/types';
-import { VERIFIED, type VerifyPart } from '../../audit/gate/operations';
+import { auditOperations } from '../../audit/gate/operations';
 import { statusOf } from '../../secrets/rules';
 import { isOfInterest } from '../interest';
 import type {
@@ -57,6 +56,7 @@ function overview({ core, ask }: Call<unknown>, period: Period): Overview {
     org: { id: ask.org, name: org?.name ?? '' },
     audit_retention_days: org?.audit_retention_days ?? null,
     policies: core.rows.within('policy', ''),
+    head: core.auditLog.head(),
     ...core.rows.liveSessions(now),
   };
 }
@@ -154,13 +154,8 @@ function entries({ auditLog }: Core, before: number | null, period: Period): Ent
 
 const isWithin = ({ from, to }: Period, time: number) => time >= from && time < to;
 
-function chain(core: Core, from: number): VerifyPart {
-  const oldest = core.auditLog.oldest();
-  const { entries } = from >= oldest ? core.auditLog.from(from, VERIFIED) : { entries: [] };
-  return { head: core.auditLog.head(), oldest, entries, held: core.auditLog.held(), missing: missingEntries(core) };
-}
-
-function partOf(call: Call<Part>): unknown {
+/** A part of a report, or of the audit log as its own check is given it. */
+async function partOf(call: Call<Part>): Promise<unknown> {
   const { core, input } = call;
   switch (input.part) {
     case 'secrets':
@@ -175,8 +170,10 @@ function partOf(call: Call<Part>): unknown {
       return approvals(core, input.after, input.period);
     case 'entries':
       return entries(core, input.before, input.period);
-    case 'chain':
-      return chain(core, input.from);
+    case 'chain': {
+      const outcome = await auditOperations['audit.verify'].read?.({ ...call, input: { from: input.from } });
+      return outcome?.kind === 'ok' ? outcome.data : null;
+    }
     default:
       return null;
   }
@@ -191,9 +188,9 @@ const report: Operation<Part> = {
       : refuse('INSUFFICIENT_SCOPE', {
           message: 'The compliance report covers the whole organisation. This credential is limited to some environments or names.',
         }),
-  read(call): OperationOutcome {
+  async read(call): Promise<OperationOutcome> {
     const { core, input } = call;
-    if (input.part !== 'overview') return { ...ok(partOf(call)), audited: true };
+    if (input.part !== 'overview') return { ...ok(await partOf(call)), audited: true };
     const period = periodOf(input.from, input.to, core.now());
     return isRefusal(period) ? fail(period) : ok(overview(call, period));
   },
