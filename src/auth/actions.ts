@@ -17,6 +17,8 @@ export interface Need {
   makes?: true;
   /** Revokes credentials or repairs the organisation: possible while the audit log of the gate is full and all else is refused. */
   urgent?: true;
+  /** An approval policy can hold it, by its effects: see auth/effects.ts. For the documentation. */
+  held?: true;
   /** A member must have confirmed the session with a passkey in the last five minutes. Other kinds of credential need no confirmation. */
   fresh?: true;
 }

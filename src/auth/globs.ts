@@ -37,6 +37,30 @@ export const matches = (pattern: string, name: string, steps?: Steps): boolean =
  */
 export const contains = (outer: string, inner: string, steps?: Steps): boolean => run(compiled(outer, steps), inner, true, steps);
 
+/**
+ * Whether some text matches both patterns. A table of positions in either: from one pair of positions, a star stands for nothing more, or for
+ * one more character of the other pattern. Its cells bound the cost: 257 times 257 at most.
+ */
+export function intersects(one: string, other: string): boolean {
+  const width = other.length + 1;
+  const seen = new Uint8Array((one.length + 1) * width);
+  const open: [number, number][] = [[0, 0]];
+  while (open.length) {
+    const [i, j] = open.pop() as [number, number];
+    if (seen[i * width + j]) continue;
+    seen[i * width + j] = 1;
+    if (i === one.length && j === other.length) return true;
+    const [a, b] = [one[i], other[j]];
+    if (a === '*') open.push([i + 1, j]);
+    if (b === '*') open.push([i, j + 1]);
+    if (a === undefined || b === undefined) continue;
+    if (a === '*' && b !== '*') open.push([i, j + 1]);
+    if (b === '*' && a !== '*') open.push([i + 1, j]);
+    if (a !== '*' && b !== '*' && (a === b || a === '?' || b === '?')) open.push([i + 1, j + 1]);
+  }
+  return false;
+}
+
 const STAR = 42;
 
 /** A pattern as an automaton. State i: the first i characters of the pattern, stars left out, have matched. */

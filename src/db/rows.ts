@@ -50,8 +50,8 @@ export const places: {
   credential: { table: schema.credentials, space: (row) => row.kind, key: (row) => row.token_hash },
   secret: { table: schema.secrets, space: (row) => row.environment_id, key: (row) => (row.deleted_at === null ? row.name : null) },
   policy: { table: schema.policies, space: () => '', key: (row) => row.id },
-  // One request is held once: asking again finds what is pending.
-  approval: { table: schema.approvals, space: (row) => row.root, key: (row) => (row.status === 'pending' ? row.digest : null) },
+  // One request is held once: asking again finds what has not ended.
+  approval: { table: schema.approvals, space: (row) => row.root, key: (row) => (row.ended_at === null ? row.digest : null) },
   device: { table: schema.devices, space: (row) => row.member_id ?? '', key: (row) => row.id },
 };
 const tables = {

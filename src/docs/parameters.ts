@@ -3,6 +3,7 @@ import { exampleId, type IdKind } from '../db/ids';
 import type { Route } from '../http/route';
 import type { Components, Operation, Parameter, Ref } from './document';
 import { exampleFor } from './examples';
+import { refusalsOf } from './refusals';
 import { isKept } from './responses';
 
 const pathDescriptions: Record<string, string> = {
@@ -44,6 +45,15 @@ const parameters: Record<string, Parameter> = {
     description: 'The reason for the request, stored in its audit log entry. 1 to 256 printable characters in UTF-8.',
     schema: { type: 'string', minLength: 1, maxLength: 1024 },
     example: 'deploying release 42',
+  },
+  ApprovalId: {
+    name: 'Approval-Id',
+    in: 'header',
+    required: false,
+    description:
+      'The approval of this very request, where a policy required one: same method, path, query, body and credential. It serves once, within 24 hours.',
+    schema: { type: 'string', maxLength: 64 },
+    example: exampleId('approval'),
   },
   IfMatch: {
     name: 'If-Match',
@@ -93,6 +103,7 @@ export function parametersOf(route: Route, generated: Operation, components: Com
   const shared = [
     ...(route.conditional ?? []).map((name) => (name === 'if-match' ? 'IfMatch' : 'IfNoneMatch')),
     ...(isKept(route) ? ['IdempotencyKey'] : []),
+    ...(refusalsOf(route).includes('APPROVAL_MISMATCH') ? ['ApprovalId'] : []),
     'AccessReason',
   ];
   for (const name of shared) components.parameters[name] = parameters[name] as Parameter;
@@ -114,9 +125,17 @@ const kinds: Record<string, IdKind> = {
   orgs: 'org',
   passkeys: 'passkey',
   teams: 'team',
+  policies: 'policy',
+  approvals: 'approval',
+  devices: 'device',
   grants: 'grant',
 };
-const singular: Record<string, string> = { 'api-keys': 'API key', 'access-tokens': 'session token', sessions: 'browser session' };
+const singular: Record<string, string> = {
+  policies: 'policy',
+  'api-keys': 'API key',
+  'access-tokens': 'session token',
+  sessions: 'browser session',
+};
 
 /** What an id in a path stands for: the collection before it says so. */
 function resourceOf(route: Route, name: string): { words: string; kind: IdKind } | null {

@@ -34,6 +34,18 @@ export const errorSchema: Schema = {
             },
           },
         },
+        approval: {
+          type: 'object',
+          description: 'With APPROVAL_REQUIRED: the approval that the request waits for.',
+          properties: {
+            id: { type: 'string' },
+            status: { type: 'string', enum: ['pending', 'approved'] },
+            operation: { type: 'string' },
+            required: { type: 'integer' },
+            approvals: { type: 'array', items: { type: 'object' } },
+            expires_at: { type: 'string', format: 'date-time' },
+          },
+        },
         retry_after: { type: 'integer', minimum: 0, description: 'After how many seconds to repeat the request.' },
       },
     },
@@ -56,15 +68,17 @@ const everywhere: Code[] = [
   'MISCONFIGURED',
 ];
 const sending: Code[] = ['MALFORMED_JSON', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'];
+const waiting: Code[] = ['APPROVAL_REQUIRED', 'APPROVAL_MISMATCH'];
 const creating: Code[] = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'];
 
 /** Every refusal that a route can give, in the order of the catalogue. */
 export function refusalsOf(route: Route): Code[] {
   const codes = new Set<Code>([...everywhere, ...(route.refusals ?? [])]);
   if (route.public) codes.delete('CREDENTIAL_KIND_NOT_ALLOWED');
-  const { scopes, kinds, owner, fresh, reveals } = route.need;
+  const { scopes, kinds, owner, fresh, held, reveals } = route.need;
   if (scopes.length > 0 || owner) codes.add('INSUFFICIENT_SCOPE');
   if (fresh) codes.add('REAUTHENTICATION_REQUIRED');
+  if (held) for (const code of waiting) codes.add(code);
   if (reveals && kinds.includes('agent')) codes.add('SECRET_ACCESS_DENIED');
   if (route.method !== 'get') for (const code of sending) codes.add(code);
   if (isKept(route)) for (const code of creating) codes.add(code);

@@ -33,6 +33,10 @@ export interface Draft {
   expires_at?: string | null;
   /** Of a change that takes a name away from a secret: the name. */
   former_name?: string;
+  /** The approval that the request used, or that it waits for. */
+  approval?: string;
+  /** The approval policies that a break-glass token passed. */
+  bypassed_policies?: readonly string[];
   reason: string | null;
   request_id: string;
   ip: string;
@@ -52,6 +56,8 @@ export type Subject = Pick<
   | 'expires_at'
   | 'former_name'
   | 'successor'
+  | 'approval'
+  | 'bypassed_policies'
 > & {
   reason?: string;
   /** Where the request did something else than its action says: a PUT that updates an existing secret. */
@@ -238,6 +244,8 @@ function entryOf(draft: Draft, status: number, count: number, { sequence, at, ha
     expires_at: draft.expires_at,
     former_name: draft.former_name,
     successor: draft.successor,
+    approval: draft.approval,
+    bypassed_policies: draft.bypassed_policies,
     outcome: outcomeOf(status),
     status,
     count,

@@ -78,13 +78,14 @@ export function rowKeyOf(call: Call<unknown>): Uint8Array {
   return call.ask.keys.row;
 }
 
-/** Makes a plan under locks and carries it out. The audit entry of a success is written here, that of a refusal by the caller. */
+/** Makes a plan under locks and carries it out, as far as `govern` lets it: see hold.ts. The audit entry of a success is written here, that of a refusal by the caller. */
 export async function commit(
   call: Call<unknown>,
   draft: (about?: Plan['about']) => Draft,
   locks: () => string[],
   plan: (now: number, fetched: unknown) => Plan | Refusal | { more: unknown },
   fetch: () => Promise<unknown> | undefined = () => undefined,
+  govern: (made: Plan, now: number) => Plan | Refusal | { more: unknown } = (made) => made,
 ): Promise<OperationOutcome> {
   const { core, ask } = call;
   const names = locks();
@@ -101,17 +102,22 @@ export async function commit(
     // safety: no-change-in-doubt, no-change-during-adoption
     if (core.intents.held || core.intents.unsettled().length) return fail(refuse('UNAVAILABLE', { retry_after: 1 }));
     const now = core.now();
-    const made = plan(now, fetched);
+    const proposed = plan(now, fetched);
+    if ('more' in proposed) return { kind: 'more', data: proposed.more };
+    if (isRefusal(proposed)) return fail(proposed);
+    // safety: naming-policies-enforced
+    const violation = namingViolation(call, proposed);
+    if (violation) return violation;
+    const made = govern(proposed, now);
     if ('more' in made) return { kind: 'more', data: made.more };
     if (isRefusal(made)) return fail(made);
-    // safety: naming-policies-enforced
-    const violation = namingViolation(call, made);
-    if (violation) return violation;
 
     const makes = made.puts?.some(({ kind, from }) => kind === 'credential' && from === 0);
     if (makes && !call.need.makes) throw new Error(`${ask.action} is not declared to make credentials`);
     const nothing = !made.puts?.length && !made.gone?.length && !made.also?.length;
-    const outcome: Outcome = ok(made.data, { status: made.status, ...(made.etag && { etag: made.etag }) });
+    const outcome: Outcome = made.refusal
+      ? fail(made.refusal)
+      : ok(made.data, { status: made.status, ...(made.etag && { etag: made.etag }) });
     if (nothing) return { ...outcome, about: made.about };
     const intent: Intent = {
       id: ask.request.id,
@@ -122,7 +128,7 @@ export async function commit(
       draft: draft(made.about),
       status: made.status,
       ...(made.events?.length && { events: made.events }),
-      keep: responseToStore(ask, call.caller.root, outcome, made.resource ?? null, now),
+      keep: made.refusal || made.isRead ? null : responseToStore(ask, call.caller.root, outcome, made.resource ?? null, now),
       destroyed: made.destroyed ?? [],
       trimmed: made.trimmed ?? [],
     };
@@ -149,7 +155,7 @@ export async function commit(
       core.intents.running.delete(intent.id);
     }
   });
-  return outcome ?? commit(call, draft, locks, plan, fetch);
+  return outcome ?? commit(call, draft, locks, plan, fetch, govern);
 }
 
 /** Runs the batch until its end is known, if D1 lets us know it. */
@@ -192,6 +198,7 @@ function apply(core: Core, intent: Intent, done: boolean) {
   if (done) {
     for (const { kind, row } of intent.puts) {
       core.rows.put(kind, row as never);
+      if (kind === 'approval') core.approvalWaiters.notify(row.id);
       if (kind === 'org' && row.deleted_at !== null) core.schedule.at('end', now);
       if (kind === 'policy' && row.kind === 'rotation') core.schedule.at('rotation', now);
       const sweep = sweepAt(kind, row as never);

@@ -21,6 +21,7 @@ import { createRows, type Rows } from './rows';
 import { createSchedule, type Schedule } from './schedule';
 import { upgrade } from './storage-version';
 import { createStoredResponses, type StoredResponses } from './stored-responses';
+import { createWaiters, type Waiters } from './waiters';
 
 export interface Core {
   storage: DurableObjectStorage;
@@ -38,6 +39,7 @@ export interface Core {
   rotations: Rotations;
   schedule: Schedule;
   locks: Locks;
+  approvalWaiters: Waiters;
   strangers: Strangers;
   overlaps: Overlaps;
   /** Asks the Worker to run a job. */
@@ -81,6 +83,7 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: Pick<En
     rotations: createRotations(sql),
     schedule,
     locks: createLocks(),
+    approvalWaiters: createWaiters(),
     strangers: new QuickLRU({ maxSize: 2500 }),
     overlaps: new QuickLRU({ maxSize: 1000 }),
     async enqueue(job) {

@@ -3,6 +3,7 @@
 import type { RowKind } from '../db/rows';
 import type { VersionRow } from '../db/schema';
 import type { Statement } from '../db/statements';
+import type { Refusal } from '../errors';
 import type { Subject } from './audit-log';
 import type { Intent } from './intents';
 import type { Raised } from './outbox';
@@ -30,4 +31,10 @@ export interface Plan {
   events?: Raised[];
   /** What only the change knows of its target, for the audit entry. */
   about?: Partial<Subject>;
+  /** The change is noted, and the request refused: it waits for approval. */
+  refusal?: Refusal;
+  /** The response of a read is not stored. */
+  isRead?: true;
+  /** What it asks for, without any value, in words that finish the sentence "X asks to …" for those who approve it. */
+  describes?: string;
 }

@@ -9,12 +9,14 @@ import { ApiError, type Refusal, refuse, statusOf } from '../errors';
 import { type Draft, MOST_ENTRIES, RESERVE, type Subject } from './audit-log';
 import { commit, settle } from './commit';
 import type { Core } from './core';
+import { governed, governedRead, mayReveal, unidentified } from './hold';
 import { findStored, responseToStore, storedFor, storedUnder } from './idempotency';
 import { identify, identifyAgain } from './identity';
 import { reportViolation } from './integrity';
 import type { Identity } from './lineage';
 import { mayReachNamed, namedSubject } from './named';
-import { fail, type Outcome, ok } from './outcome';
+import { fail, type Outcome, ok, refusalOf } from './outcome';
+import type { Plan } from './plan';
 import type { RateLimitState } from './rate-limit';
 import { SLACK, WINDOW } from './rate-limit';
 import { SEGMENT } from './segments';
@@ -189,7 +191,7 @@ async function perform({ core, ask, operation }: Request, call: Call<unknown>, d
     if (ask.idempotency) core.storedResponses.running.set(key, { request: ask.request.id, since: core.now() });
     const exceeds = finding ?? refusalIn(operation.authorize?.(call, core.now()));
     if (exceeds) return { outcome: fail(exceeds) };
-    const outcome = await (operation.change ? change(call, operation, draft) : operation.read?.(call));
+    const outcome = await (operation.change ? change(call, operation, draft) : read(call, operation, draft));
     isAwaited = outcome?.kind === 'more';
     return { outcome: outcome ?? fail(refuse('INTERNAL')) };
   } catch (error) {
@@ -224,14 +226,49 @@ async function change(call: Call<unknown>, operation: Operation, draft: DraftOf)
   return commit(
     call,
     draft,
-    () => change.locks(call),
+    () => [...change.locks(call), ...approvalLocks(call)],
     (now, locked) => {
       const judged = operation.authorize?.(call, now) ?? null;
       return refusalIn(judged) ?? change.plan(call, now, { fetched, locked, judged });
     },
     () => change.locked?.(call),
+    (made, now) => governed(call, made, now),
   );
 }
+
+/** Reads. What an approval policy holds is revealed by an approval alone, which it uses up. */
+async function read(call: Call<unknown>, operation: Operation, draft: DraftOf): Promise<OperationOutcome | undefined> {
+  const { ask, need } = call;
+  if (ask.approval && need.reveals) return readHeld(call, operation, draft);
+  const outcome = await operation.read?.(call);
+  if (!need.reveals || outcome?.kind !== 'ok' || outcome.data === null || outcome.reveals === 'unheld') return outcome;
+  // safety: reveals-declared
+  if (!outcome.reveals) throw new Error(`${ask.action} does not say what it reveals`);
+  const { isHeld, bypassed } = mayReveal(call, outcome.reveals);
+  if (bypassed.length) return { ...outcome, about: { ...outcome.about, bypassed_policies: bypassed } };
+  // safety: held-read-refused
+  return isHeld ? { kind: 'more', data: unidentified.more } : outcome;
+}
+
+/** Reads under an approval, or notes that the read waits for one: a change of the approval, and of nothing else. */
+const readHeld = (call: Call<unknown>, operation: Operation, draft: DraftOf): Promise<OperationOutcome> =>
+  commit(
+    call,
+    draft,
+    () => approvalLocks(call),
+    (now, found) => {
+      const outcome = found as OperationOutcome;
+      if (outcome.kind !== 'ok') return refusalOf(outcome);
+      const made: Plan = { status: outcome.status, data: outcome.data, isRead: true, ...(outcome.etag && { etag: outcome.etag }) };
+      return outcome.reveals ? governedRead(call, outcome.reveals, made, now) : made;
+    },
+    async () => operation.read?.(call),
+  );
+
+/** The approval that a request uses, and the place of the one that it would wait for. */
+const approvalLocks = ({ ask: { approval }, caller }: Call<unknown>): string[] =>
+  // safety: approval-locked
+  approval ? [`approval:${caller.root}:${approval.digest}`, ...(approval.id === null ? [] : [approval.id])] : [];
 
 /** Statuses of refusals that are stored under an Idempotency-Key. */
 const STORED = new Set([400, 404, 409, 410, 422]);
@@ -239,7 +276,7 @@ const STORED = new Set([400, 404, 409, 410, 422]);
 /** Writes the audit entry, and stores the response where it has a key: in one turn, and so durable together or not at all. */
 function record({ core, ask, operation, isFull }: Request, caller: Caller, draft: DraftOf, { outcome, replay }: Performed): Answer {
   const credential = caller.id || null;
-  const { audited, about, events = [], ...bare } = outcome;
+  const { audited, about, reveals: _, events = [], ...bare } = outcome;
   if (isFull && bare.kind === 'refused') return { outcome: full, credential };
   const status = bare.kind === 'ok' ? bare.status : bare.kind === 'refused' ? statusOf(bare.refusal) : 0;
   if (!audited && status) {

@@ -3,6 +3,7 @@
 import type { Action, FullNeed } from '../auth/actions';
 import type { Caller } from '../auth/authorize';
 import type { TokenRef } from '../auth/token';
+import type { SecretRow } from '../db/schema';
 import type { IntegrityViolation, Refusal } from '../errors';
 import type { Subject } from './audit-log';
 import type { Core } from './core';
@@ -66,6 +67,11 @@ export interface Ask {
   idempotency: { key: string; digest: string } | null;
   /** The one-time values of the answer: JSON of their places in it, and of them, encrypted under a key that only the bearer has. */
   one_time: string | null;
+  /**
+   * Which request this is, where it says by which approval it may be done (`id`), or where the gate has to note that it waits for one: method, path
+   * and a keyed digest of these and of the body.
+   */
+  approval?: { id: string | null; method: string; path: string; digest: string };
   /** `again`: the second half of a request that the gate answered with `more`. */
   again: boolean;
   /** The reply to this very request was lost once: it may have been done. */
@@ -82,6 +88,8 @@ export type OperationOutcome = Outcome & {
   audited?: boolean;
   /** What only the operation knows of its target. */
   about?: Partial<Subject>;
+  /** Of a read that reveals values: the secret, or that what is held for approval was left out. */
+  reveals?: SecretRow | 'unheld';
   /** What a refusal raises, in the turn of its audit entry. */
   events?: Raised[];
 };

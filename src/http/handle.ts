@@ -9,11 +9,11 @@ import { idBytes, newId } from '../db/ids';
 import { forms } from '../db/names';
 import { fromCursor } from '../db/page';
 import { ApiError, type Refusal, refuse } from '../errors';
-import { refusalOf } from '../gate/outcome';
+import { fail, refusalOf } from '../gate/outcome';
 import type { Ask, Named, Reply } from '../gate/types';
 import { type Authenticated, authenticate } from './authenticate';
 import { type ReadBody, readBody } from './body';
-import type { Also, BaseContext, Context, Incoming, Org, RenderContext } from './context';
+import { type Also, type BaseContext, type Context, type Incoming, keysOf, type Org, type RenderContext } from './context';
 import { callGate } from './gate-call';
 import { listName } from './list';
 import { decryptOneTime, encryptOneTime, withOnce } from './one-time';
@@ -154,8 +154,24 @@ function askOf(ready: Ready): Ask {
     repeated: false,
     keys: keys && { row: keys.row, answer: keys.answer },
     request: incoming.facts,
+    ...(incoming.headers.approval_id !== null && { approval: identified(ready, approvalOf(incoming.headers.approval_id)) }),
   };
 }
+
+/** Which request this is, for approval: nothing else has this digest. */
+function identified({ incoming: { request }, asked, context }: Ready, id: string | null): NonNullable<Ask['approval']> {
+  const { pathname, search } = new URL(request.url);
+  const path = `${pathname}${search}`;
+  const digest = keysOf(context).digest;
+  // safety: approval-digest
+  return { id, method: request.method, path, digest: hmacHex(digest, tuple('approval', request.method, path, asked.body.bytes)) };
+}
+
+/** The approval that a header names. What is no id names none that exists. */
+const approvalOf = (header: string): string => (forms.approval(header) ? header : 'unknown');
+
+/** Whether the gate has to know which request this is, to note that it waits for approval. */
+const waitsForApproval = (data: unknown): boolean => (data as { approval?: true }).approval === true;
 
 /** The Idempotency-Key of a request, and the digest that tells it from any other request under the same key. */
 function idempotencyOf({ incoming: { request }, caller, asked, context }: Ready): Ask['idempotency'] {
@@ -168,6 +184,9 @@ function idempotencyOf({ incoming: { request }, caller, asked, context }: Ready)
     digest: hmacHex(digest, tuple(request.method, pathname, search, ...headers, asked.body.bytes)),
   };
 }
+
+/** How often the gate may ask for more: a value that it cannot make, and which request this is. */
+const MOST_ROUNDS = 3;
 
 /** Asks the gate, as often as the operation needs, and renders its answer. */
 async function askGate(ready: Ready): Promise<Response> {
@@ -183,15 +202,25 @@ async function askGate(ready: Ready): Promise<Response> {
   const further = async (input: unknown) => (await gate({ ...ask, input, again: true })).outcome;
   const also = async ({ action, operation = action, named = {}, input }: Also) => {
     const apart = { finding: null, idempotency: null, one_time: null, again: true, request: { ...facts, id: newId('req') } };
-    return (await gate({ ...ask, action, operation, named, input, ...apart })).outcome;
+    const { outcome } = await gate({ ...ask, action, operation, named, input, ...apart, approval: undefined });
+    return outcome.kind === 'more' && waitsForApproval(outcome.data) ? fail(refuse('APPROVAL_REQUIRED')) : outcome;
   };
   const first = await gate(ask);
-  const more = first.outcome.kind === 'more' ? await route.more?.(first.outcome.data as never, asked.input, context) : undefined;
-  const second = more && { ...ask, input: more.input, one_time: encryptOneTime(caller.bearer, ownerOf(ready), more.once), again: true };
-  // The rate limit is that of the first call: the second does not count.
-  const reply = second ? { ...(await gate(second)), rate_limit: first.rate_limit } : first;
+  let [reply, made, again] = [first, ready, ask];
+  for (let rounds = 0; reply.outcome.kind === 'more' && rounds < MOST_ROUNDS; rounds++) {
+    const { data } = reply.outcome;
+    if (waitsForApproval(data)) again = { ...again, approval: identified(ready, null), again: true };
+    else {
+      const more = await route.more?.(data as never, asked.input, context);
+      if (!more) break;
+      made = { ...ready, prepared: more };
+      again = { ...again, input: more.input, one_time: encryptOneTime(caller.bearer, ownerOf(ready), more.once), again: true };
+    }
+    // The rate limit is that of the first call: the others do not count.
+    reply = { ...(await gate(again)), rate_limit: first.rate_limit };
+  }
   try {
-    return await respond(more ? { ...ready, prepared: more } : ready, reply, { further, also });
+    return await respond(made, reply, { further, also });
   } catch (error) {
     if (error instanceof ApiError && error.violation) await gate({ ...ask, input: null, violation: error.violation, again: true });
     throw error;

@@ -11,6 +11,8 @@ export interface RequestHeaders {
   idempotency_key: string | null;
   if_match: string | null;
   if_none_match: string | null;
+  /** The approval by which a held request may be done. */
+  approval_id: string | null;
   reason: string | null;
   user_agent: string | null;
   /** The client's address, or `unknown`. */
@@ -29,7 +31,9 @@ export function readHeaders({ method, headers }: Request): RequestHeaders {
   const reason = shown === null ? null : reasonOf(shown);
   const if_match = headers.get('if-match');
   const if_none_match = headers.get('if-none-match');
+  const approval_id = headers.get('approval-id');
   return {
+    approval_id,
     authorization: headers.get('authorization'),
     idempotency_key,
     if_match,

@@ -5,9 +5,11 @@ const [script, style] = ['text/javascript; charset=utf-8', 'text/css; charset=ut
 
 /** By name. `scripts/assets.mjs` puts the same files where the platform serves them from. */
 export const assetTypes: Record<string, string> = {
+  'approvals.js': script,
   'passkey.js': script,
   'reference.css': style,
   'reference.js': script,
+  'session.js': script,
   'swagger-ui.css': style,
   'swagger-ui.js': script,
   'webauthn.js': script,

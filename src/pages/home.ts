@@ -6,7 +6,7 @@ import { version } from '../version';
 import { page, responseOf } from './page';
 
 const NAME = 'Secrets Vault Service';
-const paths = { sign_in: '/sign-in', reference: '/docs', openapi: `${API}/openapi.json`, status: '/healthz' };
+const paths = { sign_in: '/sign-in', approvals: '/approvals', reference: '/docs', openapi: `${API}/openapi.json`, status: '/healthz' };
 
 const rendered = page(
   NAME,
@@ -16,6 +16,7 @@ const rendered = page(
 <p>This service stores secrets for applications, CI jobs, AI agents and people.</p>
 <ul>
 <li><a href="${paths.sign_in}">Sign in</a> with a passkey</li>
+<li><a href="${paths.approvals}">Approvals</a> that wait for you</li>
 <li><a href="${paths.reference}">API reference</a></li>
 <li><a href="${paths.openapi}">OpenAPI document</a></li>
 <li><a href="${paths.status}">Status</a> of this deployment</li>

@@ -7,6 +7,7 @@ import { type Env, settingsOf } from '../env';
 import { ApiError, refuse } from '../errors';
 import type { Trace } from '../http/context';
 import { isRead, readOnly } from '../http/responses';
+import { approvalsPage } from './approvals';
 import { asset, assetTypes } from './assets';
 import { home } from './home';
 import { responseOf } from './page';
@@ -25,6 +26,7 @@ async function publicKeys(env: Env): Promise<Response> {
 const paths: Record<string, (env: Env, base: string, isBrowser: boolean) => Response | Promise<Response>> = {
   '/': (_env, base, isBrowser) => home(base, isBrowser),
   '/enrol': (_env, base) => responseOf(enrolPage(new URL(base).origin)),
+  '/approvals': (_env, base) => responseOf(approvalsPage(new URL(base).origin)),
   '/sign-in': (_env, base) => responseOf(signInPage(new URL(base).origin)),
   ...Object.fromEntries(Object.keys(assetTypes).map((name) => [`/assets/${name}`, (env: Env) => asset(env, name)])),
   '/.well-known/jwks.json': publicKeys,

@@ -4,7 +4,7 @@ import { html } from 'hono/html';
 import { remember } from '../http/remember';
 import { type Markup, page, type Rendered } from './page';
 
-const scripts = ['/assets/webauthn.js', '/assets/passkey.js'];
+const scripts = ['/assets/webauthn.js', '/assets/session.js', '/assets/passkey.js'];
 
 const shell = (origin: string, name: 'enrol' | 'sign-in', title: string, lead: Markup, action: string): Rendered =>
   page(

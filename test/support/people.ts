@@ -35,7 +35,7 @@ export async function newGrant(o: Caller, type: 'member' | 'team', id: string, f
 export const ownerId = async (o: Caller) => (await o.get('/members')).json.data[0].id as string;
 
 /** Puts rows into D1 and the gate, as if they had been committed. */
-async function add<K extends RowKind>(o: Caller, kind: K, rows: Omit<RowTypes[K], 'mac' | 'revision' | 'org_id'>[]) {
+export async function add<K extends RowKind>(o: Caller, kind: K, rows: Omit<RowTypes[K], 'mac' | 'revision' | 'org_id'>[]) {
   const { row: key } = await keysOf(o);
   const whole = rows.map((row) => {
     const bare = { ...row, org_id: o.id, revision: 1 };

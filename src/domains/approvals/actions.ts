@@ -1,7 +1,13 @@
-// The actions of approvals, and what each needs.
+// The actions of approvals, and what each needs. People decide, in browser sessions: no credential does.
 import type { Needs } from '../../auth/actions';
 
-export const actions = {} as const satisfies Needs;
+export const actions = {
+  'approval.list': { scopes: ['approvals:read'] },
+  'approval.read': { scopes: ['approvals:read'] },
+  'approval.approve': { scopes: ['approvals:decide'], kinds: ['member'], fresh: true },
+  'approval.reject': { scopes: ['approvals:decide'], kinds: ['member'] },
+  'approval.cancel': { scopes: ['approvals:read'] },
+} as const satisfies Needs;
 
 declare module '../../auth/actions' {
   interface ActionNames {

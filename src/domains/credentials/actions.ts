@@ -18,10 +18,10 @@ export const actions = {
   'agent.update': { scopes: ['tokens:write'] },
   'agent.revoke': { scopes: ['tokens:write'], urgent: true },
   'provider_token.list': { scopes: ['tokens:read'] },
-  'provider_token.create': { scopes: ['tokens:write'], makes: true },
+  'provider_token.create': { scopes: ['tokens:write'], makes: true, held: true },
   'provider_token.revoke': { scopes: ['tokens:write'], urgent: true },
   'break_glass.list': { scopes: ['tokens:read'] },
-  'break_glass.create': { scopes: ['*'], kinds: ['api_key', 'member'], makes: true },
+  'break_glass.create': { scopes: ['*'], kinds: ['api_key', 'member'], makes: true, held: true },
   'break_glass.revoke': { scopes: ['tokens:write'], urgent: true },
 } as const satisfies Needs;
 

@@ -3,7 +3,7 @@ import type { Needs } from '../../auth/actions';
 
 export const actions = {
   'grant.list': { scopes: ['members:read'] },
-  'grant.create': { scopes: ['members:write'] },
+  'grant.create': { scopes: ['members:write'], held: true },
   'grant.delete': { scopes: ['members:write'] },
 } as const satisfies Needs;
 

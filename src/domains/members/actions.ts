@@ -5,11 +5,11 @@ export const actions = {
   'role.list': { scopes: [] },
   'member.list': { scopes: ['members:read'] },
   'member.read': { scopes: ['members:read'] },
-  'member.create': { scopes: ['members:write'] },
-  'member.update': { scopes: ['members:write'] },
-  'member.delete': { scopes: ['members:write'], urgent: true },
+  'member.create': { scopes: ['members:write'], held: true },
+  'member.update': { scopes: ['members:write'], held: true },
+  'member.delete': { scopes: ['members:write'], urgent: true, held: true },
   'member.access': { scopes: ['members:read'] },
-  'member.enrol': { scopes: [], kinds: ['api_key', 'member'], owner: true, fresh: true },
+  'member.enrol': { scopes: [], kinds: ['api_key', 'member'], owner: true, fresh: true, held: true },
 } as const satisfies Needs;
 
 declare module '../../auth/actions' {

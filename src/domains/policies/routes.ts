@@ -20,7 +20,7 @@ export const policyRoutes = [
       'A naming policy refuses names, a rotation policy says how old values may become, an approval policy holds requests until people approve them. It applies from the next request on.',
     body: { schema: wire.PolicyIn },
     answers: { 201: wire.Policy },
-    refusals: ['NOT_FOUND', 'LIMIT_REACHED'],
+    refusals: ['NOT_FOUND', 'LIMIT_REACHED', 'APPROVAL_IMPOSSIBLE'],
     prepare: ({ body }) => ({
       input: {
         id: newId('pol'),
@@ -52,7 +52,7 @@ export const policyRoutes = [
     description: 'Changes the fields that are sent; applies_to and config are replaced as a whole. The kind cannot change.',
     body: { schema: wire.PolicyPatch },
     answers: { 200: wire.Policy },
-    refusals: ['NOT_FOUND'],
+    refusals: ['NOT_FOUND', 'APPROVAL_IMPOSSIBLE'],
     named: byPolicy,
     prepare: ({ body: { name = null, enabled = null, applies_to = null, config = null } }) => ({
       input: { name, enabled, applies_to, config },

@@ -35,7 +35,7 @@ const withValue = async (delivered: Delivered, _: unknown, context: Context) => 
 async function allValues(first: ValuesPage, { query }: Input<z.output<typeof wire.ValuesQuery>>, context: RenderContext) {
   const prefix = query.prefix ?? '';
   let items = [...first.items];
-  let { next } = first;
+  let { next, withheld = [] } = first;
   let etag = context.etag;
   for (let starts = 0; next !== null; ) {
     let page = unwrap(await context.further({ prefix, if_none_match: null, after: next, etag, as_text: true })).data as ValuesPage;
@@ -45,6 +45,7 @@ async function allValues(first: ValuesPage, { query }: Input<z.output<typeof wir
       page = again.data as ValuesPage;
       etag = again.etag ?? null;
       items = [];
+      withheld = page.withheld ?? [];
     }
     items.push(...page.items);
     next = page.next;
@@ -57,7 +58,7 @@ async function allValues(first: ValuesPage, { query }: Input<z.output<typeof wir
     values[row.name] = value;
     versions[row.name] = row.version;
   }
-  return { json: { environment: first.environment, values, versions }, ...(etag && { headers: { ETag: etag } }) };
+  return { json: { environment: first.environment, values, versions, withheld }, ...(etag && { headers: { ETag: etag } }) };
 }
 
 const path = '/orgs/{org_id}/secrets';
@@ -113,7 +114,16 @@ export const secretRoutes = [
     body: { schema: wire.SecretPut },
     conditional: ['if-match', 'if-none-match'],
     answers: { 200: wire.Secret, 201: wire.Secret },
-    refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED', 'VERSION_CONFLICT', 'LIMIT_REACHED', 'POLICY_VIOLATED'],
+    refusals: [
+      'APPROVAL_REQUIRED',
+      'APPROVAL_MISMATCH',
+      'NOT_FOUND',
+      'SECRET_EXPIRED',
+      'SECRET_REVOKED',
+      'VERSION_CONFLICT',
+      'LIMIT_REACHED',
+      'POLICY_VIOLATED',
+    ],
     named: ({ params, query }) => ({ environment: query.environment ?? null, name: params.name as string }),
     prepare: (input, context) => ({ input: putInput(input, context, knownId(context, putName(input)) ?? newId('sec')) }),
     more: async (asked: { id: string | null }, input, context) => ({ input: putInput(input, context, asked.id ?? newId('sec')) }),

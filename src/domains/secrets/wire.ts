@@ -169,8 +169,17 @@ export const RotatedSecret = Secret.extend(generatedOnce).openapi('RotatedSecret
 export const Version = z.object({ version: z.int(), created_at: Time, created_by: z.string(), current: z.boolean() }).openapi('Version');
 
 export const Values = z
-  .object({ environment: z.string(), values: z.record(z.string(), z.string()), versions: z.record(z.string(), z.int()) })
-  .openapi('Values', { example: { environment: 'production', values: { DATABASE_URL: 'postgres://…' }, versions: { DATABASE_URL: 1 } } });
+  .object({
+    environment: z.string(),
+    values: z.record(z.string(), z.string()),
+    versions: z.record(z.string(), z.int()),
+    withheld: z
+      .array(z.string())
+      .openapi({ description: 'Names that an approval policy holds back. Read each by itself to ask for approval.' }),
+  })
+  .openapi('Values', {
+    example: { environment: 'production', values: { DATABASE_URL: 'postgres://…' }, versions: { DATABASE_URL: 1 }, withheld: [] },
+  });
 
 export const SecretPage = pageOf(Secret, 'SecretPage');
 export const VersionPage = pageOf(Version, 'VersionPage');

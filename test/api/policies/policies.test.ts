@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
-import { newTeam } from '../../support/people';
+import { newMember, newTeam } from '../../support/people';
 import { newPolicy } from '../../support/policies';
 import { codeOf, newOrg, useWorld } from '../../support/world';
 
@@ -52,10 +52,10 @@ describe('policy', () => {
 
   it('shows each kind of config as it was given, with its defaults', async () => {
     const o = await newOrg();
-    const team_id = await newTeam(o);
+    const team_id = await newTeam(o, (await newMember(o, 'admin')).id);
     const approval = { operations: ['secret.read'], required: 1, approvers: { team_id } };
     expect((await newPolicy(o, 'approval', approval)).config).toEqual({ ...approval, allow_break_glass: false });
-    const byRole = { operations: ['secret.read', 'policy.change'], required: 5, approvers: { role: 'owner' }, allow_break_glass: true };
+    const byRole = { operations: ['secret.read', 'secret.delete'], required: 1, approvers: { role: 'owner' }, allow_break_glass: true };
     expect((await newPolicy(o, 'approval', byRole)).config).toEqual(byRole);
     expect((await newPolicy(o, 'rotation', ROTATION)).config).toEqual({ ...ROTATION, auto_rotate: false });
   });

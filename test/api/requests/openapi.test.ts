@@ -12,6 +12,7 @@ import { refusalsOf } from '../../../src/docs/refusals';
 import { actions, routes } from '../../../src/domains';
 import { type Code, catalogue } from '../../../src/errors';
 import { assetTypes } from '../../../src/pages/assets';
+import { approvalIn, newApprovalPolicy } from '../../support/approvals';
 import { newSignedIn } from '../../support/browser';
 import { newAgent, newBreakGlass, newProvider, newSession } from '../../support/credentials';
 import { newGrant, newMember, newTeam } from '../../support/people';
@@ -22,7 +23,7 @@ useWorld();
 /** What can be read without a credential, and nothing else be done with. */
 const readable = [
   ...['/healthz', '/docs', '/docs/errors', '/docs/errors/NOT_FOUND', '/api/v1/openapi.json', '/.well-known/jwks.json'],
-  ...['/enrol', '/sign-in', ...Object.keys(assetTypes).map((name) => `/assets/${name}`)],
+  ...['/enrol', '/sign-in', '/approvals', ...Object.keys(assetTypes).map((name) => `/assets/${name}`)],
 ];
 
 const fetch = (path: string, init?: RequestInit) => exports.default.fetch(`http://localhost${path}`, init);
@@ -284,6 +285,8 @@ describe('OpenAPI: ids in examples', () => {
     const team = await newTeam(o, member.id);
     const first = async (path: string) => (await o.get(path)).json.data[0].id as string;
     const { browser } = await newSignedIn();
+    const policy = await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['held'], environments: ['staging'] } });
+    const approval = approvalIn(await o.get(`/secrets/${(await newSecret(o, { name: 'held', environment: 'staging' })).id}`));
     const passkeys = await browser.o.get(`/members/${browser.member.id}/passkeys`);
     const real: Record<string, string> = {
       orgs: o.id,
@@ -291,7 +294,7 @@ describe('OpenAPI: ids in examples', () => {
       members: member.id,
       passkeys: passkeys.json.data[0].id,
       teams: team,
-      grants: (await newGrant(o, 'team', team)).id,
+      grants: (await newGrant(o, 'team', team, { environments: ['production'] })).id,
       'api-keys': o.keyId,
       credentials: o.keyId,
       'access-tokens': (await newSession(o)).id,
@@ -299,6 +302,8 @@ describe('OpenAPI: ids in examples', () => {
       'provider-tokens': (await newProvider(o)).id,
       'break-glass-tokens': (await newBreakGlass(o)).id,
       secrets: (await newSecret(o)).id,
+      approvals: approval.id,
+      policies: policy,
       sessions: (await send('GET', '/api/v1/auth/sessions', { token: browser.token })).json.data[0].id,
     };
     for (const { path, operation } of operations())
@@ -345,7 +350,7 @@ describe('OpenAPI: ids in examples', () => {
   });
 
   it('have only the prefixes that ids of this service have', () => {
-    const known = 'org env sec key tok agt prv bgt mem team aud evt ses psk grt req'.split(' ');
+    const known = 'org env sec key tok agt prv bgt mem team aud evt ses psk grt req pol apr dev'.split(' ');
     const found = new Set([...JSON.stringify(document).matchAll(/\b([a-z]+)_[0-9A-Za-z]{22}\b/g)].map(([, prefix]) => prefix));
     expect([...found].filter((prefix) => !known.includes(prefix as string))).toEqual([]);
   });

@@ -583,7 +583,7 @@ describe('passkey', () => {
 });
 
 describe('sign-in pages', () => {
-  it.each(['/enrol', '/sign-in'])('%s runs the scripts of this deployment alone, and cannot be framed', async (path) => {
+  it.each(['/enrol', '/sign-in', '/approvals'])('%s runs the scripts of this deployment alone, and cannot be framed', async (path) => {
     const { status, text, headers } = await send('GET', path);
     expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
     const policy = headers.get('content-security-policy') ?? '';

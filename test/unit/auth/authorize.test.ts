@@ -110,7 +110,15 @@ describe('permission: a caller may act', () => {
 
   it('reauthentication: an action that requires it refuses a member without one, after kind and scope, and nobody else', () => {
     const fresh = all.filter((action) => actions[action].fresh);
-    expect(fresh.sort()).toEqual(['member.enrol', 'org.delete', 'org.panic', 'passkey.create', 'passkey.delete', 'passkey.update']);
+    expect(fresh.sort()).toEqual([
+      'approval.approve',
+      'member.enrol',
+      'org.delete',
+      'org.panic',
+      'passkey.create',
+      'passkey.delete',
+      'passkey.update',
+    ]);
     for (const action of all)
       for (const kind of actions[action].kinds)
         for (const exempt of [true, false]) {

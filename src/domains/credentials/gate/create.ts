@@ -2,10 +2,12 @@
 // nobody makes an owner of a key who is none.
 import { type Caller, mustBeConfirmed, type Wanted, withinPermissions } from '../../../auth/authorize';
 import { covers, type ProviderScope, providerScopes } from '../../../auth/scopes';
+import { idStart } from '../../../db/ids';
 import { forms } from '../../../db/names';
 import { DAY } from '../../../db/rows';
 import { type CredentialRow, madeByOwnerColumn, parentColumn } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
+import { accountableFor } from '../../../gate/accountable';
 import { insertion, type New } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
 import { countLive, isAlive } from '../../../gate/identity';
@@ -96,6 +98,7 @@ function issue(call: Call<unknown>, token: TokenInput, made: Made, permissions: 
     scopes: [...made.scopes],
     ...maker(caller),
     ...madeByOwnerColumn(made.kind !== 'api_key' || caller.isOwner),
+    accountable: accountableFor(core, caller),
     ...parentColumn(parentId),
   });
   const row = put.row as CredentialRow;
@@ -135,6 +138,7 @@ export const firstKey = (
     scopes: ['*'],
     rate_limit: RATES.api_key,
     created_by: createdBy,
+    accountable: createdBy.startsWith(idStart('member')) ? [createdBy] : accountableFor(call.core, call.caller),
     ...fields,
   });
 
@@ -297,6 +301,7 @@ export const mint: Operation<MintInput> = {
         allowed_addresses: allowed_addresses && [...allowed_addresses],
         rate_limit: RATES.session,
         created_by: caller.id,
+        accountable: accountableFor(core, caller),
         ...parentColumn(caller.id),
       });
       const about = { expires_at: isoOrNull(expires_at) };

@@ -12,6 +12,7 @@ import {
   parentIdOf,
 } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
+import { accountableFor, accountableOf } from '../../../gate/accountable';
 import { insertion, revision, rowKeyOf } from '../../../gate/commit';
 import { isAlive } from '../../../gate/identity';
 import { lineageOf } from '../../../gate/lineage';
@@ -137,6 +138,8 @@ export const rotateKey: Operation<RotateInput> = {
         ...parentColumn(parentIdOf(row)),
         ...maker(call.caller),
         ...madeByOwnerColumn(isMadeByOwner(row) && call.caller.isOwner),
+        // Whoever rotates has the token, and whoever made the key before answers for it still.
+        accountable: [...new Set([...accountableOf(core, row), ...accountableFor(core, call.caller)])],
       });
       const end = now + input.overlap_seconds * 1000;
       const old = revision(call, 'credential', row, {

@@ -9,6 +9,7 @@ import { idStart } from '../../../db/ids';
 import { DAY, type RowKind } from '../../../db/rows';
 import { type CredentialRow, type MemberRow, type Role, roles } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
+import { accountableFor, connected } from '../../../gate/accountable';
 import { insertion, portion, removal, revision } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
 import { isAlive, memberOf } from '../../../gate/identity';
@@ -99,9 +100,11 @@ const create: Operation<NewInput> = {
         ...fields,
         created_at: now,
         invited_by: caller.id,
+        connections: connected(null, accountableFor(core, caller), now),
         ...enrolment(hash, now),
       });
-      return { status: 201, data: shown(core, put.row as MemberRow), puts: [put], resource: input.id };
+      const describes = `invite ${input.name} as ${input.role}`;
+      return { status: 201, data: shown(core, put.row as MemberRow), puts: [put], resource: input.id, describes };
     },
   },
 };
@@ -131,7 +134,7 @@ const update: Operation<UpdateInput> = {
       ...(call.input.role === null ? [] : ['owners']),
       ...askers(call),
     ],
-    plan(call) {
+    plan(call, now) {
       const { core, caller } = call;
       const { email, name, role } = call.input;
       const row = find(call);
@@ -143,11 +146,13 @@ const update: Operation<UpdateInput> = {
         ...(email !== null && { email }),
         ...(name !== null && { name }),
         ...(role !== null && { role }),
+        ...(role !== null && role !== row.role && { connections: connected(row.connections, accountableFor(core, caller), now) }),
         // Whoever invited may still have the URL: it serves for no role but the one that they gave.
         // safety: enrolment-for-given-role
         ...(role !== null && role !== row.role && row.invited_by !== caller.id && noEnrolment),
       });
-      return { status: 200, data: shown(core, put.row as MemberRow), puts: [put] };
+      const describes = `change the role of ${row.name} from ${row.role} to ${role}`;
+      return { status: 200, data: shown(core, put.row as MemberRow), puts: [put], describes };
     },
   },
 };
@@ -160,8 +165,11 @@ const enrol: Operation<{ enrolment: string }> = {
     plan(call, now) {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
-      const put = revision(call, 'member', row, enrolment(call.input.enrolment, now));
-      return { status: 201, data: shown(call.core, put.row as MemberRow), puts: [put], resource: row.id };
+      const { core, caller, input } = call;
+      const connections = connected(row.connections, accountableFor(core, caller), now);
+      const put = revision(call, 'member', row, { ...enrolment(input.enrolment, now), connections });
+      const describes = `create an enrolment link for ${row.name}`;
+      return { status: 201, data: shown(core, put.row as MemberRow), puts: [put], resource: row.id, describes };
     },
   },
 };
@@ -216,6 +224,7 @@ const remove: Operation<{ revoke: boolean }> = {
         },
         puts: ended.map((credential) => revision(call, 'credential', credential, { revoked_at: now })),
         events: ended.map((credential) => raised('CREDENTIAL_REVOKED', credential)),
+        describes: `remove the member ${row?.name ?? ''}`,
       };
       return row ? { ...plan, ...removal(ask.org, belongings(core, row)), resource: row.id, destroyed: [row.id] } : plan;
     },

@@ -4,6 +4,7 @@ import { reachesAll } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import type { PolicyConfig, PolicyKind, PolicyRow } from '../../../db/schema';
 import { invalid, type Refusal, refuse } from '../../../errors';
+import { countApprovers } from '../../../gate/approvers';
 import { insertion, removal, revision } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
 import { type ListInput, listed } from '../../../gate/listing';
@@ -39,13 +40,24 @@ function boundsOf({ core, ask }: Call<unknown>, asked: Selectors): Pick<PolicyRo
 const teamIn = (config: ConfigInput | null): string | null =>
   config && 'approvers' in config && 'team_id' in config.approvers ? config.approvers.team_id : null;
 
+/** 422 for an approval policy that nobody could ever satisfy: members who have not enrolled yet count. */
+function impossible(core: Core, config: PolicyConfig): Refusal | null {
+  if (!('approvers' in config)) return null;
+  const approvers = countApprovers(core, { config });
+  // safety: impossible-policy-refused
+  if (approvers >= config.required) return null;
+  return refuse('APPROVAL_IMPOSSIBLE', {
+    message: `Approvals that the policy requires: ${config.required}. Approvers: ${approvers}. An approver holds approvals:decide and is in the team or role in config.approvers.`,
+  });
+}
+
 /** Why a policy cannot have this config, or null. */
 function configProblem({ core }: Call<unknown>, kind: PolicyKind, config: ConfigInput): Refusal | null {
   if (kindOf(config) !== kind) return invalid('config', `must be a config of a policy of the kind ${kind}`);
   const team = teamIn(config);
   return team !== null && !core.rows.get('team', team)
     ? refuse('NOT_FOUND', { message: 'The team in config.approvers.team_id does not exist.' })
-    : null;
+    : impossible(core, config as PolicyConfig);
 }
 
 const list: Operation<ListInput> = {
@@ -87,7 +99,7 @@ const create: Operation<CreateInput> = {
         });
       const row = { org_id: ask.org, id, name, kind, enabled: input.enabled ? 1 : 0, ...bounds, config: config as PolicyConfig };
       const put = insertion(call, 'policy', { ...row, created_by: caller.id, created_at: now, updated_at: now });
-      return { status: 201, data: shown(core, put.row as PolicyRow), puts: [put] };
+      return { status: 201, data: shown(core, put.row as PolicyRow), puts: [put], describes: `create the policy "${name}"` };
     },
   },
 };
@@ -119,10 +131,19 @@ const update: Operation<UpdateInput> = {
         ...(config && { config: config as PolicyConfig }),
         updated_at: now,
       });
-      return { status: 200, data: shown(call.core, put.row as PolicyRow), puts: [put] };
+      const describes = `change the policy "${row.name}": ${differences(row, put.row as PolicyRow)}`;
+      return { status: 200, data: shown(call.core, put.row as PolicyRow), puts: [put], describes };
     },
   },
 };
+
+/** What of a policy changes, for those who approve that. */
+const differences = (before: PolicyRow, after: PolicyRow): string =>
+  (['name', 'enabled', 'environments', 'types', 'names', 'config'] as const)
+    .filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
+    .map((field) => `${field} from ${JSON.stringify(before[field])} to ${JSON.stringify(after[field])}`)
+    .join(', ')
+    .slice(0, 1000);
 
 const remove: Operation<Record<string, never>> = {
   reach: whole,
@@ -131,7 +152,8 @@ const remove: Operation<Record<string, never>> = {
     plan(call) {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
-      return { status: 204, data: null, ...removal(call.ask.org, [{ kind: 'policy', id: row.id }]) };
+      const describes = `delete the policy "${row.name}"`;
+      return { status: 204, data: null, ...removal(call.ask.org, [{ kind: 'policy', id: row.id }]), describes };
     },
   },
 };

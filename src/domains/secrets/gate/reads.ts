@@ -8,9 +8,10 @@ import type { SecretRow, SecretType, VersionRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import type { Subject } from '../../../gate/audit-log';
 import { environmentRevision } from '../../../gate/commit';
+import { mayReveal } from '../../../gate/hold';
 import { environmentOf, slugOf } from '../../../gate/named';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
-import type { Call, Operation } from '../../../gate/types';
+import type { Call, Operation, OperationOutcome } from '../../../gate/types';
 import { type Delivered, etagOf, hasVersion, matchesETag, type Readable, readable, revokedVersion, statusOf } from '../rules';
 import { secretOut } from '../wire';
 import { inDoubt, subjectOf } from './state';
@@ -47,7 +48,7 @@ function deliver({ as_text }: { as_text?: true }, found: Readable, environment: 
   return text === null ? { ...found, environment, now } : { seal_id: found.version.seal_id, text, environment, now };
 }
 
-async function read(call: Call<ReadInput>, find: () => SecretRow | null, missing = () => refuse('NOT_FOUND')): Promise<Outcome> {
+async function read(call: Call<ReadInput>, find: () => SecretRow | null, missing = () => refuse('NOT_FOUND')): Promise<OperationOutcome> {
   const { core, input } = call;
   for (let fetched: VersionRow | null = null; ; ) {
     const now = core.now();
@@ -66,7 +67,7 @@ async function read(call: Call<ReadInput>, find: () => SecretRow | null, missing
       fetched?.secret_id === row.id && fetched.version === number ? fetched : core.ciphertexts.get(row.id, number, now);
     if (version) {
       if (fetched) keep(core, version);
-      return ok(deliver(input, { row, version }, slugOf(core, row.environment_id), now), { etag });
+      return { ...ok(deliver(input, { row, version }, slugOf(core, row.environment_id), now), { etag }), reveals: row };
     }
     fetched = await versionOf(call, row.id, number);
   }
@@ -137,6 +138,8 @@ export interface ValuesPage {
   environment: string;
   items: Delivered[];
   next: string | null;
+  /** Names that an approval policy holds back. Absent from a gate of 0.4.0. */
+  withheld?: string[];
   /** The set changed between pages: begin again. */
   changed?: true;
 }
@@ -154,7 +157,7 @@ function aboutAll({ core, ask, need, caller, input }: Call<ValuesInput>): Partia
   };
 }
 
-async function values(call: Call<ValuesInput>): Promise<Outcome> {
+async function values(call: Call<ValuesInput>): Promise<OperationOutcome> {
   const { core, ask, input } = call;
   const { scopes } = call.need;
   const fetched = new Map<string, VersionRow>();
@@ -166,15 +169,17 @@ async function values(call: Call<ValuesInput>): Promise<Outcome> {
     // safety: bulk-read-rechecked-after-fetch
     const refusal = asked ? call.recheck() : null;
     if (refusal) return fail(refusal);
-    const rows = rowsOf(call, environment.id, patterns, now);
-    if (rows === null || rows.reduce((sum, { size }) => sum + size, 0) > MOST_BULK.bytes) return fail(refuse('RESULT_TOO_LARGE'));
+    const found = rowsOf(call, environment.id, patterns, now);
+    if (found === null) return fail(refuse('RESULT_TOO_LARGE'));
+    const { rows, withheld, bypassed } = found;
+    if (rows.reduce((sum, { size }) => sum + size, 0) > MOST_BULK.bytes) return fail(refuse('RESULT_TOO_LARGE'));
     const doubt = inDoubt(call, ...rows.map(({ id }) => id));
     if (doubt) return fail(doubt);
 
-    const etag = `"${sha256(JSON.stringify([environment.id, input.prefix, rows.map(({ id, name, version }) => [id, name, version])])).slice(0, 32)}"`;
+    const etag = `"${sha256(JSON.stringify([environment.id, input.prefix, rows.map(({ id, name, version }) => [id, name, version]), ...(withheld.length ? [withheld] : [])])).slice(0, 32)}"`;
     // safety: bulk-read-point-in-time
     if (input.etag !== null && input.etag !== etag)
-      return ok({ environment: environment.slug, items: [], next: null, changed: true } satisfies ValuesPage);
+      return { ...ok({ environment: environment.slug, items: [], next: null, changed: true } satisfies ValuesPage), reveals: 'unheld' };
     if (input.if_none_match !== null && matchesETag(input.if_none_match, etag, true)) return ok(null, { status: 304, etag });
 
     const page: SecretRow[] = [];
@@ -195,9 +200,12 @@ async function values(call: Call<ValuesInput>): Promise<Outcome> {
     if (missing.length === 0) {
       for (const version of fetched.values()) keep(core, version);
       const last = page.at(-1);
-      return ok({ environment: environment.slug, items, next: last && last !== rows.at(-1) ? last.name : null } satisfies ValuesPage, {
-        etag,
-      });
+      const next = last && last !== rows.at(-1) ? last.name : null;
+      return {
+        ...ok({ environment: environment.slug, items, next, withheld } satisfies ValuesPage, { etag }),
+        reveals: 'unheld',
+        ...(bypassed.length && { about: { bypassed_policies: bypassed } }),
+      };
     }
     for (const version of await fetchVersions(call, missing)) fetched.set(`${version.secret_id}.${version.version}`, version);
   }
@@ -205,9 +213,15 @@ async function values(call: Call<ValuesInput>): Promise<Outcome> {
 
 export const readAll: Operation<ValuesInput> = { subject: aboutAll, read: values };
 
-/** The secrets of an environment that the caller may read, in the order of names; null for too many. Rows are read for names that match alone. */
-function rowsOf({ core, need, caller, input }: Call<ValuesInput>, environment: string, patterns: readonly string[] | null, now: number) {
+/**
+ * The secrets of an environment that the caller may read, in the order of names, and the names that are held for approval; null for too many.
+ * Rows are read for names that match alone.
+ */
+function rowsOf(call: Call<ValuesInput>, environment: string, patterns: readonly string[] | null, now: number) {
+  const { core, need, caller, input } = call;
   const { scopes } = need;
+  const withheld: string[] = [];
+  const passed = new Set<string>();
   const rows: SecretRow[] = [];
   const steps = stepsFor(caller, scopes, MOST_BULK.steps);
   // Names before the first that a pattern can match, and after the last, are not looked at.
@@ -219,13 +233,17 @@ function rowsOf({ core, need, caller, input }: Call<ValuesInput>, environment: s
         if (!steps.take(environment, name)) return null;
         if (!reaches(caller, scopes, environment, name)) continue;
         const row = core.rows.get('secret', id);
-        if (row && readable(row, now) === null && rows.push(row) > MOST_BULK.secrets) return null;
+        if (!row || readable(row, now) !== null) continue;
+        const { isHeld, bypassed } = mayReveal(call, row);
+        for (const policy of bypassed) passed.add(policy);
+        // safety: bulk-read-withholds
+        if ((isHeld ? withheld.push(name) : rows.push(row)) > MOST_BULK.secrets) return null;
       }
       if (page.length < 1000) break;
       after = page.at(-1)?.name as string;
     }
   }
-  return rows.sort((a, b) => (a.name < b.name ? -1 : 1));
+  return { rows: rows.sort((a, b) => (a.name < b.name ? -1 : 1)), withheld: withheld.sort(), bypassed: [...passed] };
 }
 
 /** The literal beginnings that names of a bulk read can have: none begins with another. */

@@ -5,6 +5,7 @@ import { withinPermissions } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import type { MemberRow, TeamMemberRow, TeamRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
+import { accountableFor } from '../../../gate/accountable';
 import { insertion, removal, revision } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
 import { isGrantAlive, permissionsOfGrant } from '../../../gate/identity';
@@ -65,6 +66,7 @@ const remove: Operation<Record<string, never>> = {
       return {
         status: 204,
         data: null,
+        describes: `delete the team ${row.name}`,
         ...removal(ask.org, [
           { kind: 'team', id: row.id },
           ...membersOf(core, row.id).map(({ id }) => ({ kind: 'team_member', id }) as const),
@@ -134,9 +136,18 @@ const add: Operation<{ member_id: string }> = {
       if (there) return { status: 201, data: shown(core, there) };
       if (core.rows.within('team_member', member.id).length >= MOST_TEAMS_OF_ONE)
         return refuse('LIMIT_REACHED', { message: `A member is in up to ${MOST_TEAMS_OF_ONE} teams.` });
-      const fields = { org_id: ask.org, id, team_id: team.id, member_id: member.id, added_by: caller.id, created_at: now };
+      const fields = {
+        org_id: ask.org,
+        id,
+        team_id: team.id,
+        member_id: member.id,
+        added_by: caller.id,
+        accountable: accountableFor(core, caller),
+        created_at: now,
+      };
       const put = insertion(call, 'team_member', fields);
-      return { status: 201, data: shown(core, put.row as TeamMemberRow, member), puts: [put] };
+      const describes = `add ${member.name} to the team ${team.name}`;
+      return { status: 201, data: shown(core, put.row as TeamMemberRow, member), puts: [put], describes };
     },
   },
 };
@@ -149,7 +160,9 @@ const removeMember: Operation<Record<string, never>> = {
       const { core, ask } = call;
       const id = idOf(target(call), ask.named.member as string);
       if (!core.rows.get('team_member', id)) return refuse('NOT_FOUND');
-      return { status: 204, data: null, ...removal(ask.org, [{ kind: 'team_member', id }]) };
+      const [team, member] = [find(call), core.rows.get('member', ask.named.member as string)];
+      const describes = `remove ${member?.name} from the team ${team?.name}`;
+      return { status: 204, data: null, ...removal(ask.org, [{ kind: 'team_member', id }]), describes };
     },
   },
 };

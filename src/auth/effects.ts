@@ -1,0 +1,212 @@
+// Effects: what a request would do, in the terms of approval policies. Pure. An effect follows from the rows that a change writes or removes, or
+// from the secret that a read reveals, and never from the route: so no path to the same effect can be forgotten.
+import type { RowKind, RowTypes } from '../db/rows';
+import type {
+  ApprovalConfig,
+  CredentialRow,
+  GrantRow,
+  HeldOperation,
+  MemberRow,
+  OrgRow,
+  PolicyRow,
+  SecretRow,
+  TeamMemberRow,
+} from '../db/schema';
+import { intersects } from './globs';
+import { covers, roleScopes } from './scopes';
+
+/** What an effect reaches: a secret as it is and as it would be, whatever lies in an area, or all that a policy can apply to. */
+export type Reach = { secrets: readonly SecretRow[] } | { area: Area } | 'all';
+
+/** Environments and patterns of names; null where unbounded. */
+export interface Area {
+  environments: readonly string[] | null;
+  names: readonly string[] | null;
+}
+
+/** What a policy applies to; see `policiesOf`. */
+interface Applying {
+  row: PolicyRow;
+  applies(target: { environment_id: string; type: SecretRow['type']; name: string }): boolean;
+}
+
+export interface Effect {
+  /** The operations by which a policy may hold it. The first is how it is called. */
+  operations: readonly [HeldOperation, ...HeldOperation[]];
+  reach: Reach;
+  /** The rows that it concerns, as they are now: an approval is void once one of them has changed. */
+  targets: readonly { id: string; revision: number }[];
+  /** Whether a policy holds it whatever operations it names: what weakens a policy, or chooses its approvers. */
+  isGuarded?(policy: Applying): boolean;
+  /** It adds somebody who may approve: an owner may do that for a policy that has too few approvers. */
+  adds?: boolean;
+}
+
+/** A row that a change writes (`before` is null for a new one) or removes (`after` is null). */
+export type Change = { [K in RowKind]: { kind: K; before: RowTypes[K] | null; after: RowTypes[K] | null } }[RowKind];
+
+/** The effect of revealing a secret's value. */
+export const readEffect = (row: SecretRow): Effect => ({ operations: ['secret.read'], reach: { secrets: [row] }, targets: [row] });
+
+/** The effects of a change, one at most for each row. `by` is who makes it. */
+export function effectsOf(changes: readonly Change[], by: string): Effect[] {
+  const removed = new Set(changes.flatMap(({ kind, before, after }) => (kind === 'member' && before && !after ? [before.id] : [])));
+  return changes.flatMap((change): Effect[] => {
+    switch (change.kind) {
+      case 'secret':
+        return ofSecret(change.before, change.after);
+      case 'org':
+        return ofOrg(change.before, change.after);
+      case 'policy':
+        return [ofPolicy(change.before, change.after)];
+      case 'member':
+        return ofMember(change.before, change.after, by);
+      case 'team':
+        return change.after ? [] : [ofTeam(change.before?.id as string, change.before ? [change.before] : [])];
+      case 'team_member': {
+        const row = (change.after ?? change.before) as TeamMemberRow;
+        // Who leaves the organisation leaves its teams.
+        return removed.has(row.member_id)
+          ? []
+          : [{ ...ofTeam(row.team_id, change.before ? [change.before] : []), adds: change.after !== null }];
+      }
+      case 'grant':
+        return change.after && !change.before ? [ofGrant(change.after)] : [];
+      case 'credential':
+        return change.after && !change.before ? ofCredential(change.after) : [];
+      default:
+        return [];
+    }
+  });
+}
+
+/** Of a secret that is changed, deleted or restored. A new name holds nothing yet that could need approval. */
+function ofSecret(before: SecretRow | null, after: SecretRow | null): Effect[] {
+  if (!before) return [];
+  const targets = [before];
+  if (!after || (after.deleted_at !== null && before.deleted_at === null))
+    return [{ operations: ['secret.delete'], reach: { secrets: [before] }, targets }];
+  const reach = { secrets: [before, after] };
+  // A new value is an update and a rotation, by whichever call it comes: else either policy could be passed by the other call.
+  // safety: new-value-held-either-way
+  const operations = after.version > before.version ? (['secret.update', 'secret.rotate'] as const) : (['secret.update'] as const);
+  // Another name or type would take the secret out of the reach of a policy, and so pass it.
+  // safety: leaving-a-policy-held
+  return [{ operations, reach, targets, isGuarded: (policy) => policy.applies(before) && !policy.applies(after) }];
+}
+
+/** The end of an organisation deletes its secrets and its policies. */
+const ofOrg = (before: OrgRow | null, after: OrgRow | null): Effect[] =>
+  before && after && after.deleted_at !== null && before.deleted_at === null
+    ? [{ operations: ['secret.delete', 'policy.change'], reach: 'all', targets: [], isGuarded: () => true }]
+    : [];
+
+const ofPolicy = (before: PolicyRow | null, after: PolicyRow | null): Effect => ({
+  operations: ['policy.change'],
+  reach: 'all',
+  targets: before ? [before] : [],
+  // safety: policy-guards-itself
+  isGuarded: ({ row }) => before !== null && row.id === before.id && weakens(before, after),
+});
+
+/** Whether a changed approval policy holds less than before, or has other approvers. */
+export function weakens(before: PolicyRow, after: PolicyRow | null): boolean {
+  if (before.kind !== 'approval' || !before.enabled) return false;
+  if (!after?.enabled) return true;
+  const [old, now] = [before.config as ApprovalConfig, after.config as ApprovalConfig];
+  const narrows = (was: readonly string[] | null, is: readonly string[] | null) =>
+    is !== null && (was === null || was.some((one) => !is.includes(one)));
+  return (
+    old.operations.some((operation) => !now.operations.includes(operation)) ||
+    now.required < old.required ||
+    JSON.stringify(now.approvers) !== JSON.stringify(old.approvers) ||
+    (now.allow_break_glass === true && old.allow_break_glass !== true) ||
+    narrows(before.environments, after.environments) ||
+    narrows(before.types, after.types) ||
+    narrows(before.names, after.names)
+  );
+}
+
+/** Whether a role can decide approvals. */
+export const decides = (role: MemberRow['role']): boolean => covers(roleScopes[role], 'approvals:decide');
+
+/** Of a member who is invited, given another role, given a new enrolment link by somebody else, or removed. */
+function ofMember(before: MemberRow | null, after: MemberRow | null, by: string): Effect[] {
+  const isRole = before?.role !== after?.role;
+  const isEnrolment = before && after && after.enrolment_hash !== null && after.enrolment_hash !== before.enrolment_hash && by !== after.id;
+  if (!isRole && !isEnrolment) return [];
+  const targets = before ? [before] : [];
+  // Removing somebody opens no door, and may be urgent: it needs approval only where a policy says so.
+  if (!after || !isRole) return [{ operations: ['member.change'], reach: 'all', targets }];
+  return [
+    {
+      operations: ['member.change'],
+      reach: 'all',
+      targets,
+      adds: decides(after.role),
+      // safety: approver-made-by-approval
+      isGuarded: (policy) => (decides(after.role) && !(before && decides(before.role))) || isApproving(policy, after.role, before?.role),
+    },
+  ];
+}
+
+const isApproving = ({ row: { config } }: Applying, ...roles: (string | undefined)[]): boolean => {
+  const { approvers } = config as ApprovalConfig;
+  return 'role' in approvers && roles.includes(approvers.role);
+};
+
+/** Of a team whose membership changes, or that goes. */
+const ofTeam = (team: string, targets: Effect['targets']): Effect => ({
+  operations: ['team.change'],
+  reach: 'all',
+  targets,
+  // safety: approving-team-guarded
+  isGuarded: ({ row: { config } }) => {
+    const { approvers } = config as ApprovalConfig;
+    return 'team_id' in approvers && approvers.team_id === team;
+  },
+});
+
+const ofGrant = ({ permission, environments, secrets }: GrantRow): Effect => ({
+  operations: permission === 'read' ? ['secret.read'] : ['secret.read', 'secret.update', 'secret.rotate'],
+  reach: { area: { environments, names: secrets } },
+  targets: [],
+});
+
+/** What calls with a provider token do, which no policy holds. */
+const PROVIDED = {
+  issue: ['secret.update', 'secret.rotate'],
+  rotate: ['secret.update', 'secret.rotate'],
+  revoke: ['secret.delete'],
+} as const;
+
+function ofCredential({ kind, scopes, environments, secrets }: CredentialRow): Effect[] {
+  if (kind === 'break_glass') return [{ operations: ['break_glass.create'], reach: 'all', targets: [] }];
+  if (kind !== 'provider') return [];
+  const done = scopes.flatMap((scope) => PROVIDED[scope as keyof typeof PROVIDED] ?? []);
+  return [{ operations: ['provider_token.create', ...new Set(done)], reach: { area: { environments, names: secrets } }, targets: [] }];
+}
+
+/** Whether an enabled approval policy holds an effect. */
+export function holds(policy: Applying, { operations, reach, isGuarded }: Effect): boolean {
+  if (isGuarded?.(policy)) return true;
+  const { operations: held } = policy.row.config as ApprovalConfig;
+  if (!operations.some((operation) => held.includes(operation))) return false;
+  if (reach === 'all') return true;
+  // safety: judged-before-and-after
+  if ('secrets' in reach) return reach.secrets.some((row) => policy.applies(row));
+  return overlaps(policy.row, reach.area);
+}
+
+/** Steps that one comparison of two lists of patterns may take. Longer lists count as overlapping. */
+const MOST_STEPS = 200_000;
+
+/** Whether some secret may lie both in an area and in what a policy applies to, whatever its type. */
+function overlaps({ environments, names }: PolicyRow, area: Area): boolean {
+  if (environments && area.environments && !environments.some((id) => area.environments?.includes(id))) return false;
+  if (!names || !area.names) return true;
+  const length = (patterns: readonly string[]) => patterns.reduce((sum, pattern) => sum + pattern.length + 1, 0);
+  // safety: overlap-steps-bounded
+  if (length(names) * length(area.names) > MOST_STEPS) return true;
+  return names.some((pattern) => area.names?.some((other) => intersects(pattern, other)));
+}

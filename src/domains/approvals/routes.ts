@@ -1,0 +1,56 @@
+import { listRoute } from '../../http/list';
+import { route } from '../../http/route';
+import * as wire from './wire';
+
+const path = '/orgs/{org_id}/approvals';
+const one = `${path}/{id}`;
+const tag = 'Approvals';
+const byId = ({ params }: { params: Record<string, string> }) => ({ approval: params.id as string });
+
+const decision = (verb: 'approve' | 'reject' | 'cancel', summary: string, description: string) =>
+  route({
+    method: 'post',
+    path: `${one}/${verb}`,
+    action: `approval.${verb}`,
+    tag,
+    summary,
+    description,
+    answers: { 200: wire.Approval },
+    refusals: ['NOT_FOUND', 'CONFLICT', ...(verb === 'approve' ? (['REAUTHENTICATION_REQUIRED'] as const) : [])],
+    named: byId,
+  });
+
+export const approvalRoutes = [
+  listRoute({
+    path,
+    action: 'approval.list',
+    tag,
+    summary: 'List approvals',
+    description:
+      'Returns the requests that approval policies held, oldest first. A credential that is limited to environments or names sees its own alone.',
+    query: wire.ListQuery,
+    answers: { 200: wire.ApprovalPage },
+    filters: ({ status, waiting_for }) => ({ status: status ?? null, isForMe: waiting_for === 'me' }),
+  }),
+  route({
+    method: 'get',
+    path: one,
+    action: 'approval.read',
+    tag,
+    summary: 'Show an approval',
+    description:
+      'With wait, the response is held until the approval is decided, or for so many seconds. Whoever made the request needs no scope.',
+    query: wire.ReadQuery,
+    answers: { 200: wire.Approval },
+    refusals: ['NOT_FOUND'],
+    named: byId,
+    prepare: ({ query }) => ({ input: { wait: Number(query.wait ?? 0) } }),
+  }),
+  decision(
+    'approve',
+    'Approve a request',
+    'For members in a browser session, confirmed with a passkey in the last five minutes. Each member counts once. The requester, members who are accountable for the requesting credential, and members whom these invited, re-enrolled, promoted or added to the approving team within seven days cannot decide.',
+  ),
+  decision('reject', 'Reject a request', 'One rejection ends the request.'),
+  decision('cancel', 'Cancel a request', 'For whoever made the request. A pending or approved request can be cancelled until it is used.'),
+];

@@ -1,0 +1,67 @@
+// Approvals on the wire: what deciders see. Never a value.
+import { z } from '@hono/zod-openapi';
+import { exampleId } from '../../db/ids';
+import { heldOperations } from '../../db/schema';
+import { pageOf, pageQuery, Time } from '../../http/wire';
+import { statuses } from './rules';
+
+export const ListQuery = z.strictObject({
+  ...pageQuery,
+  status: z.enum(statuses).optional().openapi({ description: 'Only approvals of this status.' }),
+  waiting_for: z.enum(['me']).optional().openapi({ description: 'me: only pending approvals that the calling member may decide.' }),
+});
+
+export const ReadQuery = z.strictObject({
+  wait: z
+    .string()
+    .regex(/^(\d|1\d|2[0-5])$/, { error: 'must be a number of seconds from 0 to 25' })
+    .optional()
+    .openapi({ description: 'Seconds, up to 25, for which the response waits while the approval is pending.', example: '25' }),
+});
+
+const Decision = z.object({ member_id: z.string(), name: z.string().nullable(), decision: z.enum(['approve', 'reject']), time: Time });
+
+export const Approval = z
+  .object({
+    id: z.string().openapi({ example: exampleId('approval') }),
+    status: z.enum(statuses).openapi({
+      description:
+        'pending: waits to be decided. approved: the request can be repeated with Approval-Id until expires_at. used: it was. expired: nobody decided or used it in time.',
+    }),
+    operation: z.enum(heldOperations),
+    action: z.string().openapi({ description: 'The action, as in the audit log.', example: 'secret.read' }),
+    summary: z.string().openapi({ description: 'What the request asks for, in a sentence.' }),
+    required: z.int().openapi({ description: 'How many members have to approve.' }),
+    approvals: z.array(z.object({ member_id: z.string(), time: Time })),
+    decisions: z.array(Decision),
+    policies: z
+      .array(z.object({ id: z.string(), name: z.string(), required: z.int() }))
+      .openapi({ description: 'The policies that hold the request.' }),
+    requester: z.object({
+      kind: z.string(),
+      id: z.string().nullable(),
+      parent_id: z.string().nullable(),
+      name: z.string().nullable(),
+      accountable: z.array(z.object({ member_id: z.string(), name: z.string().nullable() })).openapi({
+        description: 'The members behind the requesting credential. They cannot decide this request.',
+      }),
+    }),
+    target: z.object({ id: z.string().nullable(), name: z.string().nullable(), environment: z.string().nullable() }),
+    request: z.object({
+      id: z.string(),
+      method: z.string(),
+      path: z.string(),
+      digest: z.string().openapi({ description: 'Keyed digest of method, path, query and body.' }),
+      ip: z.string(),
+      place: z.string().nullable(),
+      user_agent: z.string().nullable(),
+      reason: z.string().nullable().openapi({ description: 'X-Access-Reason of the request.' }),
+    }),
+    may_decide: z.boolean().openapi({ description: 'Whether the calling member may decide it now.' }),
+    created_at: Time,
+    expires_at: Time,
+    ended_at: Time.nullable(),
+  })
+  .openapi('Approval');
+
+export const ApprovalPage = pageOf(Approval, 'ApprovalPage');

@@ -1,0 +1,154 @@
+// A browser session, for the pages where people sign in: signing in, staying signed in, confirming with a passkey, and calls of the API.
+// Invariant: the JWT lives in the memory of the page alone, and the cookie that renews it is not to be seen from here.
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: the scope of a classic script; the functions in it are short.
+window.createSession = ({ onSignedIn, onSignedOut }) => {
+  const { startAuthentication } = window.SimpleWebAuthnBrowser;
+  const API = '/api/v1';
+  const find = (id) => document.getElementById(id);
+
+  /** The JWT, and the timer that renews it. */
+  let token = null;
+  let timer;
+
+  /** What was refused, in the service's own words. */
+  class Refused extends Error {
+    constructor({ code, message } = { code: 'INTERNAL', message: 'The service sent an unexpected response. Try again.' }) {
+      super(message);
+      this.code = code;
+    }
+  }
+
+  async function call(method, path, body) {
+    const answer = await fetch(API + path, {
+      method,
+      credentials: 'same-origin',
+      headers: { ...(body && { 'Content-Type': 'application/json' }), ...(token && { Authorization: `Bearer ${token}` }) },
+      body: body && JSON.stringify(body),
+    });
+    if (answer.status === 204) return null;
+    const json = await answer.json().catch(() => ({}));
+    if (!answer.ok) throw new Refused(json.error);
+    return json;
+  }
+
+  function say(words, isError = false) {
+    const status = find('status');
+    status.textContent = words;
+    status.classList.toggle('error', isError);
+  }
+
+  /** What went wrong, and what to do about it. */
+  function wordsFor(error) {
+    const byCode = {
+      ENROLMENT_GONE: 'This link was used, has expired or was replaced by a newer one. Ask the person who invited you for a new link.',
+      UNAUTHENTICATED: 'This passkey was not accepted. Try another one, or ask an owner of your organisation for a new enrolment link.',
+      RATE_LIMITED: 'Too many attempts from your network. Wait a minute and try again.',
+    };
+    const byName = {
+      NotAllowedError: 'The request was cancelled or timed out. Try again when you are ready.',
+      AbortError: 'The request was cancelled. Try again when you are ready.',
+      InvalidStateError: 'This device already has a passkey of yours for this service. Sign in with it.',
+      NotSupportedError: 'This device cannot create a passkey that this service accepts. Try another device or a security key.',
+      SecurityError: 'Passkeys do not work at this address. Open the service at the address that your administrator gave you.',
+      TypeError: 'The service cannot be reached. Check your connection and try again.',
+    };
+    if (error instanceof Refused) return byCode[error.code] ?? error.message;
+    return byName[error.cause?.name ?? error.name] ?? byName[error.name] ?? 'Something went wrong. Try again.';
+  }
+
+  function signIn(answer) {
+    token = answer.token;
+    clearTimeout(timer);
+    // Renewed a while before it ends; a page that slept is renewed when it wakes.
+    timer = setTimeout(renew, Math.max(1000, (Date.parse(answer.expiresAt) - Date.now()) * 0.8));
+    onSignedIn(answer.member);
+  }
+
+  function signOut(words, isError = false) {
+    token = null;
+    clearTimeout(timer);
+    onSignedOut();
+    say(words, isError);
+  }
+
+  /** One page at a time renews, so that none uses a cookie that another has just used. */
+  const alone = (work) => (navigator.locks ? navigator.locks.request('refresh', work) : work());
+
+  async function renew() {
+    try {
+      signIn(await alone(() => call('POST', '/auth/refresh')));
+      return true;
+    } catch (error) {
+      if (!(error instanceof Refused) || !/^(UNAUTHENTICATED|TOKEN_)/.test(error.code)) timer = setTimeout(renew, 10_000);
+      else if (token) signOut('Your session has ended. Sign in again.');
+      return false;
+    }
+  }
+
+  /** A sign-in, or a confirmation of the session, with a passkey. */
+  async function assert(path) {
+    const optionsJSON = await call('POST', `${path}/options`, {});
+    const response = await startAuthentication({ optionsJSON });
+    return call('POST', path, { response });
+  }
+
+  async function login() {
+    token = null;
+    signIn(await assert('/auth/login'));
+  }
+
+  /** A call that needs a recent confirmation: where the last one is too old, the passkey is asked for, and the call repeated. */
+  async function callConfirmed(method, path, body) {
+    try {
+      return await call(method, path, body);
+    } catch (error) {
+      if (error.code !== 'REAUTHENTICATION_REQUIRED') throw error;
+      signIn(await assert('/auth/confirm'));
+      return call(method, path, body);
+    }
+  }
+
+  /** Does something that a button asks for, once at a time, and says how it went. */
+  const onClick = (button, words, work) =>
+    button.addEventListener('click', async () => {
+      if (button.getAttribute('aria-disabled') === 'true') return;
+      button.setAttribute('aria-disabled', 'true');
+      say(words);
+      try {
+        await work();
+      } catch (error) {
+        say(wordsFor(error), true);
+      } finally {
+        button.removeAttribute('aria-disabled');
+      }
+    });
+
+  async function logout(words) {
+    await call('POST', '/auth/logout');
+    signOut(words);
+  }
+
+  /** Whether passkeys work here; where they do not, the page says why. */
+  function isUsable() {
+    const { origin } = document.body.dataset;
+    if (location.origin !== origin) {
+      // A passkey belongs to one host name, and the service takes it from that origin alone.
+      find('act').hidden = true;
+      say('Passkeys do not work at this address. Open this page at ', true);
+      const link = document.createElement('a');
+      link.href = `${origin}${location.pathname}${window.pageFragment ?? location.hash}`;
+      link.textContent = origin;
+      find('status').append(link, '.');
+      return false;
+    }
+    if (!window.SimpleWebAuthnBrowser.browserSupportsWebAuthn()) {
+      find('act').hidden = true;
+      say('This browser does not support passkeys. Use a current version of Chrome, Edge, Firefox or Safari.', true);
+      return false;
+    }
+    find('act').disabled = false;
+    return true;
+  }
+
+  return { call, callConfirmed, isUsable, login, logout, onClick, renew, say, signIn };
+};

@@ -1,0 +1,172 @@
+// What guards approval policies: nobody opens the door alone, by changing a policy, its approvers, or who may decide.
+import { describe, expect, it } from 'vitest';
+import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/approvals';
+import { signIn } from '../../support/browser';
+import { newBreakGlass, newKey } from '../../support/credentials';
+import { newMember, newTeam } from '../../support/people';
+import { type Answer, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
+
+useWorld();
+
+const HELD = [403, 'APPROVAL_REQUIRED'];
+const MISMATCH = [409, 'APPROVAL_MISMATCH'];
+
+describe('approval policy: changes of it', () => {
+  it('that weaken it are held by the policy itself, and others are not', async () => {
+    const { o, ann, asked } = await newOffice();
+    const id = await newApprovalPolicy(o, ['secret.read', 'secret.update'], { applies_to: { names: ['a*', 'b*'] } });
+    const config = { operations: ['secret.read', 'secret.update'], required: 1, approvers: { role: 'owner' } };
+    const change = (body: object) => asked.patch(`/policies/${id}`, body);
+    for (const body of [
+      { enabled: false },
+      { config: { ...config, operations: ['secret.read'] } },
+      { config: { ...config, approvers: { role: 'admin' } } },
+      { config: { ...config, allow_break_glass: true } },
+      { applies_to: { names: ['a*'] } },
+      { applies_to: { names: ['a*', 'b*'], types: ['password'] } },
+      { applies_to: { names: ['a*', 'b*'], environments: ['staging'] } },
+    ])
+      expect(codeOf(await change(body)), JSON.stringify(body)).toEqual(HELD);
+    expect(codeOf(await asked.del(`/policies/${id}`))).toEqual(HELD);
+    for (const body of [
+      { name: 'other' },
+      { config: { ...config, operations: [...config.operations, 'secret.delete'] } },
+      { applies_to: {} },
+    ])
+      expect([(await change(body)).status, body]).toEqual([200, body]);
+    const held = approvalIn(await asked.del(`/policies/${id}`));
+    const shown = (await ann.o.get(`/approvals/${held.id}`)).json;
+    expect([shown.operation, shown.summary]).toEqual(['policy.change', 'The API key "deploy" asks to delete the policy "other".']);
+    await approve(ann, held.id);
+    expect((await asked.del(`/policies/${id}`, undefined, under(held.id))).status).toBe(204);
+    // It held this approval; now nothing is held.
+    expect((await asked.get(`/secrets/${(await newSecret(o, { name: 'a' })).id}`)).status).toBe(200);
+  });
+
+  it('void what was approved before', async () => {
+    const { o, ann, asked } = await newOffice();
+    const id = await newApprovalPolicy(o, ['secret.read']);
+    const secret = await newSecret(o);
+    const held = approvalIn(await asked.get(`/secrets/${secret.id}`));
+    await approve(ann, held.id);
+    expect((await o.patch(`/policies/${id}`, { name: 'renamed' })).status).toBe(200);
+    expect(codeOf(await asked.get(`/secrets/${secret.id}`, under(held.id)))).toEqual(MISMATCH);
+  });
+
+  it('policy.change holds every change of policies, new ones included', async () => {
+    const { o } = await newOffice();
+    await newApprovalPolicy(o, ['policy.change']);
+    expect(codeOf(await o.post('/policies', { name: 'x', kind: 'naming', config: { pattern: 'x' } }))).toEqual(HELD);
+  });
+
+  it('deleting the organisation is held', async () => {
+    const { o } = await newOffice();
+    await newApprovalPolicy(o, ['secret.read']);
+    const { name } = (await o.get('')).json;
+    expect(codeOf(await o.del('', { confirm: name }))).toEqual(HELD);
+  });
+});
+
+describe('approval policy: its approvers', () => {
+  it('are not changed, and nobody is let decide, without an approval', async () => {
+    const { o } = await newOffice();
+    const [admin, developer, viewer] = [await newMember(o, 'admin'), await newMember(o), await newMember(o, 'viewer')];
+    const team = await newTeam(o, admin.id);
+    await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { team_id: team } } });
+    const held: [string, Promise<Answer>][] = [
+      ['a member joins the team', o.post(`/teams/${team}/members`, { member_id: developer.id })],
+      ['a member leaves the team', o.del(`/teams/${team}/members/${admin.id}`)],
+      ['the team is deleted', o.del(`/teams/${team}`)],
+      ['a developer becomes an admin', o.patch(`/members/${developer.id}`, { role: 'admin' })],
+      ['an admin is invited', o.post('/members', { email: 'eve@example.com', name: 'Eve', role: 'admin' })],
+    ];
+    for (const [what, answer] of held) expect([what, ...codeOf(await answer)]).toEqual([what, ...HELD]);
+    const other = await newTeam(o, viewer.id);
+    for (const answer of [
+      await o.patch(`/members/${viewer.id}`, { role: 'developer' }),
+      await o.post('/members', { email: 'vic@example.com', name: 'Vic', role: 'viewer' }),
+      await o.del(`/teams/${other}`),
+      await o.del(`/members/${viewer.id}`),
+    ])
+      expect([200, 201, 204]).toContain(answer.status);
+  });
+
+  it('impossible: a policy that can never have enough approvers is refused', async () => {
+    const o = await newOrg();
+    const config = (fields: object) => ({ operations: ['secret.read'], required: 1, approvers: { role: 'owner' }, ...fields });
+    const create = (fields: object) => o.post('/policies', { name: 'p', kind: 'approval', config: config(fields) });
+    expect(codeOf(await create({ required: 2 }))).toEqual([422, 'APPROVAL_IMPOSSIBLE']);
+    expect(codeOf(await create({ approvers: { role: 'developer' } }))).toEqual([422, 'APPROVAL_IMPOSSIBLE']);
+    await newMember(o, 'owner');
+    const made = await create({ required: 2 });
+    expect(made.status).toBe(201);
+    expect(codeOf(await o.patch(`/policies/${made.json.id}`, { config: config({ required: 3 }) }))).toEqual([422, 'APPROVAL_IMPOSSIBLE']);
+  });
+
+  it('fails closed, and says who can mend it, where there are too few by now', async () => {
+    const { o, ann, bob, asked } = await newOffice();
+    await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' } } });
+    const secret = await newSecret(o);
+    expect((await ann.o.del(`/members/${bob.member.id}`)).status).toBe(200);
+    const held = await asked.get(`/secrets/${secret.id}`);
+    expect(codeOf(held)).toEqual(HELD);
+    expect(held.json.error.message).toContain('An owner can invite approvers');
+    // Nobody else can; and whom the owner invites does not approve for the owner.
+    const cat = await signIn(o, 'developer');
+    const admin = { email: 'new@example.com', name: 'New', role: 'admin' };
+    const key = await newKey(ann.o, { scopes: ['members:*', 'secrets:*'] });
+    expect(codeOf(await key.o.patch(`/members/${cat.member.id}`, { role: 'developer' }))).toEqual([200, undefined]);
+    expect((await ann.o.post('/members', admin)).status).toBe(201);
+    expect(codeOf(await ann.o.post('/members', { ...admin, email: 'more@example.com' }))).toEqual(HELD);
+  });
+});
+
+describe('approval: who is accountable', () => {
+  it('is the maker through all links, also where the maker is gone', async () => {
+    const { o, bob } = await newOffice();
+    const cat = await signIn(o, 'admin');
+    await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' } } });
+    const secret = await newSecret(o);
+    const first = await newKey(bob.o, { scopes: ['secrets:*', 'tokens:*'] });
+    const second = await newKey(first.o, { scopes: ['secrets:*', 'tokens:*'] });
+    expect((await bob.o.del(`/api-keys/${first.id}`)).status).toBe(204);
+    const { id } = approvalIn(await second.o.get(`/secrets/${secret.id}`));
+    expect(codeOf(await approve(bob, id))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    expect((await approve(cat, id)).json.status).toBe('approved');
+  });
+
+  it('also is who rotates an API key', async () => {
+    const { o, bob } = await newOffice();
+    const cat = await signIn(o, 'admin');
+    await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' } } });
+    const secret = await newSecret(o);
+    const key = await newKey(bob.o, { scopes: ['secrets:*'] });
+    const rotated = (await cat.o.post(`/api-keys/${key.id}/rotate`, {})).json;
+    const { id } = approvalIn(await o.as(rotated.token).get(`/secrets/${secret.id}`));
+    for (const browser of [bob, cat]) expect(codeOf(await approve(browser, id))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+  });
+});
+
+describe('approval: break-glass', () => {
+  it('passes approvals for secrets only where the policy allows it, and is marked', async () => {
+    const { o } = await newOffice();
+    const [a, b] = [await newSecret(o, { name: 'a' }), await newSecret(o, { name: 'b' })];
+    const glass = await newBreakGlass(o);
+    const open = await newApprovalPolicy(o, ['secret.read', 'secret.update'], {
+      applies_to: { names: ['a'] },
+      config: { allow_break_glass: true },
+    });
+    await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['b'] } });
+    expect((await glass.o.get(`/secrets/${a.id}`)).json.value).toBe(a.value);
+    expect((await glass.o.patch(`/secrets/${a.id}`, { value: 'new' })).status).toBe(200);
+    expect(codeOf(await glass.o.get(`/secrets/${b.id}`))).toEqual(HELD);
+    const entries = (await o.get(`/audit-log?actor=${glass.id}`)).json.data;
+    expect(
+      entries.map((entry: { bypassed_policies?: string[]; emergency: boolean }) => [entry.bypassed_policies, entry.emergency]),
+    ).toEqual([
+      [undefined, true],
+      [[open], true],
+      [[open], true],
+    ]);
+  });
+});

@@ -1,0 +1,37 @@
+// Approvals for tests: an organisation with an owner who can approve, and somebody whose requests wait.
+import { type Browser, newSignedIn, signIn } from './browser';
+import { newKey } from './credentials';
+import { newPolicy } from './policies';
+import type { Answer, Caller } from './world';
+
+/** An approval policy, by default one that an owner's approval satisfies. */
+export const newApprovalPolicy = async (
+  o: Caller,
+  operations: string[],
+  { config = {}, ...fields }: { config?: object; applies_to?: object; name?: string; enabled?: boolean } = {},
+): Promise<string> =>
+  (await newPolicy(o, 'approval', { operations, required: 1, approvers: { role: 'owner' }, ...config }, { name: 'four eyes', ...fields }))
+    .id as string;
+
+/** An org whose owner is signed in, and an admin of theirs with an API key: what the key asks, the owner may approve. */
+export async function newOffice() {
+  const { o, browser: ann } = await newSignedIn();
+  const bob = await signIn(o, 'admin');
+  const key = await newKey(bob.o, {
+    name: 'deploy',
+    scopes: ['secrets:*', 'tokens:*', 'members:*', 'teams:*', 'policies:*', 'approvals:read', 'environments:*'],
+  });
+  return { o, ann, bob, asked: key.o };
+}
+
+/** What a held request waits for. */
+// biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
+export const approvalIn = ({ status, json }: Answer): any => {
+  if (status !== 403 || json.error.code !== 'APPROVAL_REQUIRED') throw new Error(`not held: ${status} ${JSON.stringify(json)}`);
+  return json.error.approval;
+};
+
+/** Approves a request in a browser. */
+export const approve = (browser: Browser, id: string) => browser.o.post(`/approvals/${id}/approve`);
+
+export const under = (id: string) => ({ 'Approval-Id': id });
