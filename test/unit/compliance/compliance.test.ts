@@ -156,25 +156,23 @@ describe('compliance report: bounds', () => {
   });
 
   it('comparing names with policies takes bounded steps, and the report says what was not compared', () => {
-    const names = Array.from({ length: 40 }, () => '*a*b*c*d*'.padEnd(100, 'x'));
-    const policies = Array.from({ length: 200 }, () => policy({ pattern: 'y'.repeat(250) }, { names }));
-    const checks = newSecretChecks(policies, NOW);
-    const rows = Array.from({ length: 150 }, (_, n) => secret(n));
+    // 255 characters at 4 steps each: one for the policy, one for its bounds, and two for the pattern.
+    const checks = newSecretChecks([policy({ pattern: 'y'.repeat(11) })], NOW, 10 * 255 * 4);
+    const rows = Array.from({ length: 15 }, (_, n) => secret(n));
     checks.add({ rows, next: null, expired: 0, revoked: 0, deleted: 0, reads_since: 0 });
     const naming = checks.findings().find(({ id }) => id === 'secrets-naming') as Finding;
-    expect(naming.complete).toBe(false);
-    expect(naming.examined).toBeLessThan(100);
-    expect(naming.tested).toContain(`Only ${naming.examined} secrets could be compared`);
+    expect([naming.complete, naming.examined, naming.count]).toEqual([false, 10, 10]);
+    expect(naming.tested).toContain('Only 10 secrets could be compared');
   });
 
-  it('a million secrets take no memory of their own', () => {
+  it('100,000 secrets take no memory of their own', () => {
     const checks = newSecretChecks([policy({ pattern: '^y' })], NOW);
     const rows = Array.from({ length: 1000 }, (_, n) => secret(n, { name: 'x', created_at: NOW - 400 * DAY, rotated_at: NOW - 400 * DAY }));
-    for (let page = 0; page < 1000; page++) checks.add({ rows, next: null, expired: 0, revoked: 0, deleted: 0, reads_since: 0 });
+    for (let page = 0; page < 100; page++) checks.add({ rows, next: null, expired: 0, revoked: 0, deleted: 0, reads_since: 0 });
     const findings = checks.findings();
-    expect(checks.inventory().active).toBe(1_000_000);
+    expect(checks.inventory().active).toBe(100_000);
     expect(findings.every(({ evidence }) => evidence.length <= 100)).toBe(true);
-    expect(findings.find(({ id }) => id === 'secrets-naming')).toMatchObject({ status: 'fail', count: 1_000_000 });
+    expect(findings.find(({ id }) => id === 'secrets-naming')).toMatchObject({ status: 'fail', count: 100_000 });
   });
 
   it('break-glass tokens that are told apart are bounded, and the report says that there were more', () => {

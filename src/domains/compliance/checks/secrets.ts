@@ -172,14 +172,14 @@ const costOf = (naming: readonly PolicyRow[], rotation: readonly PolicyRow[]): n
   [...naming, ...rotation].reduce((sum, { names }) => sum + 1 + widthOf(names ?? []), 0) +
   naming.reduce((sum, row) => sum + 1 + (patternOf(row).length >> 2), 0);
 
-export function newSecretChecks(policies: readonly PolicyRow[], now: number): SecretChecks {
+export function newSecretChecks(policies: readonly PolicyRow[], now: number, mostSteps = MOST_STEPS): SecretChecks {
   const enabled = (kind: PolicyRow['kind']) => policies.filter((row) => row.kind === kind && row.enabled === 1);
   const [naming, rotation] = [enabled('naming'), enabled('rotation')];
   const cost = costOf(naming, rotation);
   const [overdue, names, use] = [newRotationCheck(rotation, now), newNamingCheck(naming), newUseChecks(now)];
   const totals = { active: 0, expired: 0, revoked: 0, deleted: 0, generated: 0 };
   const ages = AGES.map(() => 0);
-  let [left, compared, readsSince] = [MOST_STEPS, 0, 0];
+  let [left, compared, readsSince] = [mostSteps, 0, 0];
 
   const judge = (secret: SecretFacts) => {
     if (secret.generated) totals.generated++;
