@@ -33,6 +33,8 @@ export interface OrgKeys {
   row: Uint8Array;
   /** Kept answers: lent to the gate. */
   answer: Uint8Array;
+  /** Seed of the key that signs checkpoints of the audit log. */
+  checkpoint: Uint8Array;
 }
 
 export interface WrappedKey {
@@ -44,7 +46,7 @@ const derive = <K extends string>(root: Uint8Array, names: readonly K[]): Record
   Object.fromEntries(names.map((name) => [name, hkdf(root, NO_SALT, `svc/v1/key/${name}`)])) as Record<K, Uint8Array>;
 
 export const deriveDeployment = (root: Uint8Array): DeploymentKeys => derive(root, ['tokenTag', 'cursor', 'digest', 'signing', 'proof']);
-export const deriveOrg = (root: Uint8Array): OrgKeys => derive(root, ['value', 'fingerprint', 'digest', 'row', 'answer']);
+export const deriveOrg = (root: Uint8Array): OrgKeys => derive(root, ['value', 'fingerprint', 'digest', 'row', 'answer', 'checkpoint']);
 
 /** Wraps a key under the current master key. */
 export function wrap(masters: MasterKey[], purpose: Purpose, owner: string, key: Uint8Array): WrappedKey {

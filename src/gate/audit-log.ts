@@ -1,10 +1,12 @@
 // The audit log: one entry a request, chained by hash. The newest entries lie here; closed segments move to D1 (`segments.ts`).
 // Invariants: an entry is appended once, when its outcome is known, and never changed; sequence and time only grow; the hash of an
-// entry is SHA-256 over the JSON of the entry as the API shows it, without `hash` itself, which holds the hash before it.
+// entry is SHA-256 over its canonical JSON (RFC 8785) without `hash` itself, and covers the hash before it.
+import canonicalize from 'canonicalize';
 import type { Action } from '../auth/actions';
 import { sha256 } from '../crypto/digest';
 import { newId } from '../db/ids';
 import type { Meta } from './meta';
+import type { Missing } from './missing-entries';
 
 export interface Actor {
   kind: string;
@@ -37,6 +39,8 @@ export interface Draft {
   approval?: string;
   /** The approval policies that a break-glass token passed. */
   bypassed_policies?: readonly string[];
+  /** Of a restore, or of a gate that begins again: the stretches of the log that are lost, for whoever checks it without the service. */
+  missing?: readonly Missing[];
   reason: string | null;
   request_id: string;
   ip: string;
@@ -58,6 +62,7 @@ export type Subject = Pick<
   | 'successor'
   | 'approval'
   | 'bypassed_policies'
+  | 'missing'
 > & {
   reason?: string;
   /** Where the request did something else than its action says: a PUT that updates an existing secret. */
@@ -67,6 +72,8 @@ export type Subject = Pick<
 export interface Entry extends Draft {
   id: string;
   sequence: number;
+  /** Over what the hash is made: 2 for canonical JSON. Releases before 0.5.0 wrote none: the JSON of the entry in its own order of fields. */
+  format?: number;
   time: string;
   outcome: 'success' | 'denied' | 'failed';
   status: number;
@@ -112,6 +119,8 @@ export interface AuditLog {
   hold(sequence: number): void;
   /** Entries that D1 refused, oldest first. */
   held(): Entry[];
+  /** Drops those up to a sequence: they are past retention. */
+  dropHeld(upTo: number): void;
   /** Starts the chain of an org, or goes on after what a lost gate had moved to D1. */
   begin(sequence: number, hash: string): void;
 }
@@ -130,9 +139,17 @@ const COUNTED = 65_000;
 /** The hash before the first entry: binds a chain to its org. */
 export const genesis = (org: string): string => sha256(`svc/v1/audit/${org}`);
 
-/** The hash of an entry, from the entry as it is shown. */
-export function hashOf({ hash: _, ...entry }: Entry): string {
-  return sha256(JSON.stringify(entry));
+/** What new entries are hashed as. */
+const FORMAT = 2;
+
+/**
+ * The hash of an entry, from the entry as it is shown; null where its format is not known. The format is under the hash: another one, or none,
+ * gives another text, and so another hash.
+ */
+export function hashOf({ hash: _, ...entry }: Entry): string | null {
+  // safety: audit-format-known
+  const text = entry.format === FORMAT ? canonicalize(entry) : entry.format === undefined ? JSON.stringify(entry) : undefined;
+  return text === undefined ? null : sha256(text);
 }
 
 export const outcomeOf = (status: number): Entry['outcome'] =>
@@ -211,6 +228,7 @@ export function createAuditLog(sql: SqlStorage, meta: Meta): AuditLog {
         .exec<{ body: string }>('select body from held_entries order by sequence')
         .toArray()
         .map(({ body }) => JSON.parse(body)),
+    dropHeld: (upTo) => void sql.exec('delete from held_entries where sequence <= ?', upTo),
     begin(first, prev) {
       sequence = first;
       hash = prev;
@@ -221,37 +239,40 @@ export function createAuditLog(sql: SqlStorage, meta: Meta): AuditLog {
   };
 }
 
-/** An entry and its text: its fields in the order over which the hash is made. */
+/** An entry and its text. The fields stand in the order of canonical JSON, so that the text over which the hash is made is made once. */
 function entryOf(draft: Draft, status: number, count: number, { sequence, at, hash }: { sequence: number; at: number; hash: string }) {
+  const { id, kind, name, parent_id } = draft.actor;
   const body = {
-    id: newId('aud', at),
-    sequence,
-    time: new Date(at).toISOString(),
-    actor: draft.actor,
     action: draft.action,
-    resource: draft.resource,
-    resource_name: draft.resource_name ?? null,
-    environment: draft.environment,
-    version: draft.version,
-    reason: draft.reason,
-    request_id: draft.request_id,
-    ip: draft.ip,
-    user_agent: draft.user_agent,
+    actor: { id, kind, name, parent_id },
     // JSON leaves out what is undefined.
-    prefix: draft.prefix,
-    patterns: draft.patterns,
-    patterns_digest: draft.patterns_digest,
-    expires_at: draft.expires_at,
-    former_name: draft.former_name,
-    successor: draft.successor,
     approval: draft.approval,
     bypassed_policies: draft.bypassed_policies,
-    outcome: outcomeOf(status),
-    status,
     count,
-    emergency: draft.actor.kind === 'break_glass' || draft.action === 'break_glass.create',
+    emergency: kind === 'break_glass' || draft.action === 'break_glass.create',
+    environment: draft.environment,
+    expires_at: draft.expires_at,
+    format: FORMAT,
+    former_name: draft.former_name,
+    id: newId('aud', at),
+    ip: draft.ip,
+    missing: draft.missing?.map(({ from, reason, to }) => ({ from, reason, to })),
+    outcome: outcomeOf(status),
+    patterns: draft.patterns,
+    patterns_digest: draft.patterns_digest,
+    prefix: draft.prefix,
     // safety: audit-hash-chain
     prev_hash: hash,
+    reason: draft.reason,
+    request_id: draft.request_id,
+    resource: draft.resource,
+    resource_name: draft.resource_name ?? null,
+    sequence,
+    status,
+    successor: draft.successor,
+    time: new Date(at).toISOString(),
+    user_agent: draft.user_agent,
+    version: draft.version,
   };
   const text = JSON.stringify(body);
   const entry: Entry = { ...body, hash: sha256(text) };

@@ -206,6 +206,7 @@ function apply(core: Core, intent: Intent, done: boolean) {
     }
     for (const { kind, id } of intent.gone) {
       core.rows.bury(kind, id, now);
+      if (kind === 'secret' || kind === 'environment') core.readers.forget(id);
       if (kind === 'environment') core.meta.forget(`revision:${id}`);
     }
     for (const id of intent.destroyed) {

@@ -4,6 +4,7 @@
 import QuickLRU from 'quick-lru';
 import type { Env, JobName } from '../env';
 import { type AuditLog, createAuditLog } from './audit-log';
+import { type Checkpoints, createCheckpoints } from './checkpoints';
 import { type CiphertextCache, createCiphertextCache } from './ciphertext-cache';
 import { createDatabase, type Database } from './database';
 import { createDescendants, type Descendants } from './descendants';
@@ -15,6 +16,7 @@ import { createMeta, type Meta } from './meta';
 import { createNotedPatterns } from './noted-patterns';
 import { createOutbox, type Outbox } from './outbox';
 import { createRateLimit, type RateLimit } from './rate-limit';
+import { createReaders, type Readers } from './readers';
 import { recording } from './recording';
 import { createRotations, type Rotations } from './rotations';
 import { createRows, type Rows } from './rows';
@@ -31,8 +33,10 @@ export interface Core {
   descendants: Descendants;
   ciphertexts: CiphertextCache;
   auditLog: AuditLog;
+  checkpoints: Checkpoints;
   rateLimit: RateLimit;
   lastUsed: LastUsed;
+  readers: Readers;
   outbox: Outbox;
   storedResponses: StoredResponses;
   intents: Intents;
@@ -52,6 +56,8 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: Pick<En
   const { sql } = storage;
   const meta = createMeta(sql);
   upgrade(storage, meta);
+  // Since when it is known who reads what: for all its time in a gate of a new org, from now on where a release before 0.5.0 did not note it.
+  if (meta.get('reads_since') === null) meta.set('reads_since', meta.get('org') === null ? '0' : String(Date.now()));
   const entries = createAuditLog(sql, meta);
   const rows = createRows(sql);
   const linksOf = (actor: string, parent: string | null) => {
@@ -64,9 +70,13 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: Pick<En
     linksOf,
     isKnown: (credential) => rows.get('credential', credential) !== null,
   });
+  const readers = createReaders(sql, meta, {
+    head: () => entries.head().sequence,
+    isKnown: (target) => rows.get('secret', target) !== null || rows.get('environment', target) !== null,
+  });
   const outbox = createOutbox(sql);
   const schedule = createSchedule(storage);
-  const auditLog = recording(entries, lastUsed, outbox, schedule, createNotedPatterns());
+  const auditLog = recording(entries, lastUsed, readers, outbox, schedule, createNotedPatterns());
   return {
     storage,
     meta,
@@ -75,8 +85,10 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: Pick<En
     descendants: createDescendants(sql, rows.edits),
     ciphertexts: createCiphertextCache(sql),
     auditLog,
+    checkpoints: createCheckpoints(sql),
     rateLimit: createRateLimit(sql, auditLog, linksOf),
     lastUsed,
+    readers,
     outbox,
     storedResponses: createStoredResponses(sql),
     intents: createIntents(sql),

@@ -8,8 +8,15 @@ import type { Core } from './core';
 /** Which request met it: as the audit entries spell it. */
 type Met = Pick<Draft, 'request_id' | 'ip' | 'user_agent'>;
 
-/** Reports an integrity violation. `detail` goes to the log alone. */
-export function reportViolation(core: Core, org: string, { event, resource }: IntegrityViolation, met: Met, detail: object = {}): void {
+/** Reports an integrity violation. `detail` goes to the log alone, `about` to the entry. */
+export function reportViolation(
+  core: Core,
+  org: string,
+  { event, resource }: IntegrityViolation,
+  met: Met,
+  detail: object = {},
+  about: Pick<Draft, 'missing'> = {},
+): void {
   console.error(JSON.stringify({ level: 'error', event, org, resource, request_id: met.request_id, ...detail }));
   const action = 'integrity.alarm';
   if (core.auditLog.newest({ action }, Number.MAX_SAFE_INTEGER, 1).entries[0]?.request_id === met.request_id) return;
@@ -22,6 +29,7 @@ export function reportViolation(core: Core, org: string, { event, resource }: In
         environment: null,
         version: null,
         reason: event,
+        ...about,
         request_id: met.request_id,
         ip: met.ip,
         user_agent: met.user_agent,

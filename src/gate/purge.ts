@@ -65,6 +65,7 @@ export async function purge(core: Core, org: string, rows: readonly { kind: RowK
     for (const { kind, id } of rows) {
       core.rows.bury(kind, id, core.now());
       core.ciphertexts.drop(id);
+      if (kind === 'secret') core.readers.forget(id);
       core.storedResponses.forget(id);
     }
   });

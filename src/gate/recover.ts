@@ -7,8 +7,9 @@ import { ApiError, refuse } from '../errors';
 import { genesis, MOST_ENTRIES, RESERVE } from './audit-log';
 import { sqlite } from './commit';
 import type { Core } from './core';
+import { takeUpSegments } from './cut';
 import { reportViolation } from './integrity';
-import { gapsBetween, noteMissing } from './missing-entries';
+import { gapsBetween, missingEntries, noteMissing } from './missing-entries';
 import type { RequestFacts } from './types';
 
 const PAGE = 2000;
@@ -52,8 +53,9 @@ export async function recover(core: Core, org: string, key: Uint8Array, by: Requ
   }
   await takeUpLog(core, org);
   core.meta.set('epoch', String(epoch));
+  core.meta.set('reads_since', String(core.now()));
   const met = { request_id: by.id, ip: by.ip, user_agent: by.user_agent };
-  reportViolation(core, org, { event: 'gate_loaded_from_database', resource: org }, met, { refused });
+  reportViolation(core, org, { event: 'gate_loaded_from_database', resource: org }, met, { refused }, { missing: missingEntries(core) });
   return true;
 }
 
@@ -63,9 +65,16 @@ async function takeUpLog(core: Core, org: string): Promise<void> {
     sql: 'select first_sequence as "from", last_sequence as "to", last_hash from audit_segments where org_id = ? order by first_sequence',
     params: [org],
   });
+  const [signed] = await core.database.all<{ newest: number | null }>({
+    sql: 'select max(sequence) newest from audit_checkpoints where org_id = ?',
+    params: [org],
+  });
   const [last = 0, hash = genesis(org)] = [segments.at(-1)?.to, segments.at(-1)?.last_hash];
-  const next = last + MOST_ENTRIES + RESERVE + 1;
+  // Segments may be gone from D1 too: a sequence that was signed is never given to another entry.
+  // safety: signed-sequences-not-reused
+  const next = Math.max(last, signed?.newest ?? 0) + MOST_ENTRIES + RESERVE + 1;
   core.auditLog.begin(next - 1, hash);
   const before = segments.length ? segments : [{ from: 0, to: 0 }];
   noteMissing(core, gapsBetween([...before, { from: next, to: next }], 'gate_lost'));
+  await takeUpSegments(core, org, { tell: false });
 }

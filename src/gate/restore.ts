@@ -8,6 +8,7 @@ import { type SecretRow, secrets, type VersionRow } from '../db/schema';
 import { type Statement, upsertOf } from '../db/statements';
 import { ApiError, refuse } from '../errors';
 import type { Core } from './core';
+import { cutOf } from './cut';
 import { gapsBetween, missingEntries, noteMissing } from './missing-entries';
 
 /** What came of it, in secrets. */
@@ -160,6 +161,7 @@ async function takeSecrets(core: Core, org: string, key: Uint8Array, by: string,
       for (const { id } of gone) {
         core.rows.bury('secret', id, core.now());
         core.ciphertexts.drop(id);
+        core.readers.forget(id);
         core.storedResponses.forget(id);
       }
     });
@@ -233,12 +235,20 @@ async function loseEntries(core: Core, org: string): Promise<number> {
   const held = core.auditLog.held().map(({ sequence }) => ({ from: sequence, to: sequence }));
   const oldest = core.auditLog.oldest();
   const accounted = [...segments, ...known, ...held].sort((a, b) => a.from - b.from);
-  // Before the oldest segment lies what has been cleared away after its time; without any, everything that had moved is lost.
-  const first = accounted.length ? [] : [{ from: 0, to: 0 }];
+  // Before the cut, or the oldest segment, lies what has been cleared away after its time; without either, everything that had moved is lost.
+  const cut = cutOf(core)?.sequence ?? 0;
+  const first = cut || !accounted.length ? [{ from: cut, to: cut }] : [];
   const lost = gapsBetween([...first, ...accounted, { from: oldest, to: oldest }], 'restore');
-  noteMissing(
-    core,
-    [...known, ...lost].sort((a, b) => a.from - b.from),
-  );
+  const signed = await core.database.all<{ sequence: number }>({
+    sql: 'select sequence from audit_checkpoints where org_id = ?',
+    params: [org],
+  });
+  core.storage.transactionSync(() => {
+    noteMissing(
+      core,
+      [...known, ...lost].sort((a, b) => a.from - b.from),
+    );
+    core.checkpoints.keep(signed.map(({ sequence }) => sequence));
+  });
   return lost.reduce((sum, { from, to }) => sum + to - from + 1, 0);
 }

@@ -1,16 +1,18 @@
 // Retention: deletes hourly what has been kept for long enough, from D1 and from the gate: audit segments, session tokens that ended, markers of
-// commits, tombstones that are too many. Invariant: a run is bounded, and another follows at once while there is more.
+// commits, tombstones that are too many. Invariants: a run is bounded, and another follows at once while there is more; the audit log is cut off
+// where the gate says, whatever D1 says of times; under a retention that was set, only what was exported goes.
 
 import { DAY } from '../db/rows';
 import type { Core } from './core';
+import { cutOf, noteCut, takeUpSegments } from './cut';
 import { BATCH, isPastOver, purge } from './purge';
 import { WINDOW } from './rate-limit';
 import { hasRules } from './rotation';
 
 /** Rows of a table that one run deletes. */
 const PER_RUN = 1000;
-/** How long audit segments are kept. */
-export const RETENTION = 400 * DAY;
+/** For how many days audit segments are kept, unless the organisation says otherwise. */
+const RETENTION_DAYS = 400;
 /** How long D1 remembers sessions that have ended: then their tokens are unknown. */
 const SESSIONS_REMEMBERED = DAY / 2;
 const HOUR = 3_600_000;
@@ -23,6 +25,7 @@ const MOST_ENDED = 60_000;
 /** Deletes what is past its time, every hour, and goes on at once while there is more. */
 export async function retain(core: Core, org: string, now: number): Promise<number> {
   core.outbox.sweep(now);
+  await takeUpSegments(core, org, { tell: true });
   if (isPastOver(core, org, now)) core.schedule.at('past', now);
   // It goes on by itself from then on.
   if (hasRules(core)) core.schedule.at('rotation', now + HOUR);
@@ -35,7 +38,8 @@ export async function retain(core: Core, org: string, now: number): Promise<numb
     ))
   )
     return now + WINDOW;
-  const over = overdue(core, now);
+  const cut = cutOf(core)?.sequence ?? 0;
+  const over = overdue(core, now, cut);
   const done = await core.database.write(over.map(({ table, where }) => deletion(org, table, where)));
   if (done.end !== 'done') return now + WINDOW;
   const left = over.map(({ table, where }) => `exists (select 1 from ${table} where org_id = ?1 and ${where})`);
@@ -44,7 +48,33 @@ export async function retain(core: Core, org: string, now: number): Promise<numb
     params: [org],
   });
   if (isMore || rest?.n) return now;
+  if (cutLog(core, org, now, cut)) return now + WINDOW;
   return now + (rest?.crowded ? CROWDED : HOUR);
+}
+
+/** For how many days an organisation keeps its audit log. */
+export const retentionDays = ({ rows }: Core, org: string): number => rows.get('org', org)?.audit_retention_days ?? RETENTION_DAYS;
+
+/** Through which sequence an export was confirmed. */
+export const exportedThrough = ({ meta }: Core): number => Number(meta.get('exported') ?? 0);
+export const noteExported = (core: Core, sequence: number): void =>
+  core.meta.set('exported', String(Math.max(exportedThrough(core), sequence)));
+
+/**
+ * Forgets what D1 has been cleared of, and notes where the log is cut off next. The next run clears D1: a check under way still finds what it
+ * began with. Answers whether there is a new cut.
+ */
+function cutLog(core: Core, org: string, now: number, cut: number): boolean {
+  const isSet = core.rows.get('org', org)?.audit_retention_days != null;
+  // safety: segments-kept-until-exported
+  const most = isSet ? exportedThrough(core) : Number.MAX_SAFE_INTEGER;
+  const end = core.checkpoints.endBefore(now - retentionDays(core, org) * DAY, most);
+  core.storage.transactionSync(() => {
+    core.checkpoints.forget(cut);
+    core.auditLog.dropHeld(cut);
+    if (end && end.sequence > cut) noteCut(core, end);
+  });
+  return end !== null && end.sequence > cut;
 }
 
 /** When the oldest of the session tokens that D1 remembers expired; null where there are fewer than so many. */
@@ -52,7 +82,7 @@ const oldestKept = (now: number) =>
   `(select expires_at from credentials where org_id = ?1 and kind = 'session' and expires_at < ${now} order by expires_at desc limit 1 offset ${MOST_SESSIONS - 1})`;
 
 /** What is past its time in D1, by table. Times are numbers of our own. */
-const overdue = ({ intents, rows }: Core, now: number) => {
+const overdue = ({ intents, rows }: Core, now: number, cut: number) => {
   const session = now - SESSIONS_REMEMBERED;
   const early = now - CROWDED;
   // What is in the gate, or comes back into it by a commit in doubt, may be changed there, and then has to be in D1.
@@ -68,7 +98,9 @@ const overdue = ({ intents, rows }: Core, now: number) => {
     ...(next > session ? [sessions] : []),
     // safety: expired-sessions-bounded
     ...(next > early ? [surplus] : []),
-    { table: 'audit_segments', where: `last_at < ${now - RETENTION}` },
+    { table: 'audit_segments', where: `last_sequence <= ${cut}` },
+    // That at the cut stays: the log begins there.
+    { table: 'audit_checkpoints', where: `sequence < ${cut}` },
     // A commit in doubt is settled by its marker.
     ...(isSettled ? [{ table: 'commits', where: `created_at < ${now - DAY}` }] : []),
   ];

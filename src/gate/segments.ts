@@ -5,6 +5,7 @@ import { gzip } from '../crypto/gzip';
 import { auditSegments } from '../db/schema';
 import { insertOf } from '../db/statements';
 import type { Entry } from './audit-log';
+import { closeSegment } from './checkpoints';
 import type { Core } from './core';
 import { SLACK, WINDOW } from './rate-limit';
 
@@ -58,7 +59,9 @@ async function move(core: Core, org: string, entries: Entry[], now: number): Pro
     if (isHeld && core.auditLog.held().length >= MOST_HELD) return null;
     core.storage.transactionSync(() => {
       core.lastUsed.flush(core.auditLog.head().sequence);
+      core.readers.flush(core.auditLog.head().sequence);
       if (isHeld) core.auditLog.hold(last.sequence);
+      else closeSegment(core, { sequence: last.sequence, hash: last.hash, at: Date.parse(last.time) }, now);
       core.auditLog.moved(last.sequence, now);
     });
     if (isHeld)

@@ -1,7 +1,9 @@
 // The tasks of a gate, run by its schedule in bounded batches: settle what is in doubt, close minutes of the rate limit, move audit segments to
-// D1, purge what has ended, find what is due for rotation. Invariant: each task may be cut off anywhere and simply runs again.
+// D1 and have checkpoints signed, purge what has ended, find what is due for rotation. Invariant: each task may be cut off anywhere and simply
+// runs again.
 
 import type { RowKind } from '../db/rows';
+import { requestCheckpoint } from './checkpoints';
 import { settle } from './commit';
 import type { Core } from './core';
 import { purgePast, purgeRows } from './purge';
@@ -23,6 +25,7 @@ const tasks: Record<Task, (core: Core, org: string, now: number) => Promise<numb
       return times.length ? Math.min(...times) : null;
     }),
   segments: closeSegments,
+  checkpoint: requestCheckpoint,
   replays: (core, _org, now) => {
     const next = core.storedResponses.sweep(now, PER_RUN);
     return next === null ? null : next <= now ? now : Math.max(next, now + WINDOW);

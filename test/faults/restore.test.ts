@@ -19,6 +19,7 @@ const TABLES = [
   'secrets',
   'secret_versions',
   'audit_segments',
+  'audit_checkpoints',
   'fences',
   'commits',
 ];
@@ -198,7 +199,8 @@ describe('restore: a database from a backup', () => {
       lost = [...lost, ...json.missing];
       cursor = json.next ?? '';
     } while (cursor);
-    expect(lost).toEqual([{ from: 1, to: moved, reason: 'restore' }]);
+    expect(lost).toMatchObject([{ from: 1, to: moved, reason: 'restore' }]);
+    expect(entry.missing).toEqual([{ from: 1, reason: 'restore', to: moved }]);
   });
 
   it('concurrency: no change happens during the adoption', async () => {

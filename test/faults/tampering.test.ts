@@ -703,7 +703,7 @@ describe('tampering: audit segments', () => {
     let prev = last.prev_hash as string;
     for (let i = 0; i < 1000; i++) {
       const entry = { ...(rewritten[0] as Entry), sequence: 1001 + i, action: 'nothing.happened', prev_hash: prev };
-      prev = hashOf(entry);
+      prev = hashOf(entry) as string;
       entries.push({ ...entry, hash: prev });
     }
     await put('audit_segments', { ...last, last_hash: prev, entries: toBase64(await gzip(utf8(JSON.stringify(entries)))) });

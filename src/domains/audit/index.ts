@@ -2,6 +2,7 @@
 import { exampleId } from '../../db/ids';
 import type { Domain } from '../domain';
 import { actions } from './actions';
+import { signCheckpoints } from './checkpoints';
 import { auditOperations } from './gate/operations';
 import { auditRoutes } from './routes';
 
@@ -13,6 +14,7 @@ export const audit = {
   rows: [],
   operations: auditOperations,
   routes: auditRoutes,
+  jobs: { checkpoint: signCheckpoints },
   examples: {
     'AuditEntry.actor': { kind: 'api_key', id: exampleId('api_key'), parent_id: null, name: 'deploy' },
     'AuditEntry.count': 1,

@@ -3,13 +3,20 @@ import type { z } from '@hono/zod-openapi';
 import { toCursor } from '../../db/page';
 import type { Filter } from '../../gate/audit-log';
 import { pageOf } from '../../http/context';
+import { listRoute } from '../../http/list';
 import { type Input, route } from '../../http/route';
+import { checkpointsOn, keyOf, streamCheckpoints } from './checkpoints';
+import { streamExport } from './export';
 import type { AuditPart, VerifyPart } from './gate/operations';
-import { readOn, streamOf, verifyOn } from './service';
+import type { ExportPart } from './gate/retention';
+import { readOn, streamOf } from './service';
+import { verifyOn } from './verify';
 import * as wire from './wire';
 
 const path = '/orgs/{org_id}/audit-log';
 const verifyPath = `${path}/verify`;
+const exportPath = `${path}/export`;
+const checkpointsPath = `${path}/checkpoints`;
 
 type Query = z.output<typeof wire.AuditQuery>;
 
@@ -68,6 +75,71 @@ export const auditRoutes = [
         json: { ...verdict, next: next && toCursor(context.deployment.cursor, context.org, verifyPath, `${next.from}:${next.hash ?? ''}`) },
       };
     },
+  }),
+  route({
+    method: 'get',
+    path: checkpointsPath,
+    action: 'audit.checkpoints',
+    tag: 'Audit log',
+    summary: 'List signed checkpoints of the audit log',
+    description:
+      'Returns checkpoints, newest first. A checkpoint is a signature over the sequence and the hash of an entry. It is made when a segment closes, and every ten minutes while there are new entries. Whoever keeps a checkpoint notices when the log is changed or cut off later.',
+    query: wire.CheckpointQuery,
+    answers: { 200: wire.CheckpointPage },
+    alsoAs: ['application/x-ndjson'],
+    refusals: ['INVALID_CURSOR'],
+    async render(_: null, { query }: Input<z.output<typeof wire.CheckpointQuery>>, context) {
+      if (query.format === 'ndjson') return streamCheckpoints(context, before(query));
+      const { items, next } = await checkpointsOn(context, before(query), query.limit ?? 50);
+      return { json: pageOf(context, checkpointsPath, { items, next: next === null ? null : String(next) }) };
+    },
+  }),
+  route({
+    method: 'get',
+    path: `${path}/key`,
+    action: 'audit.key',
+    tag: 'Audit log',
+    summary: 'Show the public key that checkpoints are signed with',
+    description: 'The key is derived from the key of the organisation and does not change. Keep a copy of it outside the service.',
+    answers: { 200: wire.CheckpointKey },
+    render: async (_: null, _input, context) => ({ json: await keyOf(context) }),
+  }),
+  route({
+    method: 'get',
+    path: exportPath,
+    action: 'audit.export',
+    tag: 'Audit log',
+    summary: 'Export the audit log entries that are past retention',
+    description:
+      'Streams the entries, oldest first, one per line. The last line is `{ "checkpoint": { … } }`: the signed checkpoint at which they end. An export without this line was cut off. The response is empty if no entries are past retention.',
+    answers: { 200: wire.ExportLine },
+    alsoAs: ['application/x-ndjson'],
+    prepare: () => ({ input: { further: false } }),
+    render: (part: ExportPart, _input, context) => streamExport(context, part),
+  }),
+  route({
+    method: 'post',
+    path: `${exportPath}/confirm`,
+    action: 'audit.export_confirm',
+    tag: 'Audit log',
+    summary: 'Confirm an export, so that its entries can be deleted',
+    description:
+      'Needed if audit_retention_days of the organisation is set: then entries past retention are deleted only after their export is confirmed. Check the export with `npm run audit:verify` and store it first. Safe to repeat.',
+    body: { schema: wire.ExportConfirmation },
+    answers: { 200: wire.ExportConfirmed },
+    refusals: ['CONFLICT'],
+    prepare: ({ body }) => ({ input: body }),
+  }),
+  listRoute({
+    path: '/orgs/{org_id}/secrets/{id}/readers',
+    action: 'audit.readers',
+    tag: 'Audit log',
+    summary: 'List who read a secret last',
+    description:
+      'Returns the credentials and members that read the secret, the last reader first, so that you see who is affected before you rotate it. The session tokens of an API key count as one reader. A request that was answered with 304 counts as a read. For a bulk read, names are compared with the prefix of the request.',
+    answers: { 200: wire.ReaderPage },
+    refusals: ['NOT_FOUND'],
+    named: ({ params }) => ({ secret: params.id as string }),
   }),
   route({
     method: 'post',

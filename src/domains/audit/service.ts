@@ -1,16 +1,15 @@
 // Reading the audit log over both its places: the newest entries from the gate, the rest from segments in D1, opened only where the
-// sets beside them say that a filter may match. And checking it: every hash is made anew.
+// sets beside them say that a filter may match. Invariant: one segment at a time is in memory, however long the log is.
 
-import { and, asc, desc, eq, gte, lt, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, gte, lt, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { fromBase64, fromUtf8 } from '../../crypto/bytes';
 import { gunzip } from '../../crypto/gzip';
 import { auditSegments, type SegmentRow } from '../../db/schema';
-import { type Entry, type Filter, genesis, hashOf } from '../../gate/audit-log';
-import type { Missing } from '../../gate/missing-entries';
+import type { Entry, Filter } from '../../gate/audit-log';
 import { unwrap } from '../../gate/outcome';
 import type { RenderContext } from '../../http/context';
-import type { AuditPart, VerifyPart } from './gate/operations';
+import type { AuditPart } from './gate/operations';
 import { shows } from './view';
 
 /** Segments that one request opens, of a thousand entries or 2 MB each. */
@@ -70,13 +69,12 @@ export async function readOn(
 /** Fills a page from the segments that are older than a sequence. */
 async function readSegments(
   context: RenderContext,
-  { view, held }: AuditPart,
+  { view, held, cut }: AuditPart,
   filter: Filter,
   before: number,
   limit: number,
   items: Entry[],
 ): Promise<Slice> {
-  const segments = await segmentsBefore(context, filter, before);
   const isShown = (entry: Entry) => matches(entry, filter) && shows(view, entry);
   let at = before;
   /** Takes entries that come before `at`, newest first; answers whether the page is full. */
@@ -90,28 +88,31 @@ async function readSegments(
   };
   const full = () => ({ items, next: (items.at(-1) as Entry).sequence });
   const heldFrom = (sequence: number) => held.filter((entry) => entry.sequence > sequence).reverse();
-  for (const segment of segments.slice(0, MOST_OPENED)) {
+  for (let opened = 0; opened < MOST_OPENED; opened++) {
+    const segment = await segmentBefore(context, filter, cut, at);
+    if (!segment) return take(heldFrom(cut)) ? full() : { items, next: null };
     if (take(heldFrom(segment.last_sequence))) return full();
     at = Math.min(at, segment.last_sequence + 1);
     if (take(((await readSegment(segment)) ?? []).reverse())) return full();
     at = segment.first_sequence;
   }
-  if (segments.length > MOST_OPENED) return { items, next: at };
-  return take(heldFrom(0)) ? full() : { items, next: null };
+  return { items, next: at };
 }
 
-/** Segments older than a sequence that may hold what a filter looks for, newest first; one more than a request opens. */
-async function segmentsBefore(context: RenderContext, filter: Filter, before: number): Promise<SegmentRow[]> {
+/** The newest segment older than a sequence that may hold what a filter looks for. */
+async function segmentBefore(context: RenderContext, filter: Filter, cut: number, before: number): Promise<SegmentRow | null> {
   const has = (column: SQLWrapper, value: string | undefined): SQL | undefined =>
     value === undefined ? undefined : sql`exists (select 1 from json_each(${column}) where json_each.value = ${value})`;
   context.trace.d1_calls++;
-  return drizzle(context.env.DB)
+  const [segment] = await drizzle(context.env.DB)
     .select()
     .from(auditSegments)
     .where(
       and(
         eq(auditSegments.org_id, context.org),
         lt(auditSegments.first_sequence, before),
+        // safety: audit-cut-not-shown
+        gt(auditSegments.last_sequence, cut),
         has(auditSegments.actors, filter.actor),
         has(auditSegments.actions, filter.action),
         has(auditSegments.resources, filter.resource),
@@ -120,7 +121,8 @@ async function segmentsBefore(context: RenderContext, filter: Filter, before: nu
       ),
     )
     .orderBy(desc(auditSegments.first_sequence))
-    .limit(MOST_OPENED + 1);
+    .limit(1);
+  return segment ?? null;
 }
 
 /** All entries that match, newest first, one a line, read part by part while the receiver takes them. */
@@ -139,89 +141,4 @@ export function streamOf(context: RenderContext, first: Slice, filter: Filter): 
     },
   });
   return new Response(body, { headers: { 'Content-Type': 'application/x-ndjson; charset=utf-8' } });
-}
-
-/** Where a check of the chain stands: from which sequence on, and which hash comes before it (null where it is not known yet). */
-export interface Position {
-  from: number;
-  hash: string | null;
-}
-
-export interface Verdict {
-  ok: boolean;
-  checked_from: number;
-  checked_to: number;
-  head: { sequence: number; hash: string };
-  next: Position | null;
-  broken?: { sequence: number; id: string | null };
-  /** Lost stretches within this part: the chain is checked from behind them on. */
-  missing: Missing[];
-}
-
-/** Entries from a sequence on, oldest first, a part at a time; null for a segment that cannot be read. */
-async function* partsFrom(
-  context: RenderContext,
-  part: VerifyPart,
-  from: number,
-): AsyncGenerator<{ sequence: number; entries: Entry[] | null }> {
-  if (from >= part.oldest) return yield { sequence: from, entries: part.entries };
-  context.trace.d1_calls++;
-  const segments = await drizzle(context.env.DB)
-    .select()
-    .from(auditSegments)
-    .where(
-      and(eq(auditSegments.org_id, context.org), gte(auditSegments.last_sequence, from), lt(auditSegments.first_sequence, part.oldest)),
-    )
-    .orderBy(asc(auditSegments.first_sequence))
-    .limit(MOST_OPENED);
-  const held = part.held.filter(({ sequence }) => sequence >= from);
-  for (const segment of segments) {
-    while ((held[0]?.sequence ?? Number.POSITIVE_INFINITY) < segment.first_sequence) yield oneOf(held.shift() as Entry);
-    yield { sequence: segment.first_sequence, entries: await readSegment(segment) };
-  }
-  if (segments.length < MOST_OPENED) for (const entry of held) yield oneOf(entry);
-}
-
-const oneOf = (entry: Entry) => ({ sequence: entry.sequence, entries: [entry] });
-
-/** Checks the next part of the chain: some segments, or what lies in the gate. */
-export async function verifyOn(context: RenderContext, part: VerifyPart, position: Position): Promise<Verdict> {
-  const { head } = part;
-  let { from: expected, hash } = position;
-  // What is older than the oldest kept segment has been cleared away after its time: the chain is checked from there on.
-  let isBegun = position.from > 1 || hash !== null;
-  const missing: Missing[] = [];
-  const verdict = (rest: Partial<Verdict>): Verdict => ({
-    ...{ ok: true, checked_from: position.from, checked_to: expected - 1, head, next: null, missing },
-    ...rest,
-  });
-  const broken = (sequence: number, id: string | null) => verdict({ ok: false, broken: { sequence, id } });
-  /** Goes on behind a lost stretch, if one begins here. */
-  const skip = () => {
-    const stretch = part.missing.find(({ from, to }) => from <= expected && expected <= to);
-    if (!stretch) return;
-    missing.push({ ...stretch, from: expected });
-    expected = stretch.to + 1;
-    hash = null;
-    isBegun = true;
-  };
-
-  for await (const { sequence, entries } of partsFrom(context, part, position.from)) {
-    if (!entries) return broken(sequence, null);
-    for (const entry of entries) {
-      if (entry.sequence < position.from) continue;
-      if (entry.sequence !== expected) skip();
-      if (!isBegun && entry.sequence > expected) expected = entry.sequence;
-      isBegun = true;
-      const before = hash ?? (entry.sequence === 1 ? genesis(context.org) : entry.prev_hash);
-      // safety: audit-prev-hash-checked, audit-hash-checked
-      if (entry.sequence !== expected || entry.prev_hash !== before || entry.hash !== hashOf(entry))
-        return broken(entry.sequence, entry.id);
-      hash = entry.hash;
-      expected++;
-    }
-  }
-  if (expected <= head.sequence) skip();
-  if (expected > head.sequence) return hash === null || hash === head.hash ? verdict({}) : broken(head.sequence, null);
-  return expected === position.from ? broken(expected, null) : verdict({ next: { from: expected, hash } });
 }

@@ -17,6 +17,7 @@ export const administrative: readonly string[] = [
 
 export const isByBreakGlass = ({ actor }: Entry): boolean => actor.kind === 'break_glass';
 export const isRare = (entry: Entry): boolean => isByBreakGlass(entry) || rareActions.includes(entry.action);
-export const isRefusedAdministration = ({ status, action }: Entry): boolean =>
-  status === 403 && administrative.some((prefix) => action.startsWith(prefix));
+/** What waits for approval is held and not refused. */
+export const isRefusedAdministration = ({ status, action, approval }: Entry): boolean =>
+  status === 403 && approval === undefined && administrative.some((prefix) => action.startsWith(prefix));
 export const isOfInterest = (entry: Entry): boolean => isRare(entry) || isRefusedAdministration(entry);

@@ -117,7 +117,7 @@ export const orgRoutes = [
     tag: 'Organisations',
     summary: 'Change the organisation',
     description:
-      'Changes the name, the default environment or the IP addresses that members may use. To change allowed_addresses, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`), and its own address must be included.',
+      'Changes the name, the default environment, the IP addresses that members may use or the retention of the audit log. To change allowed_addresses, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`), and its own address must be included. audit_retention_days can be changed by an owner, or by an API key that acts as one; a browser session must have been confirmed for it too.',
     body: { schema: wire.OrgPatch },
     answers: { 200: wire.OrgWithUsage },
     refusals: ['REAUTHENTICATION_REQUIRED', 'NOT_FOUND'],

@@ -24,11 +24,17 @@ const allowed_addresses = Addresses.nullable().openapi({
   description:
     'IP addresses and ranges from which members may sign in and use browser sessions. null allows any address. Credentials that members create are not limited by it.',
 });
+const audit_retention_days = z.int().min(90).max(3650).nullable().openapi({
+  description:
+    'For how many days audit log entries are kept. After that they are deleted once their export is confirmed. null: 400 days, and they are deleted without an export.',
+  example: 365,
+});
 export const OrgPatch = z
   .strictObject({
     name: Name.optional(),
     default_environment: EnvironmentRef.optional(),
     allowed_addresses: allowed_addresses.optional(),
+    audit_retention_days: audit_retention_days.optional(),
   })
   .openapi('OrgPatch');
 export const OrgDelete = z
@@ -51,6 +57,7 @@ export const Org = z
     name: z.string(),
     default_environment: z.string().openapi({ example: 'production' }),
     allowed_addresses,
+    audit_retention_days,
     created_at: Time,
     updated_at: Time,
   })
@@ -107,6 +114,7 @@ export const orgOut = (row: OrgRow, defaultEnvironment: string): z.infer<typeof 
   name: row.name,
   default_environment: defaultEnvironment,
   allowed_addresses: row.member_addresses,
+  audit_retention_days: row.audit_retention_days,
   created_at: iso(row.created_at),
   updated_at: iso(row.updated_at),
 });

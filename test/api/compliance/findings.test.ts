@@ -7,7 +7,7 @@ import { change } from '../../support/browser';
 import { finding, found, newReport } from '../../support/compliance';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
-import { inCore } from '../../support/gate';
+import { evict, inCore, loseStorage } from '../../support/gate';
 import { addPasskey, newMember, ownerId } from '../../support/people';
 import { moveLog } from '../../support/planted';
 import { newPolicy } from '../../support/policies';
@@ -106,6 +106,41 @@ describe('compliance report: secrets', () => {
     expect(await of(o, 'secrets-naming')).toEqual({ status: 'pass', of: [] });
     await o.patch(`/policies/${policy.id}`, { applies_to: {}, config: { pattern: '^x' } });
     expect((await of(o, 'secrets-naming')).status).toBe('fail');
+  });
+
+  it('unread for 90 days are those that nobody read, by themselves, by name or in bulk', async () => {
+    const o = await oldOrg();
+    const ids = new Map<string, string>();
+    for (const name of ['unread', 'by-id', 'by-name', 'app/bulk']) ids.set(name, (await newSecret(o, { name })).id);
+    daysAgo(311);
+    expect(await of(o, 'secrets-unread')).toEqual({ status: 'pass', of: [] });
+    daysAgo(310);
+    expect((await of(o, 'secrets-unread')).of).toEqual([...ids.keys()]);
+    daysAgo(200);
+    await o.get(`/secrets/${ids.get('by-id')}`);
+    await o.get('/secrets/by-name/by-name');
+    await o.get('/environments/production/values?prefix=app/');
+    await o.get(`/secrets/${ids.get('unread')}/versions`);
+    expect(await of(o, 'secrets-unread')).toEqual({ status: 'warn', of: ['unread'] });
+    // What moves to D1 or is read back by another gate is still known.
+    await moveLog(o, 3);
+    await evict(o);
+    daysAgo(111);
+    expect((await of(o, 'secrets-unread')).of).toEqual(['unread']);
+    daysAgo(110);
+    const { evidence, complete } = finding(await newReport(o), 'secrets-unread');
+    expect([evidence.map(({ name }) => name), complete]).toEqual([[...ids.keys()], true]);
+    expect(evidence[1]?.facts.last_read_at).toBe(new Date(NOW - 200 * DAY).toISOString());
+  });
+
+  it('unread are not complete where a gate has lost what it knew of reads', async () => {
+    const o = await oldOrg(200);
+    await newSecret(o, { name: 'old' });
+    await loseStorage(o);
+    daysAgo(0);
+    const { complete, tested } = finding(await newReport(o), 'secrets-unread');
+    expect(complete).toBe(false);
+    expect(tested).toContain('Reads are known only since');
   });
 
   it('show 100 pieces of evidence, and the whole count', async () => {

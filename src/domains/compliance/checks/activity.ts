@@ -163,7 +163,7 @@ export function newActivityChecks(period: Period): ActivityChecks {
       }),
       findingOf('refused-administration', {
         status: statusBy({ fail: refusals.requests() >= TOO_MANY_REFUSALS, warn: refusals.requests() >= MANY_REFUSALS }),
-        tested: `How many administrative requests of the period were answered with 403, those that wait for approval included: ${counted(refusals.requests(), 'request')}, by who asked and for what. Warn: ${MANY_REFUSALS} or more. Fail: ${TOO_MANY_REFUSALS.toLocaleString('en')} or more.${partly.notes}`,
+        tested: `How many administrative requests of the period were answered with 403, those that wait for approval left out: ${counted(refusals.requests(), 'request')}, by who asked and for what. Warn: ${MANY_REFUSALS} or more. Fail: ${TOO_MANY_REFUSALS.toLocaleString('en')} or more.${partly.notes}`,
         ...{ examined: refusals.requests(), tally: refusals.tally(), complete: partly.complete && refusals.complete() },
       }),
       findingOf('integrity-alarms', {

@@ -27,7 +27,7 @@ import type {
   SecretFacts,
   SecretsPart,
 } from '../parts';
-import { lastReadOf, readsSince } from './last-read';
+import { lastReads, readsSince } from './last-read';
 
 /** Rows that one call looks at. */
 const ROWS = 1000;
@@ -70,16 +70,17 @@ function paged<R extends { id: string }, T>(rows: R[], show: (row: R) => T | nul
 function secrets(core: Core, after: string): SecretsPart {
   const now = core.now();
   const others = { expired: 0, revoked: 0, deleted: 0 };
+  const lastReadOf = lastReads(core);
   const page = paged(core.rows.after('secret', after, ROWS), (row) => {
     const status = statusOf(row, now);
-    if (status === 'active') return secretFacts(core, row);
+    if (status === 'active') return secretFacts(core, row, lastReadOf(row));
     others[status]++;
     return null;
   });
   return { ...page, ...others, reads_since: readsSince(core) };
 }
 
-function secretFacts(core: Core, row: SecretRow): SecretFacts {
+function secretFacts(core: Core, row: SecretRow, last_read_at: number | null): SecretFacts {
   const { id, name, type, environment_id, version, created_at, expires_at, rotate_every_seconds } = row;
   return {
     ...{ id, name, type, environment_id, version, created_at, expires_at, rotate_every_seconds },
@@ -87,7 +88,7 @@ function secretFacts(core: Core, row: SecretRow): SecretFacts {
     generated: row.generated !== null,
     // A release before 0.5.0 did not write down when: then no later than its last change.
     rotated_at: row.rotated_at ?? (version === 1 ? created_at : row.updated_at),
-    last_read_at: lastReadOf(core, id),
+    last_read_at,
   };
 }
 

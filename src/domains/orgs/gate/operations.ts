@@ -8,11 +8,13 @@ import { insertOf } from '../../../db/statements';
 import { invalid, type Refusal, refuse } from '../../../errors';
 import { genesis } from '../../../gate/audit-log';
 import { insertion, removal, revision, rowKeyOf } from '../../../gate/commit';
+import { noteCut } from '../../../gate/cut';
 import { countLive } from '../../../gate/identity';
+import { missingEntries } from '../../../gate/missing-entries';
 import { environmentOf, slugOf } from '../../../gate/named';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
 import { restore } from '../../../gate/restore';
-import type { Call, Operation } from '../../../gate/types';
+import type { Call, Operation, OperationOutcome } from '../../../gate/types';
 import { firstKey } from '../../credentials/gate/create';
 import { shown as credentialShown, type TokenInput } from '../../credentials/gate/credential';
 import { enrolment, shown as memberShown, ownerOf } from '../../members/gate/operations';
@@ -42,7 +44,10 @@ const createOrg: Operation<FoundInput> = {
       const { org } = ask;
       if (core.rows.get('org', org)) return refuse('CONFLICT');
       // The chain begins with this very entry.
-      if (core.auditLog.head().sequence === 0) core.auditLog.begin(0, genesis(org));
+      if (core.auditLog.head().sequence === 0) {
+        core.auditLog.begin(0, genesis(org));
+        noteCut(core, { sequence: 0, hash: genesis(org) });
+      }
       const production = input.environments.find(({ slug }) => slug === 'production')?.id as string;
       const put = insertion(call, 'org', {
         id: org,
@@ -105,7 +110,7 @@ const recover: Operation<RecoverInput> = {
 
 const restoreDatabase: Operation<{ reason: string }> = {
   subject: ({ ask, input }) => ({ resource: ask.org, reason: input.reason }),
-  async read(call): Promise<Outcome> {
+  async read(call): Promise<OperationOutcome> {
     const { core, ask } = call;
     const org = core.rows.get('org', ask.org);
     if (!org || org.deleted_at !== null) return fail(refuse('NOT_FOUND'));
@@ -114,7 +119,9 @@ const restoreDatabase: Operation<{ reason: string }> = {
         refuse('CONFLICT', { message: 'The database of this organisation is being adopted by another call. Wait until it ends.' }),
       );
     const adopted = await restore(core, ask.org, rowKeyOf(call), ask.request.id, call.caller.id);
-    return ok(adopted);
+    // In the entry too: whoever checks the log without the service sees what is lost.
+    const missing = missingEntries(core);
+    return { ...ok(adopted), ...(missing.length && { about: { missing } }) };
   },
 };
 
@@ -150,18 +157,29 @@ interface UpdateInput {
   default_environment: string | null;
   /** Undefined leaves them. */
   allowed_addresses?: string[] | null;
+  audit_retention_days?: number | null;
 }
 
 const update: Operation<UpdateInput> = {
   subject: aboutOrg,
   // Whoever sets where members act from can lock the others out.
-  authorize: (call) => whole(call) ?? (call.input.allowed_addresses === undefined ? null : mustBeConfirmed(call.caller)),
+  // Whoever sets how long the audit log is kept can have evidence deleted.
+  authorize(call) {
+    const { allowed_addresses, audit_retention_days } = call.input;
+    // safety: retention-by-owner
+    if (audit_retention_days !== undefined && !call.caller.isOwner)
+      return refuse('INSUFFICIENT_SCOPE', {
+        message: 'Only an owner, or an API key that holds the scope * without limits, can change audit_retention_days.',
+      });
+    const isSensitive = allowed_addresses !== undefined || audit_retention_days !== undefined;
+    return whole(call) ?? (isSensitive ? mustBeConfirmed(call.caller) : null);
+  },
   change: {
     locks: ({ ask }) => [ask.org],
     plan(call, now) {
       const { core, ask, input } = call;
       const org = core.rows.get('org', ask.org) as OrgRow;
-      const { allowed_addresses } = input;
+      const { allowed_addresses, audit_retention_days } = input;
       // safety: no-self-lockout
       if (allowed_addresses && call.caller.kind === 'member' && !isWithin(ask.request.ip, allowed_addresses))
         return invalid('allowed_addresses', 'must include the IP address of this request, so that you do not lock yourself out');
@@ -172,9 +190,13 @@ const update: Operation<UpdateInput> = {
         ...(input.name !== null && { name: input.name }),
         ...(environment && { default_environment: environment.id }),
         ...(allowed_addresses !== undefined && { member_addresses: allowed_addresses }),
+        ...(audit_retention_days !== undefined && { audit_retention_days }),
         updated_at: now,
       });
-      return { status: 200, data: shown(call, put.row as OrgRow), puts: [put] };
+      const about = audit_retention_days !== undefined && {
+        reason: `audit_retention_days: ${org.audit_retention_days} to ${audit_retention_days}${ask.request.reason === null ? '' : `. ${ask.request.reason}`}`,
+      };
+      return { status: 200, data: shown(call, put.row as OrgRow), puts: [put], ...(about && { about }) };
     },
   },
 };

@@ -1,0 +1,435 @@
+// `npm run audit:verify -- FILE.ndjson --checkpoints FILE --key FILE`: checks an export of the audit log without the service: hash chain, order,
+// completeness, and the signed checkpoints. For auditors: one file, Node.js 20 or later, `canonicalize`, no network. Invariants: only what the
+// files prove is said; of several faults that of the lowest sequence is named; the log is read line by line, however long it is.
+import { createHash, createPublicKey, verify } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import readline from 'node:readline';
+import { parseArgs } from 'node:util';
+import canonicalize from 'canonicalize';
+
+const USAGE = `Use: npm run audit:verify -- FILE.ndjson --checkpoints FILE --key FILE [--first SEQUENCE] [--last SEQUENCE] [--json]
+  FILE.ndjson     GET /orgs/ORG/audit-log?format=ndjson, or an export of what is past retention; newest or oldest entry first
+  --checkpoints   GET /orgs/ORG/audit-log/checkpoints (fetch them before the log), or checkpoints that you kept earlier
+  --key           GET /orgs/ORG/audit-log/key, its JWK or its PEM; better a copy that you kept earlier
+  --first         the sequence at which the file is to begin, if that is not where the log or the checkpoints begin
+  --last          the sequence at which the file is to end, if there are checkpoints of newer entries
+Exit code: 0 intact, 1 not intact, 2 wrong use.`;
+
+/** @typedef {{ sequence: number, hash: string, prev_hash: string, time: string, format?: number, missing?: Stretch[] }} Entry */
+/** @typedef {{ from: number, to: number, reason: string }} Stretch */
+/** @typedef {{ org: string, sequence: number, hash: string, time: string, signature: string }} Checkpoint */
+/** @typedef {{ kind: string, sequence: number, line: number | null, message: string }} Fault */
+
+/** Wrong use, or a file that is not what it should be. */
+class UsageError extends Error {}
+
+const sha256 = (/** @type {string} */ text) => createHash('sha256').update(text).digest('hex');
+
+/** The hash of an entry, by its format; null where that is not known. @param {Entry} entry */
+function hashOf({ hash: _, ...entry }) {
+  if (entry.format === undefined) return sha256(JSON.stringify(entry));
+  return entry.format === 2 ? sha256(/** @type {string} */ (canonicalize(entry))) : null;
+}
+
+// ---------------------------------------------------------------- checkpoints
+
+/** @param {string} file */
+function readText(file) {
+  try {
+    return fs.readFileSync(path.resolve(process.env.INIT_CWD ?? '', file), 'utf8');
+  } catch {
+    throw new UsageError(`${file} cannot be read.`);
+  }
+}
+
+/** @param {string} file */
+function readKey(file) {
+  const text = readText(file);
+  try {
+    const json = text.trimStart().startsWith('{') ? JSON.parse(text) : null;
+    const key = createPublicKey(json ? { key: json.jwk ?? json, format: 'jwk' } : text);
+    if (key.asymmetricKeyType === 'ed25519') return key;
+  } catch {}
+  throw new UsageError(`${file} holds no Ed25519 public key, neither as JWK nor as PEM.`);
+}
+
+/** One JSON value, or one a line. @param {string} text */
+function valuesOf(text) {
+  try {
+    return [JSON.parse(text)];
+  } catch {
+    return text
+      .split('\n')
+      .filter((line) => line.trim())
+      .map((line) => JSON.parse(line));
+  }
+}
+
+/** Checkpoints, alone, as pages or as the data of events. @param {any} value @returns {Checkpoint[]} */
+function checkpointsIn(value) {
+  if (Array.isArray(value)) return value.flatMap(checkpointsIn);
+  if (Array.isArray(value?.data)) return value.data.flatMap(checkpointsIn);
+  if (value?.checkpoint) return checkpointsIn(value.checkpoint);
+  if (value?.data?.signature) return [{ org: value.org_id, ...value.data }];
+  if (typeof value?.signature === 'string' && Number.isSafeInteger(value.sequence)) return [value];
+  throw new UsageError('The file of --checkpoints holds something else than checkpoints.');
+}
+
+/** Genuine checkpoints by sequence, and the first fault. @param {string} file @param {import('node:crypto').KeyObject} key */
+function readCheckpoints(file, key) {
+  let values;
+  try {
+    values = valuesOf(readText(file));
+  } catch (error) {
+    throw error instanceof UsageError ? error : new UsageError(`${file} is not JSON.`);
+  }
+  /** @type {Map<number, Checkpoint>} */
+  const checkpoints = new Map();
+  const faults = new Faults();
+  for (const one of values.flatMap(checkpointsIn)) {
+    const { org, sequence, hash, time, signature } = one;
+    const message = Buffer.from(/** @type {string} */ (canonicalize({ hash, org, sequence, time })));
+    const say = (/** @type {string} */ what) => faults.note('checkpoint', sequence, null, `The checkpoint of entry ${sequence} ${what}.`);
+    if (!verify(null, message, key, Buffer.from(signature, 'base64'))) say('was altered, or was signed by another key');
+    else if (checkpoints.has(sequence) && checkpoints.get(sequence)?.hash !== hash) say('contradicts another one that was signed too');
+    else checkpoints.set(sequence, one);
+  }
+  const orgs = new Set([...checkpoints.values()].map(({ org }) => org));
+  if (orgs.size > 1) throw new UsageError('The checkpoints are those of several organisations.');
+  return { checkpoints, org: [...orgs][0] ?? null, fault: faults.first };
+}
+
+/** Keeps the fault of the lowest sequence. */
+class Faults {
+  /** @type {Fault | null} */
+  first = null;
+
+  /** @param {string} kind @param {number} sequence @param {number | null} line @param {string} message */
+  note(kind, sequence, line, message) {
+    if (!this.first || sequence < this.first.sequence) this.first = { kind, sequence, line, message };
+  }
+}
+
+// ---------------------------------------------------------------- the log
+
+/** Walks a log line by line. */
+class Walk {
+  entries = 0;
+  /** Sequences of entries that a checkpoint confirms. @type {Set<number>} */
+  confirmed = new Set();
+  faults = new Faults();
+  /** The entry that went furthest, oldest and newest. @type {Entry | null} */
+  last = null;
+  /** @type {Entry | null} */
+  oldest = null;
+  /** @type {Entry | null} */
+  newest = null;
+  /** @type {{ from: number, to: number, line: number }[]} */
+  gaps = [];
+  /** What the newest entry that speaks of it says is lost. @type {{ by: number, stretches: Stretch[] }} */
+  lost = { by: 0, stretches: [] };
+
+  /** @param {1 | -1} direction 1: oldest first. @param {Map<number, Checkpoint>} checkpoints */
+  constructor(direction, checkpoints) {
+    this.direction = direction;
+    this.checkpoints = checkpoints;
+  }
+
+  confirmedThrough() {
+    return Math.max(0, ...this.confirmed);
+  }
+
+  /** @param {string} text @param {number} line */
+  take(text, line) {
+    const entry = entryIn(text);
+    if (entry === 'checkpoint') return;
+    if (!entry) {
+      const expected = (this.last?.sequence ?? 0) + this.direction;
+      this.faults.note('malformed', expected, line, `Line ${line} is no audit entry as the service exports it, or is cut off.`);
+      return;
+    }
+    this.entries++;
+    this.check(entry, line);
+    if (entry.missing && entry.sequence > this.lost.by) this.lost = { by: entry.sequence, stretches: entry.missing };
+    this.follow(entry, line);
+  }
+
+  /** The entry by itself. @param {Entry} entry @param {number} line */
+  check(entry, line) {
+    const { sequence, hash, time } = entry;
+    const signed = this.checkpoints.get(sequence);
+    if (hash !== hashOf(entry))
+      this.faults.note('altered', sequence, line, `Entry ${sequence} of ${time} was altered: its hash is not that of its contents.`);
+    else if (signed && signed.hash !== hash)
+      this.faults.note(
+        'altered',
+        sequence,
+        line,
+        `Entry ${sequence} of ${time} is not the one that was signed in a checkpoint of ${signed.time}.`,
+      );
+    else if (signed) this.confirmed.add(sequence);
+  }
+
+  /** The entry after the one before it. @param {Entry} entry @param {number} line */
+  follow(entry, line) {
+    const { last, direction } = this;
+    const steps = last ? (entry.sequence - last.sequence) * direction : 1;
+    if (last && steps <= 0) return this.backwards(entry, line);
+    const [older, newer] = direction > 0 ? [last, entry] : [entry, last];
+    if (older && newer && steps > 1) this.gaps.push({ from: older.sequence + 1, to: newer.sequence - 1, line });
+    else if (older && newer && newer.prev_hash !== older.hash)
+      this.faults.note(
+        ...['altered', older.sequence, direction > 0 ? line - 1 : line],
+        `Entry ${older.sequence} of ${older.time} was altered or replaced: entry ${newer.sequence}, which follows it, names another hash.`,
+      );
+    this.last = entry;
+    if (!this.oldest || entry.sequence < this.oldest.sequence) this.oldest = entry;
+    if (!this.newest || entry.sequence > this.newest.sequence) this.newest = entry;
+  }
+
+  /** An entry that stands where a later or earlier one belongs. @param {Entry} entry @param {number} line */
+  backwards({ sequence, time }, line) {
+    const gap = this.gaps.find(({ from, to }) => from <= sequence && sequence <= to);
+    const isBeyond = sequence < (this.oldest?.sequence ?? 0) || sequence > (this.newest?.sequence ?? 0);
+    if (!gap && !isBeyond) return this.faults.note('duplicated', sequence, line, `Entry ${sequence} of ${time} stands in the log twice.`);
+    this.faults.note('reordered', sequence, line, `Entry ${sequence} of ${time} does not stand in its place: the log was reordered.`);
+    if (!gap) return;
+    this.gaps.splice(this.gaps.indexOf(gap), 1);
+    for (const part of [
+      { ...gap, to: sequence - 1 },
+      { ...gap, from: sequence + 1 },
+    ])
+      if (part.from <= part.to) this.gaps.push(part);
+  }
+}
+
+/** @param {string} text @returns {Entry | 'checkpoint' | null} */
+function entryIn(text) {
+  try {
+    const value = JSON.parse(text);
+    // The last line of an export of what is past retention.
+    if (value?.checkpoint && value.sequence === undefined) return 'checkpoint';
+    // Another spelling could say a field twice, and so one thing to one reader and another to the next.
+    const isPlain = JSON.stringify(value) === text;
+    const isEntry = Number.isSafeInteger(value?.sequence) && value.sequence > 0 && [value.hash, value.prev_hash].every(isHash);
+    return isPlain && isEntry ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+const isHash = (/** @type {unknown} */ value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
+
+/** Whether the oldest entry comes first, by the first and the last line. @param {string} file @returns {1 | -1} */
+function directionOf(file) {
+  const size = 4 * 1024 * 1024;
+  const fd = fs.openSync(file, 'r');
+  try {
+    const end = fs.fstatSync(fd).size;
+    const piece = (/** @type {number} */ at) => {
+      const bytes = Buffer.alloc(Math.min(size, end));
+      fs.readSync(fd, bytes, 0, bytes.length, at);
+      return bytes
+        .toString('utf8')
+        .split('\n')
+        .map(entryIn)
+        .filter((entry) => entry !== null && entry !== 'checkpoint');
+    };
+    const [first, last] = [piece(0)[0], piece(Math.max(0, end - size)).at(-1)];
+    return first && last && first.sequence > last.sequence ? -1 : 1;
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+// ---------------------------------------------------------------- the verdict
+
+/** What no entry stands for: lost, as the log itself says, or removed. @param {Walk} walk @returns {Stretch[]} */
+function judgeGaps(walk) {
+  // An entry that no checkpoint covers could have been written by whoever removed the others.
+  const isSigned = walk.lost.by <= walk.confirmedThrough();
+  const { stretches } = isSigned ? walk.lost : { stretches: [] };
+  /** @type {Stretch[]} */
+  const lost = [];
+  for (const gap of walk.gaps) {
+    let at = gap.from;
+    for (let stretch; at <= gap.to; at = stretch.to + 1) {
+      const place = at;
+      stretch = stretches.find(({ from, to }) => from <= place && place <= to);
+      if (!stretch) break;
+      lost.push({ from: at, to: Math.min(stretch.to, gap.to), reason: stretch.reason });
+    }
+    if (at <= gap.to)
+      walk.faults.note(
+        'removed',
+        at,
+        gap.line,
+        `Entry ${at} was removed${at < gap.to ? `, and all up to ${gap.to}` : ''}: nothing in the log accounts for it.`,
+      );
+  }
+  if (walk.lost.by && !isSigned && walk.gaps.length && walk.faults.first?.kind === 'removed')
+    walk.faults.first.message += ` Entry ${walk.lost.by} speaks of lost entries, but no checkpoint covers it yet.`;
+  // What the log says is lost and stands there all the same was put there.
+  for (const { from, to } of stretches) {
+    const inside = presentIn(walk, from, to);
+    if (inside !== null) walk.faults.note('inserted', inside, null, `Entry ${inside} was inserted: the log itself says that it is lost.`);
+  }
+  return lost;
+}
+
+/** The first sequence of a stretch for which there is an entry. @param {Walk} walk @param {number} from @param {number} to */
+function presentIn({ oldest, newest, gaps }, from, to) {
+  let at = Math.max(from, oldest?.sequence ?? 1);
+  const end = Math.min(to, newest?.sequence ?? 0);
+  for (const gap of [...gaps].sort((a, b) => a.from - b.from)) if (gap.from <= at && at <= gap.to) at = gap.to + 1;
+  return at <= end ? at : null;
+}
+
+/** Where the log begins. @param {Walk} walk @param {{ org: string | null, first: number | null }} expected @param {Stretch[]} lost */
+function judgeBegin(walk, { org, first }, lost) {
+  const oldest = /** @type {Entry} */ (walk.oldest);
+  let begin = oldest.sequence;
+  for (let stretch; begin > 1; begin = stretch.from) {
+    const place = begin - 1;
+    stretch =
+      walk.lost.by <= walk.confirmedThrough() ? walk.lost.stretches.find(({ from, to }) => from <= place && place <= to) : undefined;
+    if (!stretch || (first !== null && place < first)) break;
+    lost.push({ ...stretch, to: place });
+  }
+  const before = walk.checkpoints.get(oldest.sequence - 1);
+  const earliest = Math.min(...walk.checkpoints.keys());
+  const say = (/** @type {string} */ why) =>
+    walk.faults.note('cut_off', begin - 1 || 1, null, `The log was cut off before entry ${begin}: ${why}.`);
+  if (first !== null) {
+    if (begin > first) say(`it is to begin at entry ${first}`);
+  } else if (begin > 1 && earliest < begin - 1) say(`a checkpoint says that there was an entry ${earliest}`);
+  if (before && before.hash !== oldest.prev_hash)
+    walk.faults.note(
+      'altered',
+      oldest.sequence,
+      null,
+      `Entry ${oldest.sequence} does not follow the entry before it, which a checkpoint confirms.`,
+    );
+  if (oldest.sequence === 1 && org !== null && oldest.prev_hash !== sha256(`svc/v1/audit/${org}`))
+    walk.faults.note('altered', 1, null, 'Entry 1 is not the beginning of the log of this organisation.');
+}
+
+/** Where the log ends. @param {Walk} walk @param {number | null} last */
+function judgeEnd(walk, last) {
+  const { sequence } = /** @type {Entry} */ (walk.newest);
+  const signed = Math.max(0, ...walk.checkpoints.keys());
+  const needed = last ?? signed;
+  if (sequence >= needed) return;
+  const why =
+    last === null ? `a checkpoint of ${walk.checkpoints.get(signed)?.time} confirms entry ${signed}` : `it is to end at entry ${last}`;
+  walk.faults.note('cut_off', sequence + 1, null, `The log was cut off after entry ${sequence}: ${why}.`);
+}
+
+/** @param {string} name @param {string | undefined} text */
+function numberOf(name, text) {
+  if (text === undefined) return null;
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 1) throw new UsageError(`--${name} must be a sequence.`);
+  return value;
+}
+
+/** @param {string[]} args */
+async function check(args) {
+  const { values, positionals } = parse(args);
+  const [name] = positionals;
+  if (name === undefined || positionals.length > 1 || !values.checkpoints || !values.key) throw new UsageError(USAGE);
+  const expected = { first: numberOf('first', values.first), last: numberOf('last', values.last) };
+  const { checkpoints, org, fault } = readCheckpoints(values.checkpoints, readKey(values.key));
+  const file = path.resolve(process.env.INIT_CWD ?? '', name);
+  if (!fs.existsSync(file) || !fs.statSync(file).isFile()) throw new UsageError(`${name} cannot be read.`);
+  const walk = new Walk(directionOf(file), checkpoints);
+  if (fault) walk.faults.note(fault.kind, fault.sequence, fault.line, fault.message);
+  let line = 0;
+  for await (const text of readline.createInterface({ input: fs.createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY }))
+    walk.take(text, ++line);
+  if (walk.entries === 0 && !walk.faults.first && checkpoints.size === 0) throw new UsageError(`${name} holds no audit entries.`);
+  const missing = walk.entries ? judgeGaps(walk) : [];
+  if (walk.entries === 0) walk.faults.note('cut_off', 1, null, 'The log holds no entry, and there are checkpoints of some.');
+  else {
+    judgeBegin(walk, { org, first: expected.first }, missing);
+    judgeEnd(walk, expected.last);
+  }
+  return { json: values.json, result: resultOf(walk, org, missing) };
+}
+
+/** @param {string[]} args */
+function parse(args) {
+  const text = /** @type {const} */ ({ type: 'string' });
+  try {
+    return parseArgs({
+      args,
+      allowPositionals: true,
+      options: { checkpoints: text, key: text, first: text, last: text, json: { type: 'boolean', default: false } },
+    });
+  } catch {
+    throw new UsageError(USAGE);
+  }
+}
+
+/** Entries of each unbroken run that come after its last checkpoint: nothing that was signed vouches for them. @param {Walk} walk */
+function unsignedIn({ oldest, newest, gaps, confirmed }) {
+  const ends = [...gaps.map(({ from }) => from - 1), newest?.sequence ?? 0].sort((a, b) => a - b);
+  const starts = [oldest?.sequence ?? 1, ...gaps.map(({ to }) => to + 1)].sort((a, b) => a - b);
+  const signed = [...confirmed].sort((a, b) => a - b);
+  return ends.reduce((sum, end, i) => {
+    const start = /** @type {number} */ (starts[i]);
+    const last = signed.findLast((sequence) => sequence <= end) ?? 0;
+    return sum + end - Math.max(last, start - 1);
+  }, 0);
+}
+
+/** @param {Walk} walk @param {string | null} org @param {Stretch[]} missing */
+function resultOf(walk, org, missing) {
+  const { entries, confirmed, oldest, newest, checkpoints, faults } = walk;
+  const sequences = [...checkpoints.keys()];
+  const place = (/** @type {Entry | null} */ entry) => entry && { sequence: entry.sequence, time: entry.time };
+  return {
+    ok: !faults.first,
+    org,
+    entries,
+    first: place(oldest),
+    last: place(newest),
+    checkpoints: confirmed.size,
+    unsigned: unsignedIn(walk),
+    missing: missing
+      .sort((a, b) => a.from - b.from)
+      .map(({ from, to, reason }) => {
+        const signed = sequences.filter((sequence) => from <= sequence && sequence <= to);
+        return { from, to, reason, confirmed_through: signed.length ? Math.max(...signed) : null };
+      }),
+    ...(faults.first && { broken: faults.first }),
+  };
+}
+
+const reasons = { restore: 'a restore', gate_lost: 'the loss of a gate' };
+const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => `${n} ${n === 1 ? one : many}`;
+
+/** @param {ReturnType<typeof resultOf>} result */
+function sentence({ ok, entries, first, last, checkpoints, unsigned, missing, broken }) {
+  if (!ok) return `NOT INTACT: ${broken?.message}${broken?.line ? ` (line ${broken.line})` : ''}`;
+  const place = (/** @type {typeof first} */ at) => `${at?.sequence} (${at?.time})`;
+  const range = `${plural(entries, 'entry', 'entries')} from ${place(first)} to ${place(last)}`;
+  const signed = `confirmed by ${plural(checkpoints, 'checkpoint', 'checkpoints')}`;
+  const rest = unsigned ? `; no checkpoint covers ${unsigned} of them yet` : '';
+  const lost = missing.map(({ from, to, reason, confirmed_through: through }) => {
+    const why = reasons[/** @type {keyof typeof reasons} */ (reason)] ?? reason;
+    return ` Lost with ${why}: ${from} to ${to}${through === null ? '' : `, signed through ${through}`}.`;
+  });
+  return `${range} ${entries === 1 ? 'is' : 'are'} intact, ${signed}${rest}.${lost.join('')}`;
+}
+
+try {
+  const { json, result } = await check(process.argv.slice(2));
+  process.stdout.write(`${json ? JSON.stringify(result) : sentence(result)}\n`);
+  process.exitCode = result.ok ? 0 : 1;
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,69 @@
+// Checkpoints as the gate sees them: which points of its chain are to be signed, and that D1 holds their signatures. Invariants: the gate says
+// what is signed, and stores its own statement beside the signature; making checkpoints leaves no audit entries, so that it gives no occasion
+// for more.
+import { DAY } from '../../../db/rows';
+import { auditCheckpoints } from '../../../db/schema';
+import { insertOf } from '../../../db/statements';
+import { refuse } from '../../../errors';
+import type { Statement } from '../../../gate/checkpoints';
+import { fail, ok } from '../../../gate/outcome';
+import type { Operation, OperationOutcome } from '../../../gate/types';
+
+/** Statements that one job signs. */
+const MOST = 50;
+
+export interface Signed {
+  sequence: number;
+  key_id: string;
+  signature: string;
+}
+
+/** What is to be signed. */
+const wanted: Operation<Record<string, never>> = {
+  read: ({ core }): OperationOutcome => ({ ...ok(core.checkpoints.waiting(MOST) satisfies Statement[]), audited: true }),
+};
+
+/** Stores signatures of statements that wait for one. */
+const store: Operation<{ signed: Signed[] }> = {
+  async read({ core, ask, input }): Promise<OperationOutcome> {
+    return core.locks.hold(['checkpoints'], async () => {
+      const signatures = new Map(input.signed.map((one) => [one.sequence, one]));
+      const rows = core.checkpoints.waiting(MOST).flatMap((statement) => {
+        const signed = signatures.get(statement.sequence);
+        // safety: checkpoint-stored-as-stated
+        return signed ? [{ ...signed, ...statement, org_id: ask.org }] : [];
+      });
+      const statements = rows.map((row) => {
+        const { sql, params } = insertOf(auditCheckpoints, row);
+        // Whatever D1 has under this sequence: the gate's own statement is the checkpoint.
+        return { sql: sql.replace('insert into', 'insert or replace into'), params };
+      });
+      const stored = statements.length ? await core.database.write(statements) : null;
+      // safety: checkpoint-stored-before-noted
+      if (stored && stored.end !== 'done') return { ...fail(refuse('UNAVAILABLE', { retry_after: 5 })), audited: true };
+      core.storage.transactionSync(() => {
+        for (const { sequence } of rows) core.checkpoints.stored(sequence);
+        const newest = rows.at(-1);
+        const day = newest && String(Math.floor(newest.time / DAY));
+        if (newest && core.meta.get('checkpoint_day') !== day) {
+          core.meta.set('checkpoint_day', day as string);
+          const { org_id: _, time, ...data } = newest;
+          core.outbox.put({ type: 'AUDIT_CHECKPOINT', data: { ...data, time: new Date(time).toISOString() } }, core.now());
+        }
+      });
+      return { ...ok(null, { status: 204 }), audited: true };
+    });
+  },
+};
+
+/** That a caller may see what is signed; the rest lies in D1 and in the Worker. */
+const permitted: Operation<{ further?: boolean }> = {
+  read: ({ input }): OperationOutcome => ({ ...ok(null), audited: input.further ?? false }),
+};
+
+export const checkpointOperations = {
+  'audit.checkpoint': wanted,
+  'audit.checkpoint_store': store,
+  'audit.checkpoints': permitted,
+  'audit.key': permitted,
+};

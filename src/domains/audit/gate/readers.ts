@@ -1,0 +1,75 @@
+// Who read a secret last, from what the gate has counted. Invariant: a caller who is limited to environments or names sees those readers whose
+// audit entries it sees.
+import { type Caller, reaches } from '../../../auth/authorize';
+import type { SecretRow } from '../../../db/schema';
+import { refuse } from '../../../errors';
+import type { Entry } from '../../../gate/audit-log';
+import type { Core } from '../../../gate/core';
+import { callerOf, memberOf } from '../../../gate/identity';
+import { lineageOf } from '../../../gate/lineage';
+import { slugOf } from '../../../gate/named';
+import { fail, type Outcome, ok } from '../../../gate/outcome';
+import type { Reading } from '../../../gate/readers';
+import type { Call, Operation } from '../../../gate/types';
+import { shows, viewOf } from '../view';
+import { readerOut } from '../wire';
+
+interface ReadersInput {
+  limit: number;
+  /** `time:reader` of the last one before this page. */
+  after: string | null;
+}
+
+/** The readers of a secret, by themselves and in bulk, each once, newest first. */
+function readersOf({ core, ask }: Call<unknown>, row: SecretRow): { reader: string; reading: Reading }[] {
+  const readers = core.readers.of(row.id);
+  for (const [reader, reading] of core.readers.of(row.environment_id)) {
+    if (!row.name.startsWith(reading.prefix ?? '') || !mayHaveRead(core, ask.org, reader, reading, row)) continue;
+    const known = readers.get(reader);
+    // What was current at a bulk read is known while nothing has changed since.
+    const bulk = { ...reading, version: row.updated_at <= reading.at ? row.version : null };
+    const newest = known && known.at > bulk.at ? known : bulk;
+    readers.set(reader, { ...newest, count: bulk.count + (known?.count ?? 0) });
+  }
+  return [...readers]
+    .map(([reader, reading]) => ({ reader, reading }))
+    .sort((a, b) => b.reading.at - a.reading.at || (a.reader < b.reader ? -1 : 1));
+}
+
+/** Whether a bulk read gave this secret, as far as it is known: one that is limited to some names is judged by what it reaches now. */
+function mayHaveRead(core: Core, org: string, reader: string, { actor, isLimited }: Reading, row: SecretRow): boolean {
+  if (!isLimited) return true;
+  const caller = holderOf(core, org, reader.split(':')[0] as string, actor.kind);
+  return caller !== null && reaches(caller, ['secrets:read'], row.environment_id, row.name);
+}
+
+function holderOf(core: Core, org: string, id: string, kind: string): Caller | null {
+  if (kind === 'member') return memberOf(core, org, id, core.rows.get('member', id));
+  const row = core.rows.get('credential', id);
+  return row && callerOf(core, org, lineageOf(core, row));
+}
+
+const list: Operation<ReadersInput> = {
+  subject: ({ core, ask }) => ({ resource: core.rows.get('secret', ask.named.secret as string)?.id ?? null }),
+  read(call): Outcome {
+    const { core, ask, caller, input } = call;
+    const row = core.rows.get('secret', ask.named.secret as string);
+    if (!row || row.deleted_at !== null) return fail(refuse('NOT_FOUND'));
+    const view = viewOf(caller, (id) => slugOf(core, id));
+    const environment = slugOf(core, row.environment_id);
+    // safety: readers-within-view
+    const isShown = ({ actor, prefix }: Reading) =>
+      shows(view, { actor, environment, resource_name: prefix === null ? row.name : null } as Entry);
+    const placeOf = ({ reader, reading }: { reader: string; reading: Reading }) => `${reading.at}:${reader}`;
+    const all = readersOf(call, row).filter(({ reading }) => isShown(reading));
+    const [at, ...rest] = (input.after ?? '').split(':');
+    const after = input.after === null ? all : all.filter((one) => isAfter(one.reading.at, one.reader, Number(at), rest.join(':')));
+    const page = after.slice(0, input.limit);
+    const last = page.at(-1);
+    return ok({ items: page.map(({ reading }) => readerOut(reading)), next: last && after.length > page.length ? placeOf(last) : null });
+  },
+};
+
+const isAfter = (at: number, reader: string, lastAt: number, last: string) => at < lastAt || (at === lastAt && reader > last);
+
+export const readerOperations = { 'audit.readers': list };

@@ -1,0 +1,67 @@
+// Retention as callers use it: what is past it is exported, and the export is confirmed. Invariant: under a retention that was set, nothing is
+// deleted before somebody who acts as an owner has shown the hash that the export ends with.
+import { reachesAll } from '../../../auth/authorize';
+import { equal } from '../../../crypto/digest';
+import { DAY } from '../../../db/rows';
+import { type Refusal, refuse } from '../../../errors';
+import type { Entry } from '../../../gate/audit-log';
+import type { SegmentEnd, Statement } from '../../../gate/checkpoints';
+import type { Core } from '../../../gate/core';
+import { type Cut, cutOf } from '../../../gate/cut';
+import { type Missing, missingEntries } from '../../../gate/missing-entries';
+import { fail, type Outcome, ok } from '../../../gate/outcome';
+import { exportedThrough, noteExported, retentionDays } from '../../../gate/retention';
+import type { Call, Operation, OperationOutcome } from '../../../gate/types';
+
+export interface ExportPart {
+  cut: Cut | null;
+  /** What the checkpoint at the end of the export says; null where nothing is past retention. */
+  end: Statement | null;
+  held: Entry[];
+  missing: Missing[];
+}
+
+/** The newest end of a segment that is past retention; null where there is none behind the cut. */
+function pastEnd(core: Core, org: string): SegmentEnd | null {
+  const end = core.checkpoints.endBefore(core.now() - retentionDays(core, org) * DAY, Number.MAX_SAFE_INTEGER);
+  return end && end.sequence > (cutOf(core)?.sequence ?? 0) ? end : null;
+}
+
+const whole = ({ caller }: Call<unknown>): Refusal | null =>
+  reachesAll(caller, ['audit:read'])
+    ? null
+    : refuse('INSUFFICIENT_SCOPE', {
+        message: 'A credential that is limited to environments or names cannot export the audit log.',
+      });
+
+const exportPast: Operation<{ further: boolean }> = {
+  subject: ({ ask }) => ({ resource: ask.org }),
+  // safety: audit-export-whole
+  authorize: whole,
+  read({ core, ask, input }): OperationOutcome {
+    if (input.further) return { ...ok(null), audited: true };
+    const end = pastEnd(core, ask.org);
+    const statement = end && (core.checkpoints.statement(end.sequence) ?? { sequence: end.sequence, hash: end.hash, time: core.now() });
+    return ok({ cut: cutOf(core), end: statement, held: core.auditLog.held(), missing: missingEntries(core) } satisfies ExportPart);
+  },
+};
+
+const confirm: Operation<{ sequence: number; hash: string }> = {
+  subject: ({ ask, input }) => ({ resource: ask.org, version: input.sequence }),
+  read({ core, ask, input }): Outcome {
+    const cut = cutOf(core)?.sequence ?? 0;
+    const end = core.checkpoints.end(input.sequence);
+    // safety: export-confirmed-by-hash
+    if (!end || !equal(end.hash, input.hash))
+      return fail(
+        refuse('CONFLICT', { message: 'No export ends with this sequence and hash. Take both from the last line of the export.' }),
+      );
+    if (end.sequence > cut && end.sequence > (pastEnd(core, ask.org)?.sequence ?? 0))
+      return fail(refuse('CONFLICT', { message: 'These entries are not past retention yet.' }));
+    core.storage.transactionSync(() => noteExported(core, end.sequence));
+    core.schedule.at('retention', core.now());
+    return ok({ exported_through: Math.max(exportedThrough(core), end.sequence), deleted_through: cut });
+  },
+};
+
+export const retentionOperations = { 'audit.export': exportPast, 'audit.export_confirm': confirm };

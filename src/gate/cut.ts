@@ -1,0 +1,51 @@
+// Where retention has cut the audit log off: the chain is checked from there on. Invariant: a cut lies at the end of a segment that this gate
+// moved itself, or took over once from a release that noted none; D1 cannot move it.
+import { genesis } from './audit-log';
+import type { Core } from './core';
+import { missingEntries } from './missing-entries';
+
+export interface Cut {
+  sequence: number;
+  hash: string;
+}
+
+/** Where the log is cut off; null where that has never been noted. */
+export const cutOf = ({ meta }: Pick<Core, 'meta'>): Cut | null => JSON.parse(meta.get('cut') ?? 'null') as Cut | null;
+
+export const noteCut = ({ meta }: Pick<Core, 'meta'>, { sequence, hash }: Cut): void => meta.set('cut', JSON.stringify({ sequence, hash }));
+
+/**
+ * Takes over, once, what an earlier release or a lost gate has left in D1: where the log begins there, and where its segments end. `tell`: what is
+ * missing becomes an entry.
+ */
+export async function takeUpSegments(core: Core, org: string, { tell }: { tell: boolean }): Promise<void> {
+  if (cutOf(core)) return;
+  const segments = await core.database.all<{ first: number; prev: string; sequence: number; hash: string; at: number }>({
+    sql: `select first_sequence "first", prev_hash prev, last_sequence sequence, last_hash hash, last_at at from audit_segments
+      where org_id = ? order by first_sequence`,
+    params: [org],
+  });
+  core.storage.transactionSync(() => {
+    for (const { sequence, hash, at } of segments) core.checkpoints.closed({ sequence, hash, at });
+    const [first] = segments;
+    // safety: audit-cut-noted
+    noteCut(core, first && first.first > 1 ? { sequence: first.first - 1, hash: first.prev } : { sequence: 0, hash: genesis(org) });
+    if (tell) tellMissing(core, org);
+  });
+}
+
+/** Writes into the log itself what is missing: a release before noted it in the gate alone, and an offline reader cannot see that. */
+function tellMissing(core: Core, org: string): void {
+  const missing = missingEntries(core);
+  if (missing.length === 0) return;
+  core.auditLog.append(
+    {
+      actor: { kind: 'system', id: null, parent_id: null, name: null },
+      action: 'audit.missing',
+      ...{ resource: org, environment: null, version: null, missing },
+      ...{ reason: null, request_id: '', ip: '', user_agent: null },
+    },
+    200,
+    core.now(),
+  );
+}

@@ -1,0 +1,153 @@
+// Who read a secret last: which credentials and people, when, how often, and which version; and who read an environment in bulk. Invariants: no
+// request costs a write for it: what is new is counted in memory and written down when audit entries move away, and a gate that starts counts the
+// entries that still lie here; the rows of a secret are bounded, and go with it.
+import type { Actor, Entry } from './audit-log';
+import type { Meta } from './meta';
+
+/** What one reader read of a secret, or of an environment in bulk. */
+export interface Reading {
+  /** The newest actor: of an API key's session tokens, which count as one reader, the last. */
+  actor: Actor;
+  at: number;
+  count: number;
+  /** The version of the secret; of a bulk read, the revision of the environment. */
+  version: number | null;
+  /** What the names begin with that were read in bulk; null where a secret was read by itself. */
+  prefix: string | null;
+  /** Whether the reader is limited to some names. */
+  isLimited: boolean;
+}
+
+export interface Readers {
+  /** Takes notice of an entry, if it is a read that succeeded. */
+  note(entry: Entry): void;
+  /** Who read a secret, or an environment in bulk, by reader. */
+  of(target: string): Map<string, Reading>;
+  /** Writes down what is counted, up to an entry of the audit log. */
+  flush(sequence: number): void;
+  /** A secret or an environment is gone. */
+  forget(target: string): void;
+}
+
+interface Around {
+  /** The newest entry of the audit log. */
+  head(): number;
+  /** Whether there is such a secret or environment. */
+  isKnown(target: string): boolean;
+}
+
+/** Readers that are counted in memory before they are written down after all. */
+const MOST_PENDING = 5000;
+/** Readers that are kept of a secret or an environment, the newest. */
+export const MOST_READERS = 250;
+
+const READS = ['secret.read', 'secret.read_all'];
+
+/** Who counts as one reader: the session tokens of an API key are one, beside the key itself. */
+export const readerOf = ({ kind, id, parent_id }: Actor): string => (kind === 'session' ? `${parent_id}:sessions` : String(id));
+
+function commonPrefix(a: string, b: string): string {
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at++;
+  return a.slice(0, at);
+}
+
+/** The newer of two readings, with both their counts. A bulk reader is noted with what all its prefixes have in common. */
+const merged = (older: Reading | undefined, newer: Reading): Reading =>
+  older
+    ? {
+        ...newer,
+        count: older.count + newer.count,
+        prefix: newer.prefix === null || older.prefix === null ? newer.prefix : commonPrefix(older.prefix, newer.prefix),
+      }
+    : newer;
+
+const readingOf = ({ action, actor, time, count, version, prefix, patterns, patterns_digest }: Entry): Reading => ({
+  actor: { kind: actor.kind, id: actor.id, name: actor.name, parent_id: actor.parent_id },
+  at: Date.parse(time),
+  ...{ count, version },
+  prefix: action === 'secret.read_all' ? (prefix ?? '') : null,
+  isLimited: patterns !== undefined || patterns_digest !== undefined,
+});
+
+type Kept = Omit<Reading, 'actor' | 'isLimited'> & { reader: string; actor: string; limited: number };
+
+export function createReaders(sql: SqlStorage, meta: Meta, { head, isKnown }: Around): Readers {
+  sql.exec(`create table if not exists readers (target text not null, reader text not null, actor text not null, at integer not null, count integer not null,
+    version integer, prefix text, limited integer not null, primary key (target, reader)) without rowid`);
+  const pending = new Map<string, Map<string, Reading>>();
+  let many = 0;
+  const add = (target: string, reading: Reading) => {
+    const readers = pending.get(target) ?? new Map<string, Reading>();
+    pending.set(target, readers);
+    const reader = readerOf(reading.actor);
+    const known = readers.get(reader);
+    if (!known) many++;
+    readers.set(reader, merged(known, reading));
+  };
+  takeUp(sql, Number(meta.get('readers') ?? 0), add);
+
+  const kept = (target: string, reader?: string): [string, Reading][] =>
+    sql
+      .exec<Kept & Record<string, SqlStorageValue>>(
+        `select * from readers where target = ?${reader === undefined ? '' : ' and reader = ?'}`,
+        ...[target, reader].filter((value) => value !== undefined),
+      )
+      .toArray()
+      .map(({ reader, actor, at, count, version, prefix, limited }) => [
+        reader,
+        { actor: JSON.parse(actor), at, count, version, prefix, isLimited: limited === 1 },
+      ]);
+  const flush = (sequence: number) => {
+    for (const [target, readers] of pending) {
+      if (!isKnown(target)) continue;
+      for (const [reader, reading] of readers) {
+        const { actor, at, count, version, prefix, isLimited } = merged(kept(target, reader)[0]?.[1], reading);
+        const values = [target, reader, JSON.stringify(actor), at, count, version, prefix, isLimited ? 1 : 0];
+        sql.exec('insert or replace into readers values (?, ?, ?, ?, ?, ?, ?, ?)', ...values);
+      }
+      // safety: readers-bounded
+      sql.exec(
+        'delete from readers where target = ?1 and reader in (select reader from readers where target = ?1 order by at desc, reader limit -1 offset ?2)',
+        target,
+        MOST_READERS,
+      );
+    }
+    pending.clear();
+    many = 0;
+    meta.set('readers', String(sequence));
+  };
+  return {
+    note(entry) {
+      if (!READS.includes(entry.action) || entry.outcome !== 'success' || entry.resource === null) return;
+      add(entry.resource, readingOf(entry));
+      if (many >= MOST_PENDING) flush(head());
+    },
+    of(target) {
+      const readers = new Map(kept(target));
+      for (const [reader, reading] of pending.get(target) ?? []) readers.set(reader, merged(readers.get(reader), reading));
+      return readers;
+    },
+    flush,
+    forget(target) {
+      many -= pending.get(target)?.size ?? 0;
+      pending.delete(target);
+      sql.exec('delete from readers where target = ?', target);
+    },
+  };
+}
+
+/** Counts the entries that lie here and are not written down yet, each reader of a target once. */
+function takeUp(sql: SqlStorage, after: number, add: (target: string, reading: Reading) => void): void {
+  for (const { body, count, low, high } of sql.exec<{ body: string; count: number; low: string; high: string }>(
+    // The entry of a group is that of its greatest sequence. What lies between two prefixes begins with what they have in common.
+    `select max(sequence), body, sum(body ->> 'count') count, min(coalesce(body ->> 'prefix', '')) low, max(coalesce(body ->> 'prefix', '')) high
+      from audit where sequence > ? and action in ('secret.read', 'secret.read_all') and outcome = 'success' and resource is not null
+      group by resource, actor, parent`,
+    after,
+  )) {
+    const entry = JSON.parse(body) as Entry;
+    const reading = readingOf({ ...entry, count });
+    add(entry.resource as string, reading.prefix === null ? reading : { ...reading, prefix: commonPrefix(low, high) });
+  }
+}

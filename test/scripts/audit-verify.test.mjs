@@ -1,0 +1,213 @@
+// `npm run audit:verify` on logs as the service exports them, whole and tampered with in every way: what is wrong is named, and the exit code says so.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { createHash, generateKeyPairSync, sign } from 'node:crypto';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { after, describe, it } from 'node:test';
+import canonicalize from 'canonicalize';
+import { env, project } from './service.mjs';
+
+const ORG = 'org_0000000000000000000000';
+const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'audit-'));
+after(() => fs.rmSync(dir, { recursive: true, force: true }));
+const sha256 = (text) => createHash('sha256').update(text).digest('hex');
+const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+const jwk = publicKey.export({ format: 'jwk' });
+
+/** The hash of an entry: over the order of its fields up to 0.4.0, over canonical JSON since. */
+const hashed = (entry) => ({ ...entry, hash: sha256(entry.format === 2 ? canonicalize(entry) : JSON.stringify(entry)) });
+const signed = ({ sequence, hash }, key = privateKey) => {
+  const time = '2026-03-01T00:00:00.000Z';
+  const message = Buffer.from(canonicalize({ org: ORG, sequence, hash, time }));
+  return { org: ORG, sequence, hash, time, key_id: 'k', signature: sign(null, message, key).toString('base64') };
+};
+
+/** A log, oldest first: sequences from `first` on, those up to `old` as release 0.4.0 wrote them; `fields` by sequence. */
+function logOf({ first = 1, last = 20, old = 8, prev = sha256(`svc/v1/audit/${ORG}`), fields = {} } = {}) {
+  const entries = [];
+  for (let sequence = first, prev_hash = prev; sequence <= last; sequence++) {
+    const base = {
+      id: `aud_${sequence}`,
+      sequence,
+      time: `2026-01-01T00:00:${String(sequence).padStart(2, '0')}.000Z`,
+      action: 'secret.read',
+      reason: 'ü "q" \u2028',
+    };
+    const entry = hashed({ ...(sequence > old && { format: 2 }), ...base, ...fields[sequence], prev_hash });
+    prev_hash = entry.hash;
+    entries.push(entry);
+  }
+  return entries;
+}
+
+const lines = (values) => values.map((value) => `${typeof value === 'string' ? value : JSON.stringify(value)}\n`).join('');
+const write = (name, text) => {
+  fs.writeFileSync(path.join(dir, name), text);
+  return path.join(dir, name);
+};
+
+/** Runs the verifier on a log, its checkpoints and a key. */
+function run(entries, checkpoints, { key = JSON.stringify({ key_id: 'k', jwk }), args = [] } = {}) {
+  const files = [
+    write('log.ndjson', lines(entries)),
+    ...['--checkpoints', write('checkpoints.json', typeof checkpoints === 'string' ? checkpoints : lines(checkpoints))],
+    ...['--key', write('key.json', key)],
+  ];
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/audit-verify.mjs', ...files, ...args], {
+    cwd: project,
+    env,
+    encoding: 'utf8',
+  });
+  return { status, said: stdout.trim(), fault: stderr.trim() };
+}
+
+const log = logOf();
+const marks = [log[4], log[9], log[17]].map((entry) => signed(entry));
+/** In both directions: each tampering is found in either. */
+const both = (name, expected, tampered, checkpoints = marks) => {
+  for (const order of ['oldest', 'newest'])
+    it(`${name} (${order} first)`, () => {
+      const entries = tampered(structuredClone(log));
+      const { status, said } = run(order === 'oldest' ? entries : entries.reverse(), checkpoints, { args: ['--json'] });
+      const { ok, broken } = JSON.parse(said);
+      assert.deepEqual([status, ok, broken?.kind, broken?.sequence], [1, false, expected[0], expected[1][order] ?? expected[1]], said);
+    });
+};
+
+describe('audit verifier: a log that is whole', () => {
+  it('is intact in either direction, with entries of earlier releases, in one line', () => {
+    for (const entries of [log, log.toReversed()]) {
+      const { status, said } = run(entries, marks);
+      assert.equal(status, 0, said);
+      assert.equal(
+        said,
+        '20 entries from 1 (2026-01-01T00:00:01.000Z) to 20 (2026-01-01T00:00:20.000Z) are intact, confirmed by 3 checkpoints; no checkpoint covers 2 of them yet.',
+      );
+    }
+  });
+
+  it('takes checkpoints as pages or events, and the key as JWK or PEM', () => {
+    const { org: org_id, ...data } = marks[0];
+    const events = JSON.stringify({ data: [{ sequence: 7, type: 'AUDIT_CHECKPOINT', org_id, data }] });
+    for (const checkpoints of [JSON.stringify({ data: marks, next_cursor: null }, null, 2), JSON.stringify(marks), events])
+      for (const key of [JSON.stringify(jwk), publicKey.export({ type: 'spki', format: 'pem' })])
+        assert.equal(run(log, checkpoints, { key }).status, 0);
+  });
+
+  it('says what a restore lost, if a signed entry accounts for it', () => {
+    const missing = [{ from: 6, to: 9, reason: 'restore' }];
+    const restored = logOf({ fields: { 12: { action: 'org.adopt', missing } } });
+    const entries = restored.filter(({ sequence }) => sequence < 6 || sequence > 9);
+    for (const order of [entries, entries.toReversed()]) {
+      const { status, said } = run(
+        order,
+        [restored[4], restored[8], restored[17]].map((entry) => signed(entry)),
+      );
+      assert.equal(status, 0, said);
+      assert.match(said, /^16 entries .* confirmed by 2 checkpoints; .* Lost with a restore: 6 to 9, signed through 9\.$/);
+    }
+  });
+
+  it('begins after a cut whose checkpoint is there, and ends where it is said to end', () => {
+    const rest = log.slice(5);
+    assert.equal(run(rest, marks).status, 0);
+    assert.equal(run(rest.slice(0, 5), marks).status, 1);
+    const { status, said } = run([...rest.slice(0, 5), JSON.stringify({ checkpoint: marks[1] })], marks, { args: ['--last', '10'] });
+    assert.deepEqual([status, said.includes('from 6 ')], [0, true], said);
+    assert.equal(run(log.slice(6), marks).status, 1);
+    assert.equal(run(log.slice(6), marks, { args: ['--first', '7'] }).status, 0);
+    assert.equal(run(log.slice(7), marks, { args: ['--first', '7'] }).status, 1);
+  });
+});
+
+describe('audit verifier: a log that was tampered with', () => {
+  const edit = (sequence, fields) => (entries) => entries.map((entry) => (entry.sequence === sequence ? { ...entry, ...fields } : entry));
+  const rehash = (sequence, fields) => (entries) =>
+    entries.map((entry) => {
+      if (entry.sequence !== sequence) return entry;
+      const { hash: _, ...rest } = { ...entry, ...fields };
+      return hashed(rest);
+    });
+  const without =
+    (from, to = from) =>
+    (entries) =>
+      entries.filter(({ sequence }) => sequence < from || sequence > to);
+
+  both('altered: an entry', ['altered', 13], edit(13, { action: 'nothing.happened' }));
+  both('altered: an entry of an earlier release', ['altered', 3], edit(3, { action: 'nothing.happened' }));
+  both('altered: an entry with a new hash', ['altered', 13], rehash(13, { action: 'nothing.happened' }));
+  both('altered: the mark of its format taken away, with its hash as it was', ['altered', 13], (entries) =>
+    entries.map(({ format, ...entry }) => (entry.sequence === 13 ? entry : { ...(format && { format }), ...entry })),
+  );
+  both('altered: the mark of its format taken away, and a hash by the earlier rule', ['altered', 13], (entries) =>
+    entries.map((entry) => {
+      if (entry.sequence !== 13) return entry;
+      const { format: _, hash: __, ...rest } = entry;
+      return hashed({ ...rest, action: 'nothing.happened' });
+    }),
+  );
+  both('altered: an unknown format', ['altered', 13], edit(13, { format: 3 }));
+  both('altered: the whole log from an entry on, with right hashes', ['altered', 10], (entries) => {
+    let prev = '';
+    return entries.map((entry) => {
+      const { hash: _, ...rest } = entry;
+      const next = entry.sequence < 7 ? entry : hashed({ ...rest, action: entry.sequence === 7 ? 'x' : rest.action, prev_hash: prev });
+      prev = next.hash;
+      return next;
+    });
+  });
+  both('altered: the log of another organisation', ['altered', 1], () => logOf({ prev: sha256('svc/v1/audit/org_other') }));
+  both('malformed: a field that is said twice', ['malformed', 13], (entries) =>
+    entries.map((entry) => (entry.sequence === 13 ? `{"action":"x",${JSON.stringify(entry).slice(1)}` : entry)),
+  );
+  both('removed: one entry', ['removed', 12], without(12));
+  both('removed: many entries', ['removed', 12], without(12, 15));
+  both('duplicated: an entry', ['duplicated', 12], (entries) =>
+    entries.flatMap((entry) => (entry.sequence === 12 ? [entry, entry] : [entry])),
+  );
+  both('duplicated: an entry, elsewhere', ['duplicated', 12], (entries) => entries.toSpliced(16, 0, entries[11]));
+  both('reordered: two entries', ['reordered', { oldest: 12, newest: 13 }], (entries) => {
+    [entries[11], entries[12]] = [entries[12], entries[11]];
+    return entries;
+  });
+  both('cut off: the newest entries', ['cut_off', 18], without(18, 20));
+  both('cut off: the oldest entries', ['cut_off', 6], without(1, 6));
+  both('removed: an entry that speaks of a loss does not account for it while nothing signs it', ['removed', 12], (entries) => {
+    const forged = logOf({ fields: { 20: { action: 'org.adopt', missing: [{ from: 12, to: 13, reason: 'restore' }] } } });
+    return [...entries.slice(0, 19), forged[19]].filter(({ sequence }) => sequence !== 12 && sequence !== 13);
+  });
+  both(
+    'inserted: an entry that the log says is lost',
+    ['inserted', 6],
+    () => logOf({ fields: { 12: { missing: [{ from: 6, to: 9, reason: 'restore' }] } } }),
+    [signed(logOf({ fields: { 12: { missing: [{ from: 6, to: 9, reason: 'restore' }] } } })[17])],
+  );
+  both('checkpoint: an altered one', ['checkpoint', 9], (entries) => entries, [{ ...marks[1], sequence: 9 }]);
+  both('checkpoint: one by another key', ['checkpoint', 10], (entries) => entries, [
+    signed(log[9], generateKeyPairSync('ed25519').privateKey),
+  ]);
+  both('checkpoint: two of one entry that contradict each other', ['checkpoint', 10], (entries) => entries, [
+    signed({ sequence: 10, hash: sha256('x') }),
+    marks[1],
+  ]);
+
+  it('cut off: in the middle of a line', () => {
+    const text = lines(log);
+    const { status, said } = run([text.slice(0, -40)], marks);
+    assert.deepEqual([status, said.includes('line 20')], [1, true], said);
+  });
+
+  it('cut off: a log without entries', () => assert.equal(run([], marks).status, 1));
+});
+
+describe('audit verifier: wrong use', () => {
+  it('exits with 2 and says why', () => {
+    assert.deepEqual([run(log, 'nothing').status, run(log, '{"a":1}').status, run(log, marks, { key: '{}' }).status], [2, 2, 2]);
+    assert.equal(run(log, marks, { args: ['--last', 'x'] }).status, 2);
+    assert.equal(run([], []).status, 2);
+    const { status, stderr } = spawnSync(process.execPath, ['scripts/audit-verify.mjs'], { cwd: project, env, encoding: 'utf8' });
+    assert.deepEqual([status, stderr.startsWith('Use: npm run audit:verify')], [2, true]);
+  });
+});
