@@ -103,7 +103,7 @@ function evidenceRow({ id, name, environment, time, detail, facts, people = [] }
 
 function evidenceTable({ evidence, count }: Finding): Markup | null {
   if (evidence.length === 0) return null;
-  return html`<div class="scroll"><table class="evidence"><thead><tr><th scope="col" class="what">What</th><th scope="col" class="at">Time (UTC)</th><th scope="col">Evidence</th></tr></thead>
+  return html`<div class="scroll" tabindex="0"><table class="evidence"><thead><tr><th scope="col" class="what">What</th><th scope="col" class="at">Time (UTC)</th><th scope="col">Evidence</th></tr></thead>
 <tbody>${evidence.map(evidenceRow)}</tbody></table></div>
 ${count > evidence.length ? html`<p class="more">The first ${number(evidence.length)} of ${number(count)}.</p>` : null}`;
 }
