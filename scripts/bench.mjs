@@ -58,6 +58,8 @@ const read = (secret) => ({ path: `/secrets/${secret.id}` });
 const subjects = {
   'floor of a change': { bare: true, wish: () => ({ path: '/change' }) },
   'warm read': { wish: (org, n) => read(org.secrets[n % FEW]) },
+  // Half of them approval policies for reads, that apply to other names; half naming policies.
+  'warm read with 50 policies': { org: (side) => governed(side, 50), wish: (org, n) => read(org.secrets[n % FEW]) },
   // A prime step, so that neighbours in time are none in the table.
   'warm read of 100,000': { org: once((side) => large(side, MANY, true)), wish: (org, n) => read(org.secrets[(n * 7919) % MANY]) },
   // Each secret is read once: its ciphertext is in D1 alone. Gate, key and isolate are warm.
@@ -265,6 +267,19 @@ async function others({ vault }, org, path, rate, body) {
   const call = callerOf(vault);
   const make = async () => good(await call('POST', `/orgs/${org.id}${path}`, org.token, body)).token;
   return parallel(Math.ceil(spent / rate) + 1, make);
+}
+
+/** An organisation with so many policies, none of which holds what is measured. */
+async function governed({ vault, newOrg }, policies) {
+  const org = await newOrg(vault, { secrets: FEW, keys: KEYS });
+  const call = callerOf(vault);
+  const approval = { operations: ['secret.read'], required: 1, approvers: { role: 'owner' } };
+  await parallel(policies, async (n) => {
+    const applies_to = { names: [`held-${n}/*`, `*-held-${n}`] };
+    const kinds = n % 2 ? { kind: 'naming', config: { pattern: '^[a-z]' } } : { kind: 'approval', config: approval };
+    good(await call('POST', `/orgs/${org.id}/policies`, org.token, { name: `p-${n}`, applies_to, ...kinds }));
+  });
+  return org;
 }
 
 /** What is made once for each side. @template T @param {(side: Side) => Promise<T>} make */

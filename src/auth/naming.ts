@@ -6,7 +6,7 @@ import { RE2JS, RE2Set } from 're2js';
 
 export const MOST_PATTERN = 256;
 /** Instructions of the compiled program. */
-const MOST_INSTRUCTIONS = 500;
+const MOST_INSTRUCTIONS = 600;
 /** What counted repetitions of groups, as in `(…){8}`, multiply to at most: they would make a program large before it can be measured. */
 const MOST_REPEATED = 64;
 /** Bytes that the states of one pattern may take: past them they are made anew. */

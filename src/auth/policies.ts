@@ -15,7 +15,6 @@ export const appliesTo = (
   { environments, types, names }: Pick<PolicyRow, 'environments' | 'types' | 'names'>,
   { environment_id, type, name }: PolicyTarget,
 ): boolean =>
-  // safety: policy-selectors
   (environments === null || environments.includes(environment_id)) &&
   (types === null || types.includes(type)) &&
   (names === null || names.some((pattern) => matches(pattern, name)));

@@ -4,8 +4,9 @@ import { Cron } from 'croner';
 import QuickLRU from 'quick-lru';
 import type { RotationConfig } from '../db/schema';
 
-/** A cron expression of five fields. The minute is a number: nothing is due more often than once an hour. */
-const FIELDS = /^\d{1,2}( [0-9A-Z*,/-]{1,40}){4}$/;
+/** A cron expression of five fields, names of months and days left out. The minute is a number: nothing is due more often than once an hour. */
+const FIELDS = /^\d{1,2}( [0-9*,/-]{1,40}){4}$/;
+const NAMES = /\b(JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC|SUN|MON|TUE|WED|THU|FRI|SAT)\b/g;
 export const MOST_CRON = 100;
 
 const parsed = (cron: string) => new Cron(cron, { mode: '5-part', utcOffset: 0 });
@@ -13,7 +14,7 @@ const parsed = (cron: string) => new Cron(cron, { mode: '5-part', utcOffset: 0 }
 /** What is wrong with a cron expression, or null. */
 export function cronProblem(cron: string): string | null {
   const shape = 'must have five fields: minute (one number), hour, day of month, month and day of week, such as 0 3 1 * *';
-  if (!FIELDS.test(cron)) return shape;
+  if (!FIELDS.test(cron.replaceAll(NAMES, '1'))) return shape;
   try {
     return parsed(cron).nextRun(new Date(0)) === null ? 'never comes true' : null;
   } catch {

@@ -131,10 +131,10 @@ const kinds: Record<string, IdKind> = {
   grants: 'grant',
 };
 const singular: Record<string, string> = {
-  policies: 'policy',
   'api-keys': 'API key',
   'access-tokens': 'session token',
   sessions: 'browser session',
+  policies: 'policy',
 };
 
 /** What an id in a path stands for: the collection before it says so. */

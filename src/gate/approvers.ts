@@ -42,7 +42,6 @@ export function ineligible(
 
 /** The members whose approval of a request counts for a policy now. */
 export const approvalsFor = (core: Pick<Core, 'rows'>, approval: ApprovalRow, policy: PolicyRow, now: number): string[] => [
-  // safety: each-decider-counts-once
   ...new Set(
     approval.decisions.flatMap(({ member: id, decision }) => {
       const member = decision === 'approve' ? core.rows.get('member', id) : null;

@@ -32,8 +32,8 @@ const compiled = new WeakMap<Core['rows'], { edits: number; policies: ByKind }>(
 export function policiesOf<K extends PolicyKind>({ rows }: Pick<Core, 'rows'>, kind: K): readonly CompiledPolicy<K>[] {
   const edits = rows.edits('policy');
   let known = compiled.get(rows);
+  // safety: policies-read-again
   if (known?.edits !== edits) {
-    // safety: policies-read-again
     known = { edits, policies: compile(rows) };
     compiled.set(rows, known);
   }

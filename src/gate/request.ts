@@ -242,7 +242,6 @@ async function read(call: Call<unknown>, operation: Operation, draft: DraftOf): 
   if (ask.approval && need.reveals) return readHeld(call, operation, draft);
   const outcome = await operation.read?.(call);
   if (!need.reveals || outcome?.kind !== 'ok' || outcome.data === null || outcome.reveals === 'unheld') return outcome;
-  // safety: reveals-declared
   if (!outcome.reveals) throw new Error(`${ask.action} does not say what it reveals`);
   const { isHeld, bypassed } = mayReveal(call, outcome.reveals);
   if (bypassed.length) return { ...outcome, about: { ...outcome.about, bypassed_policies: bypassed } };

@@ -3,11 +3,13 @@
 import { expect, it } from 'vitest';
 import { runTasks } from '../../src/gate/tasks';
 import { problemOf } from '../model/invariants';
+import { approvalIn, newApprovalPolicy, plantApproval, under } from '../support/approvals';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../support/credentials';
 import { type Fault, faults, faultsOf, reset } from '../support/faults';
 import { inCore } from '../support/gate';
 import { addKeys, newGrant, newMember, newTeam } from '../support/people';
 import { newLongSecret } from '../support/planted';
+import { newPolicy } from '../support/policies';
 import { type Answer, BOOTSTRAP, type Caller, db, GENERATED, newOrg, newSecret, send, useWorld } from '../support/world';
 
 useWorld();
@@ -152,6 +154,54 @@ const changes: Record<string, (o: Caller) => Promise<Change>> = {
     const { id } = await newGrant(o, 'member', (await newMember(o)).id);
     return { send: (h) => o.del(`/grants/${id}`, undefined, h), done: [204, 404] };
   },
+  'create a policy': async (o) => {
+    const body = { name: 'p', kind: 'rotation', config: { max_age_days: 90 } };
+    return { send: (h) => o.post('/policies', body, h), done: [201] };
+  },
+  'change a policy': async (o) => {
+    const { id } = await newPolicy(o, 'naming', { pattern: 'n' });
+    return { send: (h) => o.patch(`/policies/${id}`, { enabled: false }, h), done: [200] };
+  },
+  'delete a policy': async (o) => {
+    const { id } = await newPolicy(o, 'naming', { pattern: 'n' });
+    return { send: (h) => o.del(`/policies/${id}`, undefined, h), done: [204, 404] };
+  },
+  'break a naming policy': async (o) => {
+    // The refusal and its event are in one turn: either both are there, or neither is and the repeat makes them.
+    await newPolicy(o, 'naming', { pattern: '^[a-z]' });
+    return { send: (h) => o.post('/secrets', { name: 'REFUSED', type: 'generic', value: 'v' }, h), done: [422] };
+  },
+  'hold a change for approval': async (o) => {
+    await newApprovalPolicy(o, ['secret.update'], { applies_to: { names: ['held-*'] } });
+    const { id } = await newSecret(o, { name: `held-${++made}` });
+    return { send: (h) => o.patch(`/secrets/${id}`, { value: 'second' }, h), done: [403] };
+  },
+  'hold a read for approval': async (o) => {
+    await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['held-*'] } });
+    const { id } = await newSecret(o, { name: `held-${++made}` });
+    return { send: (h) => o.get(`/secrets/${id}`, h), done: [403] };
+  },
+  'change a value under an approval': async (o) => {
+    await newApprovalPolicy(o, ['secret.update'], { applies_to: { names: ['held-*'] } });
+    const { id } = await newSecret(o, { name: `held-${++made}` });
+    const held = approvalIn(await o.patch(`/secrets/${id}`, { value: 'second' }));
+    await plantApproval(o, held.id);
+    return { send: (h) => o.patch(`/secrets/${id}`, { value: 'second' }, { ...h, ...under(held.id) }), done: [200, 409] };
+  },
+  'read under an approval': async (o) => {
+    await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['held-*'] } });
+    const { id } = await newSecret(o, { name: `held-${++made}` });
+    const held = approvalIn(await o.get(`/secrets/${id}`));
+    await plantApproval(o, held.id);
+    // Where the reply is lost, the approval is used, and asking for another is all that is left.
+    return { send: (h) => o.get(`/secrets/${id}`, { ...h, ...under(held.id) }), done: [200, 409] };
+  },
+  'cancel a held request': async (o) => {
+    await newApprovalPolicy(o, ['secret.update'], { applies_to: { names: ['held-*'] } });
+    const { id } = await newSecret(o, { name: `held-${++made}` });
+    const held = approvalIn(await o.patch(`/secrets/${id}`, { value: 'second' }));
+    return { send: (h) => o.post(`/approvals/${held.id}/cancel`, undefined, h), done: [200] };
+  },
   'recover the organisation': async (o) => ({
     send: (h) => send('POST', `/api/v1/orgs/${o.id}/recovery`, { token: BOOTSTRAP, body: { reason: 'lost' }, headers: h }),
     done: [201],
@@ -174,7 +224,7 @@ async function provide(o: Caller, verb: string, fields: object, done = [200]): P
 async function extentOf(o: Caller): Promise<number[]> {
   const tables = [
     ...['orgs', 'environments', 'members', 'passkeys', 'teams', 'team_members', 'grants'],
-    ...['credentials', 'secrets', 'secret_versions'],
+    ...['credentials', 'secrets', 'secret_versions', 'policies', 'approvals'],
   ];
   const queries = tables.map((table) =>
     db
@@ -214,7 +264,7 @@ async function make(o: Caller, { send: attempt, done }: Change, fault?: Fault): 
 }
 
 /** As the service would be asked anew by who has lost the answer: what is repeated without a key may be one change more. */
-const REPEATABLE = new Set(['limit a key', 'narrow an agent', 'rename the organisation', 'change a member']);
+const REPEATABLE = new Set(['limit a key', 'narrow an agent', 'rename the organisation', 'change a member', 'change a policy']);
 
 it.each(Object.keys(changes))('fault: to %s happens exactly once, whatever call fails', async (what) => {
   const prepare = changes[what] as (o: Caller) => Promise<Change>;

@@ -13,6 +13,7 @@ import { runTasks } from '../../src/gate/tasks';
 import { newKey, newSession } from '../support/credentials';
 import { faults } from '../support/faults';
 import { evict, inGate, loseStorage } from '../support/gate';
+import { newPolicy } from '../support/policies';
 import { type Answer, type Caller, db, newOrg, newSecret, useWorld } from '../support/world';
 
 useWorld();
@@ -76,10 +77,13 @@ async function world() {
   const dead = await newKey(o);
   const session = await newSession(o, { scopes: ['secrets:list'] });
   const doomed = (await o.post('/environments', { name: 'doomed', slug: 'doomed' })).json as { id: string };
-  const tables = ['secrets', 'secret_versions', 'credentials', 'environments', 'orgs', 'members', 'org_keys'];
+  const strict = await newPolicy(o, 'naming', { pattern: '^[A-Za-z]' });
+  const loose = await newPolicy(o, 'naming', { pattern: '.' });
+  const retired = await newPolicy(o, 'naming', { pattern: '^[A-Z_a-z]' });
+  const tables = ['policies', 'secrets', 'secret_versions', 'credentials', 'environments', 'orgs', 'members', 'org_keys'];
   const before: Record<string, Row[]> = {};
   for (const table of tables) before[table] = await all(`select * from ${table} where ${table === 'orgs' ? 'id' : 'org_id'} = ?`, o.id);
-  return { o, other, a, b, staged, expired, theirs, gone, deleted, low, bound, dead, session, doomed, before };
+  return { o, other, a, b, staged, expired, theirs, gone, deleted, low, bound, dead, session, doomed, strict, loose, retired, before };
 }
 type World = Awaited<ReturnType<typeof world>>;
 
@@ -103,6 +107,8 @@ async function asked({ o, a, staged, expired, gone, deleted, low, bound, dead, s
     'owner lists versions': () => o.get(`/secrets/${a.id}/versions`),
     'owner lists environments': () => o.get('/environments'),
     'owner reads the org': () => o.get(''),
+    'owner lists policies': () => o.get('/policies'),
+    'owner gives a name against a policy': () => o.call('PUT', '/secrets/by-name/9', { value: 'v' }),
     'low reads its own': () => low.o.get(`/secrets/${staged.id}`),
     'low reads a': () => low.o.get(`/secrets/${a.id}`),
     'low reads b by name in staging': () => low.o.get('/secrets/by-name/B?environment=staging'),
@@ -130,14 +136,25 @@ function expectNothingGained(before: Record<string, unknown[]>, after: Record<st
   return refused;
 }
 
-const TABLES = ['secrets', 'secret_versions', 'credentials', 'environments', 'orgs', 'members', 'org_keys', 'fences', 'commits'];
+const TABLES = [
+  'policies',
+  'secrets',
+  'secret_versions',
+  'credentials',
+  'environments',
+  'orgs',
+  'members',
+  'org_keys',
+  'fences',
+  'commits',
+];
 const dump = async ({ o }: World) => {
   const rows = TABLES.map((table) => all(`select * from ${table} where ${table === 'orgs' ? 'id' : 'org_id'} = ?`, o.id));
   return JSON.stringify(await Promise.all(rows));
 };
 
 /** Changes after which older copies of rows are worth putting back. */
-async function moveOn({ o, a, b, expired, gone, deleted, bound, dead, doomed }: World) {
+async function moveOn({ o, a, b, expired, gone, deleted, bound, dead, doomed, loose, retired }: World) {
   await o.del(`/secrets/${gone.id}?permanent=true`);
   await o.del(`/secrets/${deleted.id}`);
   await o.patch(`/secrets/${a.id}`, { value: 'third value of a' });
@@ -146,6 +163,8 @@ async function moveOn({ o, a, b, expired, gone, deleted, bound, dead, doomed }: 
   await o.patch(`/api-keys/${bound.id}`, { allowed_addresses: ['203.0.113.0/24'] });
   await o.del(`/api-keys/${dead.id}`);
   await o.del(`/environments/${doomed.id}`);
+  await o.patch(`/policies/${loose.id}`, { config: { pattern: '^[A-Z]' }, applies_to: { names: ['9'] } });
+  await o.del(`/policies/${retired.id}`);
 }
 
 const putBack =
@@ -254,9 +273,19 @@ const attempts: Record<string, { attempt: (world: World) => unknown; alarm?: tru
   'a credential before its revocation': { attempt: putBack('credentials', (row, w) => row.id === w.dead.id) },
   'a credential before its addresses were narrowed': { attempt: putBack('credentials', (row, w) => row.id === w.bound.id) },
   'an environment before its deletion': { attempt: putBack('environments', (row, w) => row.id === w.doomed.id) },
+  'a policy disabled by hand': { attempt: set('policies', 'enabled = 0', (w) => w.strict.id) },
+  'a policy that applies to nothing': { attempt: set('policies', `names = '["none"]'`, (w) => w.strict.id) },
+  'a policy with another pattern': { attempt: set('policies', `config = '{"pattern":"."}'`, (w) => w.strict.id) },
+  'all policies deleted': { attempt: (w) => run('delete from policies where org_id = ?', w.o.id) },
+  'all policies given to another organisation': {
+    attempt: (w) => run('update policies set org_id = ? where org_id = ?', w.other.id, w.o.id),
+  },
+  'a policy before it was changed': { attempt: putBack('policies', (row, w) => row.id === w.loose.id) },
+  'a policy before its deletion': { attempt: putBack('policies', (row, w) => row.id === w.retired.id) },
   'every older row at once': {
     attempt: async (w) => {
-      for (const table of ['secrets', 'secret_versions', 'credentials', 'environments', 'orgs', 'members']) await putBack(table)(w);
+      for (const table of ['policies', 'secrets', 'secret_versions', 'credentials', 'environments', 'orgs', 'members'])
+        await putBack(table)(w);
     },
   },
   'a credential un-revoked by hand': { attempt: set('credentials', 'revoked_at = null', (w) => w.dead.id) },
@@ -288,7 +317,7 @@ const attempts: Record<string, { attempt: (world: World) => unknown; alarm?: tru
   },
   'every row of the org deleted': {
     attempt: async (w) => {
-      for (const table of ['secrets', 'credentials', 'environments', 'members', 'fences', 'commits'])
+      for (const table of ['policies', 'secrets', 'credentials', 'environments', 'members', 'fences', 'commits'])
         await run(`delete from ${table} where org_id = ?`, w.o.id);
       await run('delete from orgs where id = ?', w.o.id);
     },
@@ -489,6 +518,11 @@ describe('tampering: a change that meets an altered D1', () => {
       attempt: (w) => run('update orgs set revision = 9 where id = ?', w.o.id),
       change: (w) => w.o.patch('', { name: 'new' }),
       names: (w) => w.o.id,
+    },
+    'a policy that is to be changed': {
+      attempt: (w) => run('update policies set revision = 9, enabled = 0 where id = ?', w.strict.id),
+      change: (w) => w.o.patch(`/policies/${w.strict.id}`, { name: 'new' }),
+      names: (w) => w.strict.id,
     },
     'an environment': {
       attempt: (w) => run('update environments set revision = 9 where id = ?', w.doomed.id),

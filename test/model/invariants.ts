@@ -14,6 +14,8 @@ interface Row {
 const tables = {
   ...{ org: 'orgs', secret: 'secrets', credential: 'credentials', environment: 'environments' },
   ...{ member: 'members', passkey: 'passkeys', team: 'teams', team_member: 'team_members', grant: 'grants' },
+  policy: 'policies',
+  approval: 'approvals',
 };
 
 /** What does not hold, or null. */

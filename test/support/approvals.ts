@@ -1,5 +1,8 @@
 // Approvals for tests: an organisation with an owner who can approve, and somebody whose requests wait.
-import { type Browser, newSignedIn, signIn } from './browser';
+import { newId } from '../../src/db/ids';
+import type { ApprovalRow } from '../../src/db/schema';
+import { insertion, revision } from '../../src/gate/commit';
+import { type Browser, change, newSignedIn, signIn } from './browser';
 import { newKey } from './credentials';
 import { newPolicy } from './policies';
 import type { Answer, Caller } from './world';
@@ -30,6 +33,24 @@ export const approvalIn = ({ status, json }: Answer): any => {
   if (status !== 403 || json.error.code !== 'APPROVAL_REQUIRED') throw new Error(`not held: ${status} ${JSON.stringify(json)}`);
   return json.error.approval;
 };
+
+/** Approves a request by an owner of no connection to who asked, without a browser. */
+export async function plantApproval(o: Caller, id: string): Promise<void> {
+  await change(o.id, (call, now) => {
+    const row = call.core.rows.get('approval', id) as ApprovalRow;
+    const member = newId('mem', now);
+    const owner = { org_id: o.id, id: member, email: `${member}@example.com`, name: 'Owen', role: 'owner' as const, created_at: now };
+    const decisions = [{ member, decision: 'approve' as const, at: now }];
+    return {
+      status: 200,
+      data: null,
+      puts: [
+        insertion(call, 'member', owner),
+        revision(call, 'approval', row, { status: 'approved', decisions, expires_at: now + 86_400_000 }),
+      ],
+    };
+  });
+}
 
 /** Approves a request in a browser. */
 export const approve = (browser: Browser, id: string) => browser.o.post(`/approvals/${id}/approve`);

@@ -47,6 +47,7 @@ function texts(most: number, n: number): string[] {
     ...[0, 1, 2, 3].map((less) => filled('A', most - less)),
     filled('z', most),
     `${n || ''}${'m'.repeat(60)}@${domain}example.com`.slice(-most),
+    '59 23 1-31 JAN-DEC SUN-SAT',
     '2097-12-31T23:59:59.999999999+00:00',
     `ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128`,
     allScopes[n % allScopes.length] as string,
@@ -85,6 +86,11 @@ export function largest(schema: z.core.$ZodType, n = 0, valid = (value: unknown)
       return largestList(schema, def, valid);
     case 'record':
       return largestMap(def, valid);
+    case 'union':
+      return largestOf(
+        (def.options ?? []).map((option) => largest(option, n)),
+        valid,
+      );
     case 'object':
       return largestObject(def, valid);
     default:

@@ -68,7 +68,8 @@ type PutRequest = Input<z.output<typeof wire.PutQuery>, z.output<typeof wire.Sec
 const putName = ({ params, query }: PutRequest) => ({ environment: query.environment ?? null, name: params.name as string });
 
 /** A flag as rows hold it. */
-const optedIn = (auto_rotate: boolean | undefined) => (auto_rotate === undefined ? {} : { auto_rotate: auto_rotate ? 1 : null });
+const optedIn = (auto_rotate: boolean | undefined): { auto_rotate?: 1 | null } =>
+  auto_rotate === undefined ? {} : { auto_rotate: auto_rotate ? 1 : null };
 
 /** The input of a put, with the value encrypted for the secret that the name is taken to have. */
 function putInput(input: PutRequest, context: Context, id: string): PutInput {
@@ -77,7 +78,8 @@ function putInput(input: PutRequest, context: Context, id: string): PutInput {
     if_match: input.if_match,
     if_none_match: input.if_none_match,
     id: rememberId(context, putName(input), id),
-    fields: { ...fields, ...optedIn(auto_rotate) },
+    fields,
+    ...optedIn(auto_rotate),
     ...(ttlSeconds !== undefined && { ttl: ttlSeconds }),
     value: encryptValue(keysOf(context), context.org, id, value),
   };
@@ -224,7 +226,8 @@ export const secretRoutes = [
         input: {
           if_match,
           name: name ?? null,
-          fields: { ...fields, ...optedIn(auto_rotate) },
+          fields,
+          ...optedIn(auto_rotate),
           ...(ttlSeconds !== undefined && { ttl: ttlSeconds }),
           value: value === undefined ? null : encrypted(context, params.id as string, value),
         },

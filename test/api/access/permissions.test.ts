@@ -9,6 +9,7 @@ import { newSignedIn, signIn } from '../../support/browser';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { newGrant, newMember, newTeam } from '../../support/people';
+import { newPolicy } from '../../support/policies';
 import { type Answer, BOOTSTRAP, type Caller, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -48,6 +49,8 @@ const bodies: Record<string, unknown> = {
   'PATCH /orgs/{org_id}/teams/{id}': { name: 'x' },
   'POST /orgs/{org_id}/teams/{id}/members': { member_id: 'mem_0' },
   'POST /orgs/{org_id}/grants': { grantee: { type: 'member', id: 'mem_0' }, permission: 'read' },
+  'POST /orgs/{org_id}/policies': { name: 'x', kind: 'naming', config: { pattern: '.' } },
+  'PATCH /orgs/{org_id}/policies/{id}': { enabled: false },
   'POST /orgs/{org_id}/panic': { reason: 'a laptop was stolen' },
   'POST /orgs/{org_id}/credentials/{id}/contain': {},
   'POST /orgs/{org_id}/secrets': { name: 'INTRUDER', type: 'generic', value: 'v' },
@@ -93,6 +96,7 @@ async function furnish(): Promise<World> {
     members: member,
     teams: await newTeam(o, member),
     grants: (await newGrant(o, 'member', member)).id,
+    policies: (await newPolicy(o, 'naming', { pattern: '.' }, { enabled: false })).id,
     sessions: decodeJwt(browser.token).sid as string,
     owner: o.owner,
     credentials: (await newKey(o)).id,

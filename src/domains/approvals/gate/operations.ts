@@ -102,7 +102,6 @@ const ended = (status: Status): Refusal =>
 function decide(decision: 'approve' | 'reject'): Operation<Record<string, never>> {
   return {
     change: {
-      // safety: decider-locked
       locks: (call) => [call.ask.named.approval as string, call.caller.credential, call.caller.id],
       plan(call, now): Plan | Refusal {
         const { caller } = call;

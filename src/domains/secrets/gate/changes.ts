@@ -62,7 +62,9 @@ export interface UpdateInput {
   if_match: string | null;
   name: string | null;
   /** Fields as they are to stand; those that are absent stay. */
-  fields: Partial<Pick<SecretRow, 'type' | 'description' | 'tags' | 'rotate_every_seconds' | 'auto_rotate'>>;
+  fields: Partial<Pick<SecretRow, 'type' | 'description' | 'tags' | 'rotate_every_seconds'>>;
+  /** Not among the fields, all of which a gate of 0.4.0 would write. Undefined leaves it. */
+  auto_rotate?: 1 | null;
   /** Seconds from now, null for no end; undefined leaves it. */
   ttl?: number | null;
   value: EncryptedValue | null;
@@ -99,6 +101,7 @@ export function amend(call: Call<UpdateInput>, row: SecretRow | null, left: Kept
 
   const wanted: Partial<SecretRow> = {
     ...input.fields,
+    ...(input.auto_rotate !== undefined && { auto_rotate: input.auto_rotate }),
     ...(input.name !== null && { name: input.name }),
     ...(input.ttl !== undefined && lifetime(input.ttl, now)),
   };

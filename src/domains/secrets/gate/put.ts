@@ -10,7 +10,7 @@ import { amend, type UpdateInput } from './changes';
 import { begin, encryptFor, isUsedId, type Kept, keptOf, nameLock } from './plans';
 import { subjectOf } from './state';
 
-export interface PutInput extends Pick<UpdateInput, 'if_match' | 'fields' | 'ttl'> {
+export interface PutInput extends Pick<UpdateInput, 'if_match' | 'fields' | 'auto_rotate' | 'ttl'> {
   if_none_match: string | null;
   /** The secret that the Worker encrypted the value for: the one that it takes the name to have. */
   id: string;
@@ -55,9 +55,9 @@ export const put: Operation<PutInput> = {
         if (row.id !== input.id) return encryptFor(call, row.id);
         return amend({ ...call, input: { ...input, name: null } }, row, left as Kept | null, now);
       }
-      const { id, value, ttl = null } = input;
+      const { id, value, auto_rotate = null, ttl = null } = input;
       if (isUsedId(core, id)) return encryptFor(call, null);
-      const fields = { type: 'generic' as const, description: null, tags: {}, rotate_every_seconds: null, ...input.fields };
+      const fields = { type: 'generic' as const, description: null, tags: {}, rotate_every_seconds: null, auto_rotate, ...input.fields };
       return begin(call, environment, { id, name: ask.named.name as string, ...fields }, value, ttl, now);
     },
   },

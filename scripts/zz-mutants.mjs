@@ -1,0 +1,96 @@
+// Whether the tests notice when a safety is taken out: applies each mutant of mutant-table.mjs to a copy of the project, one at a time,
+// and runs the tests that should notice. Invariant: a mutant counts as killed only where a test failed, or hung, that passes without it.
+//   npm run test:mutants -- [--only TEXT] [--json]
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { mutants } from './mutant-table.mjs';
+import { applied, sourcesIn } from './safety-tags.mjs';
+import './scratch.mjs';
+import { runTests } from './vitest.mjs';
+import { root } from './wrangler.mjs';
+
+const COPIED = ['src', 'test', 'scripts', 'migrations', 'package.json', 'tsconfig.json', 'vitest.config.ts', 'wrangler.toml'];
+const PATIENCE = 300_000;
+
+const { values: options } = parseArgs({ options: { only: { type: 'string' }, json: { type: 'boolean' } } });
+const T = new Set(
+  'naming-policies-enforced policies-read-again disabled-policy-ignored pattern-size-limited program-size-limited policies-by-unlimited-callers policy-kind-fixed violations-within-reach violations-steps-bounded only-active-rotated auto-rotation-opted-in only-own-values-replaced rotation-place-kept due-once-a-period rotated-once failure-told-once'.split(
+    ' ',
+  ),
+);
+const chosen = mutants.filter(({ tag }) => T.has(String(tag)));
+if (chosen.length === 0) stop(`No mutant is named like ${JSON.stringify(options.only)}: see scripts/mutant-table.mjs.`);
+
+const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'svc-mutants-'));
+process.on('exit', () => fs.rmSync(dir, { recursive: true, force: true }));
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130));
+for (const name of COPIED) fs.cpSync(path.join(root, name), path.join(dir, name), { recursive: true });
+fs.symlinkSync(fs.realpathSync(path.join(root, 'node_modules')), path.join(dir, 'node_modules'));
+
+const tests = [...new Set(chosen.map(({ notice }) => notice))];
+say(`Without a mutant, what is to notice ${chosen.length} of them must pass.`);
+const whole = await run(tests, PATIENCE + tests.length * 30_000);
+if (whole.why) stop(`It does not: mend that first.\n${whole.failed ?? ''} ${whole.why}`);
+const unknown = tests.find((notice) => !whole.passed.some((name) => name.includes(split(notice)[1])));
+if (unknown) stop(`No test is named like "${unknown}": mend scripts/mutant-table.mjs.`);
+say(`It does.${seconds(whole.ms)}`);
+
+const sources = sourcesIn(dir);
+const results = [];
+for (const [i, mutant] of chosen.entries()) {
+  const { name, notice, survives } = mutant;
+  const { file, source } = applied(mutant, sources);
+  fs.writeFileSync(path.join(dir, file), source);
+  const { failed, why, ms } = await run([notice], PATIENCE);
+  fs.writeFileSync(path.join(dir, file), sources.get(file));
+
+  const end = failed ? 'killed' : why ? 'did not run' : 'survived';
+  results.push({ name, end, expected: survives ? 'survived' : 'killed', by: failed, why: why && line(why), ms });
+  say(`${String(i + 1).padStart(3)}/${chosen.length}${seconds(ms)}  ${end}${survives ? ', as expected' : ''}: ${name}`);
+  if (why) say(`              ${failed ?? ''}: ${line(why)}`);
+}
+
+const amiss = results.filter(({ end, expected }) => end !== expected);
+if (options.json) process.stdout.write(`${JSON.stringify(results, null, 2)}\n`);
+else {
+  for (const { name, end } of amiss) process.stdout.write(`${end}: ${name}\n`);
+  const killed = results.filter(({ end }) => end === 'killed').length;
+  process.stdout.write(`${killed} of ${results.length} mutants killed, ${amiss.length} not as expected.\n`);
+}
+process.exitCode = amiss.length ? 1 : 0;
+
+/** @param {string} notice @returns {string[]} A file of tests, and part of a name. */
+function split(notice) {
+  return notice.split(/: (.*)/);
+}
+
+/** @param {string[]} notices @param {number} patience */
+function run(notices, patience) {
+  const parts = notices.map(split);
+  const files = [...new Set(parts.map(([file]) => `test/${file}.test.ts`))];
+  const named = parts.map(([, name]) => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|');
+  return runTests(dir, { files, named, env: { HISTORIES: '150', SEED: '1' }, patience });
+}
+
+/** @param {string} text */
+function line(text) {
+  return text.replace(/\s+/g, ' ').trim().slice(0, 240);
+}
+
+/** @param {number} ms */
+function seconds(ms) {
+  return `${(ms / 1000).toFixed(0).padStart(5)} s`;
+}
+
+/** @param {string} text */
+function say(text) {
+  process.stderr.write(`${text}\n`);
+}
+
+/** @param {string} text @returns {never} */
+function stop(text) {
+  say(text);
+  process.exit(1);
+}

@@ -1,0 +1,87 @@
+// Effects: which policies a change meets, and patterns that meet.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { holds, weakens } from '../../../src/auth/effects';
+import { intersects, matches } from '../../../src/auth/globs';
+import type { ApprovalConfig, PolicyRow } from '../../../src/db/schema';
+
+const config: ApprovalConfig = { operations: ['secret.read', 'secret.update'], required: 2, approvers: { role: 'admin' } };
+const policy = (fields: Partial<PolicyRow> = {}): PolicyRow => ({
+  ...{ org_id: 'org_1', id: 'pol_1', name: 'p', kind: 'approval', enabled: 1, environments: null, types: null, names: null, config },
+  ...{ created_by: 'mem_1', created_at: 1, updated_at: 1, revision: 1, mac: '' },
+  ...fields,
+});
+const area = (environments: string[] | null, names: string[] | null, row: PolicyRow) =>
+  holds({ row, applies: () => false }, { operations: ['secret.read'], reach: { area: { environments, names } }, targets: [] });
+
+describe('approval policy: an area', () => {
+  it('meets it where environments and patterns can meet', () => {
+    const row = policy({ environments: ['env_1'], names: ['prod/*'] });
+    expect(area(null, null, row)).toBe(true);
+    expect(area(['env_1'], ['*db'], row)).toBe(true);
+    expect(area(['env_2'], null, row)).toBe(false);
+    expect(area(null, ['dev/*', 'staging/?'], row)).toBe(false);
+  });
+
+  it('counts long lists of patterns as overlapping', () => {
+    const long = (start: string) => Array.from({ length: 200 }, (_, n) => `${start}/${n}`);
+    expect(area(null, long('a').slice(0, 3), policy({ names: long('b').slice(0, 3) }))).toBe(false);
+    expect(area(null, long('a'), policy({ names: long('b') }))).toBe(true);
+  });
+});
+
+describe('approval policy: two patterns', () => {
+  it('intersect if and only if some text matches both', () => {
+    const glob = fc.array(fc.constantFrom('a', 'b', '?', '*'), { minLength: 1, maxLength: 5 }).map((parts) => parts.join(''));
+    const texts = [''];
+    for (let length = 1, from = 0; length <= 6; length++) {
+      const end = texts.length;
+      for (let at = from; at < end; at++) texts.push(`${texts[at]}a`, `${texts[at]}b`);
+      from = end;
+    }
+    fc.assert(
+      fc.property(glob, glob, (one, other) => {
+        expect(intersects(one, other)).toBe(texts.some((text) => matches(one, text) && matches(other, text)) || intersectsLong(one, other));
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+/** Texts longer than those that are tried: what two patterns of five characters need at most has ten. */
+const intersectsLong = (one: string, other: string): boolean => {
+  const spread = (pattern: string) => ['', 'a', 'b', 'ab', 'ba', 'aab', 'bba'].map((part) => pattern.replaceAll('*', part));
+  return spread(one).some((text) =>
+    ['a', 'b'].some((char) => matches(other, text.replaceAll('?', char)) && matches(one, text.replaceAll('?', char))),
+  );
+};
+
+describe('approval policy: a change of it', () => {
+  it('weakens it where it holds less, or asks others', () => {
+    const before = policy({ names: ['a', 'b'] });
+    const changed = (fields: Partial<ApprovalConfig>, row: Partial<PolicyRow> = {}) =>
+      policy({ names: ['a', 'b'], ...row, config: { ...config, ...fields } });
+    for (const weaker of [
+      null,
+      changed({}, { enabled: 0 }),
+      changed({ required: 1 }),
+      changed({ operations: ['secret.read'] }),
+      changed({ approvers: { role: 'owner' } }),
+      changed({ allow_break_glass: true }),
+      changed({}, { names: ['a'] }),
+      changed({}, { types: ['password'] }),
+      changed({}, { environments: [] }),
+    ])
+      expect(weakens(before, weaker)).toBe(true);
+    for (const other of [
+      changed({}),
+      changed({ required: 3 }),
+      changed({ operations: ['secret.read', 'secret.update', 'secret.delete'] }),
+      changed({}, { names: null }),
+      changed({}, { names: ['a', 'b', 'c'], name: 'q' }),
+    ])
+      expect(weakens(before, other)).toBe(false);
+    expect(weakens(policy({ enabled: 0 }), null)).toBe(false);
+    expect(weakens(policy({ kind: 'naming' }), null)).toBe(false);
+  });
+});
