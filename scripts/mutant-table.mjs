@@ -1313,6 +1313,7 @@ export const mutants = [
     tag: 'only-owners-mend',
     change: { from: 'caller.isOwner && ', to: '' },
     notice: 'api/approvals/guards: fails closed, and says who can mend it',
+  },
   {
     name: 'a caller that is limited to names gets a compliance report',
     tag: 'report-needs-whole-reach',

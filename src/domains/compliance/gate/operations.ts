@@ -10,6 +10,7 @@ import { isAlive } from '../../../gate/identity';
 import { lineageOf } from '../../../gate/lineage';
 import { slugOf } from '../../../gate/named';
 import { fail, ok } from '../../../gate/outcome';
+import { madeAt } from '../../../gate/rotation';
 import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/types';
 import { auditOperations } from '../../audit/gate/operations';
 import { statusOf } from '../../secrets/rules';
@@ -86,8 +87,7 @@ function secretFacts(core: Core, row: SecretRow, last_read_at: number | null): S
     ...{ id, name, type, environment_id, version, created_at, expires_at, rotate_every_seconds },
     environment: slugOf(core, environment_id),
     generated: row.generated !== null,
-    // A release before 0.5.0 did not write down when: then no later than its last change.
-    rotated_at: row.rotated_at ?? (version === 1 ? created_at : row.updated_at),
+    rotated_at: madeAt(row),
     last_read_at,
   };
 }
