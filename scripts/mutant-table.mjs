@@ -1350,4 +1350,10 @@ export const mutants = [
     change: 'never',
     notice: 'unit/compliance/compliance: a cell that begins as',
   },
+  {
+    name: 'compliance reports of an organisation are not limited',
+    tag: 'reports-limited',
+    change: 'never',
+    notice: 'api/compliance/report: are at most ten a minute for an organisation, whoever asks',
+  },
 ];

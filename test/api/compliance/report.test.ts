@@ -69,6 +69,25 @@ describe('compliance report: the response', () => {
   });
 });
 
+describe('rate limit: compliance reports', () => {
+  it('are at most ten a minute for an organisation, whoever asks', async () => {
+    const o = await newOrg();
+    const now = Date.now();
+    faults.clock = now;
+    const other = await newKey(o, { scopes: ['compliance:read'] });
+    for (let n = 0; n < 10; n++) expect((await (n % 2 ? o : other.o).get(path)).status).toBe(200);
+    faults.clock = now + 20_000;
+    for (const one of [o, other.o]) {
+      const refused = await one.get(path);
+      expect(codeOf(refused)).toEqual([429, 'RATE_LIMITED']);
+      expect(refused.headers.get('Retry-After')).toBe('40');
+    }
+    expect((await (await newOrg()).get(path)).status).toBe(200);
+    faults.clock = now + 60_000;
+    expect((await o.get(path)).status).toBe(200);
+  });
+});
+
 describe('compliance report: the period', () => {
   it('is refused unless from is before to, and at most 400 days', async () => {
     const o = await newOrg();

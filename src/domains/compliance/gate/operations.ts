@@ -35,6 +35,25 @@ const ROWS = 1000;
 /** Entries that one call gives. */
 const ENTRIES = 500;
 
+/** Reports of an organisation in a minute: each takes many calls, which no rate limit counts. */
+const MOST_REPORTS = 10;
+const MINUTE = 60_000;
+/** When reports were begun lately, by the rows of a gate. */
+const begun = new WeakMap<Core['rows'], number[]>();
+
+/** 429 where there were too many reports in the last minute; else notes one more. */
+function tooMany({ rows }: Core, now: number): Refusal | null {
+  const lately = (begun.get(rows) ?? []).filter((time) => time > now - MINUTE);
+  // safety: reports-limited
+  if (lately.length >= MOST_REPORTS)
+    return refuse('RATE_LIMITED', {
+      message: `An organisation can make at most ${MOST_REPORTS} compliance reports a minute.`,
+      retry_after: Math.ceil(((lately[0] as number) + MINUTE - now) / 1000),
+    });
+  begun.set(rows, [...lately, now]);
+  return null;
+}
+
 const DEFAULT_PERIOD = 90 * DAY;
 export const LONGEST_PERIOD = 400 * DAY;
 
@@ -193,7 +212,8 @@ const report: Operation<Part> = {
     const { core, input } = call;
     if (input.part !== 'overview') return { ...ok(await partOf(call)), audited: true };
     const period = periodOf(input.from, input.to, core.now());
-    return isRefusal(period) ? fail(period) : ok(overview(call, period));
+    const refusal = isRefusal(period) ? period : tooMany(core, core.now());
+    return refusal ? fail(refusal) : ok(overview(call, period as Period));
   },
 };
 
