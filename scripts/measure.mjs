@@ -365,8 +365,9 @@ export const freshValue = () => randomBytes(24).toString('hex');
  * @param {Vault} vault
  * @param {Org} org
  * @param {number} count
+ * @param {number} [now] when they were made
  */
-export async function fill(vault, org, count) {
+export async function fill(vault, org, count, now = Date.now()) {
   const { deriveOrg, unwrap, encryptValue, macOf, newId } = await ownCode();
   const master = { id: 'k1', key: new Uint8Array(Buffer.from(vault.secrets.MASTER_KEYS.slice('k1:'.length), 'base64')) };
   const wrapped = await vault.db.prepare('select master_id, key_sealed from org_keys where org_id = ?').bind(org.id).first();
@@ -379,7 +380,6 @@ export async function fill(vault, org, count) {
     const sql = `insert into ${table} (${columns}) select ${picked} from json_each(?)`;
     return vault.db.prepare(sql).bind(JSON.stringify(rows));
   };
-  const now = Date.now();
   for (let from = org.secrets.length; from < count; from = org.secrets.length) {
     const rows = Array.from({ length: Math.min(1000, count - from) }, (_, n) => {
       const [id, name] = [newId('sec'), nameOf(from + n)];

@@ -60,6 +60,8 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D
   const { sql } = storage;
   const meta = createMeta(sql);
   upgrade(storage, meta);
+  // Since when it is known who reads what: for all its time in a gate of a new org, from now on where a release before 0.5.0 did not note it.
+  if (meta.get('reads_since') === null) meta.set('reads_since', meta.get('org') === null ? '0' : String(Date.now()));
   const entries = createAuditLog(sql, meta);
   const rows = createRows(sql);
   const linksOf = (actor: string, parent: string | null) => {

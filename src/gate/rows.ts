@@ -47,6 +47,8 @@ export interface Rows {
   isBuried(kind: RowKind, id: string): boolean;
   /** How many credentials are alive by their own row and generation, brief ones apart, for each credential that they end with; null for those that end with none. */
   liveBelow(now: number, org: OrgRow): { parent: string | null; n: number }[];
+  /** How many session tokens and browser sessions are alive by their own rows. */
+  liveSessions(now: number): { sessions: number; browsers: number };
   /** The names of the live secrets of an environment. */
   names(environment: string): string[];
   /** Up to `limit` credentials, brief ones apart, that a panic has ended. */
@@ -268,6 +270,17 @@ export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
           spared,
         )
         .toArray(),
+    liveSessions(now) {
+      const live = (index: string, space: string) =>
+        sql
+          .exec<{ n: number }>(
+            `select count(*) n from rows indexed by ${index} where kind = 'credential' and space = '${space}' and body ->> 'revoked_at' is null
+              and body ->> 'expires_at' > ?`,
+            now,
+          )
+          .one().n;
+      return { sessions: live('rows_sessions', 'session'), browsers: live('rows_browser', 'browser') };
+    },
     names: (environment) =>
       sql
         .exec<{ key: string }>("select key from rows where kind = 'secret' and space = ? and key is not null", environment)

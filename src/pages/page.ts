@@ -40,13 +40,14 @@ button:hover{filter:brightness(1.1)}button:focus-visible{outline:3px solid var(-
 @media(max-width:30rem){.pairs{grid-template-columns:1fr;gap:0}.pairs dd{margin-bottom:.6rem}.actions button{flex:1}}
 @media print{body{max-width:none}details{border:0}}`;
 
-const styleHash = createHash('sha256').update(style).digest('base64');
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64');
+const styleHash = hashOf(style);
 
 /** What a page may load: nothing, unless it has scripts, which may call this deployment's API, or stylesheets, which may hold images. */
-function policyOf({ scripts, styles }: Options): string {
+function policyOf({ scripts, styles, document }: Options): string {
   return [
     "default-src 'none'",
-    styles ? "style-src 'self'; img-src data:" : `style-src 'sha256-${styleHash}'`,
+    styles ? "style-src 'self'; img-src data:" : `style-src 'sha256-${document ? hashOf(document.style) : styleHash}'`,
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
     ...(scripts ? ["script-src 'self'; connect-src 'self'"] : []),
   ].join('; ');
@@ -69,21 +70,31 @@ interface Options {
   scripts?: string[];
   /** Stylesheets of this deployment's, by path, in place of the one that pages share. */
   styles?: string[];
+  /**
+   * A document that people save and print: it has a stylesheet of its own in place of the shared one, no navigation, and its policy within it, since a
+   * file has no headers.
+   */
+  document?: { style: string };
 }
+
+/** The policy of a document within itself, where `frame-ancestors` has no effect. */
+const policyWithin = ({ style }: { style: string }): Markup =>
+  html`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-${raw(hashOf(style))}'; base-uri 'none'; form-action 'none'">`;
 
 /** A whole page. */
 export function page(title: string, content: Markup, options: Options = {}): Rendered {
-  const { app, scripts = [], styles } = options;
+  const { app, scripts = [], styles, document } = options;
   const whole = html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+${document && policyWithin(document)}
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
-${styles?.map((href) => html`<link rel="stylesheet" href="${href}">`) ?? html`<style>${raw(style)}</style>`}
+${styles?.map((href) => html`<link rel="stylesheet" href="${href}">`) ?? html`<style>${raw(document?.style ?? style)}</style>`}
 </head>
 <body${app && html` data-page="${app.name}" data-origin="${app.origin}"`}>
-${app ? null : navigation}
+${app || document ? null : navigation}
 ${content}
 ${scripts.map((src) => html`<script src="${src}"></script>`)}
 </body>

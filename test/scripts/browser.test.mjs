@@ -315,4 +315,44 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
       assert.deepEqual([...new Set(asked)], [at]);
       await context.close();
     });
+
+  for (const [what, viewport] of /** @type {const} */ ([
+    ['a screen', { width: 1200, height: 900 }],
+    ['a phone', { width: 390, height: 844 }],
+  ]))
+    it(`compliance report: a page that runs nothing and prints, on ${what}`, async () => {
+      const org = await found();
+      const hostile = '<img src=x onerror=alert(1)><script>alert(1)</script>';
+      await service.call('PATCH', `/orgs/${org.id}`, org.key, { name: hostile });
+      for (let n = 0; n < 12; n++)
+        await service.call('POST', `/orgs/${org.id}/api-keys`, org.key, { name: `${hostile} ${n}`, scopes: ['*'] });
+      await service.call('POST', `/orgs/${org.id}/break-glass-tokens`, org.key, { reason: `=1+1 ${hostile}` });
+      const context = await browser.newContext({ viewport, extraHTTPHeaders: { Authorization: `Bearer ${org.key}` } });
+      const page = await context.newPage();
+      const [said, asked] = [/** @type {string[]} */ ([]), /** @type {string[]} */ ([])];
+      page.on('console', (message) => said.push(message.text()));
+      page.on('dialog', (dialog) => said.push(`dialog: ${dialog.message()}`));
+      page.on('request', (request) => asked.push(request.url()));
+      const at_report = `${at}/api/v1/orgs/${org.id}/compliance/report?format=html`;
+      const answer = await page.goto(at_report);
+      assert.equal(answer?.status(), 200);
+      assert.equal(await page.locator('h1').textContent(), hostile);
+      assert.equal(await page.locator('.finding').count(), 17);
+      assert.equal(await page.locator('script, img, iframe, [style]').count(), 0);
+      assert.equal(await page.locator('svg[role=img]').count(), 4);
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), viewport.width, 'nothing is wider than the screen');
+      // Its own stylesheet holds, and nothing else is asked for.
+      assert.notEqual(
+        await page
+          .locator('.tile')
+          .first()
+          .evaluate((tile) => getComputedStyle(tile).borderLeftWidth),
+        '0px',
+      );
+      const pdf = await page.pdf({ preferCSSPageSize: true });
+      assert.equal(pdf.subarray(0, 5).toString(), '%PDF-');
+      assert.deepEqual(said, []);
+      assert.deepEqual(asked, [at_report]);
+      await context.close();
+    });
 });

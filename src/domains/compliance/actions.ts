@@ -1,7 +1,9 @@
 // The actions of compliance, and what each needs.
 import type { Needs } from '../../auth/actions';
 
-export const actions = {} as const satisfies Needs;
+export const actions = {
+  'compliance.report': { scopes: ['compliance:read'] },
+} as const satisfies Needs;
 
 declare module '../../auth/actions' {
   interface ActionNames {

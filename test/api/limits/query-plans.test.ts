@@ -2,7 +2,7 @@
 // walk over a table. With many organisations in one database anything else would cost all of them.
 import { expect, it } from 'vitest';
 import { invite, newBrowser, ORIGIN } from '../../support/browser';
-import { newKey, newSession } from '../../support/credentials';
+import { newBreakGlass, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inGate, loseStorage, runTasksLater } from '../../support/gate';
 import { newPasskey } from '../../support/passkey';
@@ -90,6 +90,8 @@ async function tour(): Promise<void> {
   await later(o, 120_000);
   await again.o.get('/audit-log?action=secret.create');
   await again.o.get('/audit-log/verify');
+  await newBreakGlass(again.o);
+  await again.o.get('/compliance/report');
   await inGate(o, ({ core }) => core.rows.forget('credential', reader.id));
   await again.o.post(`/credentials/${leaked.id}/contain`, { rotate: 'generated' });
   await again.o.post(`/credentials/${leaked.id}/contain`, { since: new Date().toISOString() });

@@ -1,0 +1,72 @@
+// What is tested of approvals: who decided, whether they were enough and apart from whoever asked. Pure. It judges the rows anew, by what they say
+// of decisions, and does not trust that the gate counted right.
+import type { ApprovalConfig, PolicyRow } from '../../../db/schema';
+import { iso, isoOrNull } from '../../../http/wire';
+import { counted, findingOf, newTally, statusBy } from '../finding';
+import type { ApprovalFacts } from '../parts';
+import type { Evidence, Finding } from '../wire';
+
+export interface ApprovalChecks {
+  add(rows: ApprovalFacts[]): void;
+  finding(): Finding;
+}
+
+/** Those who approved, each once. */
+const approvers = ({ decisions }: ApprovalFacts): string[] => [
+  ...new Set(decisions.filter(({ decision }) => decision === 'approve').map(({ member }) => member)),
+];
+
+/** What is wrong with the approvals of a request that was used; null where nothing is. */
+function flawOf(row: ApprovalFacts): string | null {
+  const by = approvers(row);
+  const required = Math.max(0, ...row.policies.map((policy) => policy.required));
+  const own = by.find((member) => member === row.requester.id || row.accountable?.includes(member));
+  if (by.length < required) return `used with ${by.length} of ${required} approvals`;
+  return own === undefined ? null : `approved by ${own}, who asked for it or is accountable for it`;
+}
+
+const statusOf = ({ status, expires_at }: ApprovalFacts, now: number): string =>
+  (status === 'pending' || status === 'approved') && expires_at <= now
+    ? status === 'pending'
+      ? 'expired undecided'
+      : 'expired unused'
+    : status;
+
+/** @param nameOf the name of a member, where it is known */
+export function newApprovalChecks(policies: readonly PolicyRow[], nameOf: (member: string) => string | null, now: number): ApprovalChecks {
+  const enabled = policies.filter(({ kind, enabled }) => kind === 'approval' && enabled === 1);
+  const held = [...new Set(enabled.flatMap(({ config }) => (config as ApprovalConfig).operations))].sort();
+  const tally = newTally();
+  const seen = { total: 0, flawed: 0, undecided: 0 };
+
+  const evidenceOf = (row: ApprovalFacts, status: string, flaw: string | null): Evidence => ({
+    ...{ id: row.id, name: row.resource_name, environment: row.environment, time: iso(row.created_at) },
+    detail: `${row.operation}: ${status}${flaw === null ? '' : `; ${flaw}`}.`,
+    facts: {
+      ...{ operation: row.operation, status, resource: row.resource, reason: row.reason },
+      ...{ requester: row.requester.id, requester_kind: row.requester.kind, requester_name: row.requester.name },
+      ...{ policies: row.policies.map(({ name, required }) => `${name} (${required})`).join(', ') },
+      ...{ expires_at: iso(row.expires_at), ended_at: isoOrNull(row.ended_at) },
+    },
+    people: row.decisions.map(({ member, decision, at }) => ({ id: member, name: nameOf(member), decision, time: iso(at) })),
+  });
+
+  return {
+    add(rows) {
+      for (const row of rows) {
+        const status = statusOf(row, now);
+        const flaw = row.status === 'used' ? flawOf(row) : null;
+        seen.total++;
+        if (flaw !== null) seen.flawed++;
+        if (status === 'expired undecided') seen.undecided++;
+        tally.add(() => evidenceOf(row, status, flaw));
+      }
+    },
+    finding: () =>
+      findingOf('approvals', {
+        status: statusBy({ fail: seen.flawed > 0, warn: enabled.length === 0 || seen.undecided > 0 }),
+        tested: `Whether sensitive operations need approval (${counted(enabled.length, 'enabled policy', 'enabled policies')}${held.length ? ` hold ${held.join(', ')}` : ''}), and whether each of ${counted(seen.total, 'request')} for approval of the period that was used had as many distinct approvers as its policies require, none of whom asked for it or is accountable for whoever did. Warn: no approval policy is enabled, or a request expired undecided (${seen.undecided} did). Fail: one was used otherwise.`,
+        ...{ examined: seen.total, tally },
+      }),
+  };
+}

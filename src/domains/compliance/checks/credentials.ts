@@ -1,0 +1,104 @@
+// What is tested of credentials that last: use, expiry and reach. Pure.
+import { DAY } from '../../../db/rows';
+import type { CredentialKind } from '../../../db/schema';
+import { iso, isoOrNull } from '../../../http/wire';
+import { counted, findingOf, newTally, said, statusBy } from '../finding';
+import type { CredentialFacts } from '../parts';
+import type { Evidence, Finding, Inventory } from '../wire';
+
+/** Thresholds: days without use, days of age without an end, API keys that may do everything. */
+const [UNUSED, UNUSED_FAILS, OLD, MOST_UNLIMITED] = [90, 180, 365, 3];
+
+const kindNames: Record<CredentialKind, string> = {
+  api_key: 'API key',
+  agent: 'agent',
+  provider: 'provider token',
+  break_glass: 'break-glass token',
+  session: 'session token',
+  browser: 'browser session',
+};
+const kinds = ['api_key', 'agent', 'provider', 'break_glass'] as const;
+
+export interface CredentialChecks {
+  add(rows: CredentialFacts[]): void;
+  findings(): Finding[];
+  inventory(sessions: number, browsers: number): Inventory['credentials'];
+}
+
+const evidenceOf = (row: CredentialFacts, time: number | null, detail: string, facts: Evidence['facts'] = {}): Evidence => ({
+  ...{ id: row.id, name: row.name, environment: null, time: isoOrNull(time), detail },
+  facts: {
+    ...{ kind: row.kind, created_at: iso(row.created_at), created_by: row.created_by, expires_at: isoOrNull(row.expires_at) },
+    ...{ last_used_at: isoOrNull(row.last_used_at) },
+    ...facts,
+  },
+});
+
+export function newCredentialChecks(now: number): CredentialChecks {
+  const [unused, endless, wide] = [newTally(), newTally(), newTally()];
+  const seen = { total: 0, long: 0, old: 0, unlimitedKeys: 0, unlimitedAgents: 0 };
+  const zero = () => ({ live: 0, without_expiry: 0, unused: 0, over_scoped: 0 });
+  const byKind = Object.fromEntries(kinds.map((kind) => [kind, zero()])) as Record<string, ReturnType<typeof zero>>;
+
+  const judge = (row: CredentialFacts) => {
+    const own = byKind[row.kind] as ReturnType<typeof zero>;
+    const what = kindNames[row.kind];
+    const since = row.last_used_at ?? row.created_at;
+    own.live++;
+    if (since <= now - UNUSED * DAY) {
+      own.unused++;
+      if (since <= now - UNUSED_FAILS * DAY) seen.long++;
+      const used = row.last_used_at === null ? `never used since ${said(since)}` : `last used at ${said(since)}`;
+      unused.add(() => evidenceOf(row, since, `This ${what} was ${used}.`));
+    }
+    if (row.expires_at === null) {
+      own.without_expiry++;
+      if (row.created_at <= now - OLD * DAY) seen.old++;
+      endless.add(() => evidenceOf(row, row.created_at, `This ${what} of ${said(row.created_at)} has no end.`));
+    }
+    const wildcards = row.scopes.filter((scope) => scope.endsWith('*'));
+    if (row.isUnlimited && wildcards.length) {
+      own.over_scoped++;
+      if (wildcards.includes('*')) row.kind === 'agent' ? seen.unlimitedAgents++ : seen.unlimitedKeys++;
+      wide.add(() =>
+        evidenceOf(row, row.created_at, `This ${what} holds ${wildcards.join(' ')} in all environments and for all names.`, {
+          scopes: row.scopes.join(' '),
+        }),
+      );
+    }
+  };
+
+  return {
+    add(rows) {
+      seen.total += rows.length;
+      for (const row of rows) judge(row);
+    },
+    findings() {
+      const examined = seen.total;
+      const all = `${counted(examined, 'live credential')} (API keys, agents, provider and break-glass tokens)`;
+      const none = examined === 0 ? ('not_applicable' as const) : null;
+      return [
+        findingOf('credentials-unused', {
+          status: none ?? statusBy({ fail: seen.long > 0, warn: unused.count > 0 }),
+          tested: `Whether any of ${all} was not used for ${UNUSED} days, since its last request or its creation. Use of what descends from a credential counts as its own. Warn: one was not. Fail: one was not for ${UNUSED_FAILS} days.`,
+          ...{ examined, tally: unused },
+        }),
+        findingOf('credentials-without-expiry', {
+          status: none ?? statusBy({ fail: seen.old > 0, warn: endless.count > 0 }),
+          tested: `Whether any of ${all} has no end, neither its own nor that of a credential it ends with. Warn: one has none. Fail: one has none and is older than ${OLD} days.`,
+          ...{ examined, tally: endless },
+        }),
+        findingOf('credentials-over-scoped', {
+          status: none ?? statusBy({ fail: seen.unlimitedAgents > 0 || seen.unlimitedKeys > MOST_UNLIMITED, warn: wide.count > 0 }),
+          tested: `Whether any of ${all} holds a wildcard scope without a limit to environments or names. Warn: one does. Fail: an agent holds * so, or more than ${MOST_UNLIMITED} API keys do (${seen.unlimitedKeys} do).`,
+          ...{ examined, tally: wide },
+        }),
+      ];
+    },
+    inventory: (sessions, browsers) => [
+      ...kinds.map((kind) => ({ kind, ...(byKind[kind] as ReturnType<typeof zero>) })),
+      { kind: 'session', ...zero(), live: sessions },
+      { kind: 'browser', ...zero(), live: browsers },
+    ],
+  };
+}

@@ -1,0 +1,214 @@
+// What is tested of secrets: rotation, expiry, use and names. Pure: facts and `now` in, findings out. Invariant: comparing names with policies
+// takes a bounded number of steps, whatever the policies say; what is not compared is said.
+import { widthOf } from '../../../auth/globs';
+import { isFound } from '../../../auth/naming';
+import { appliesTo } from '../../../auth/policies';
+import { dueSince, nextTimes, type RotationRule } from '../../../auth/rotation';
+import { DAY } from '../../../db/rows';
+import type { NamingConfig, PolicyRow, RotationConfig } from '../../../db/schema';
+import { iso, isoOrNull } from '../../../http/wire';
+import { counted, findingOf, newTally, said, statusBy } from '../finding';
+import type { SecretFacts, SecretsPart } from '../parts';
+import type { Evidence, Finding, Inventory, Status } from '../wire';
+
+/** Thresholds, in days. */
+const [LONG_OVERDUE, NEVER, NEVER_FAILS, SOON, UNREAD] = [30, 90, 365, 30, 90];
+/** More names than this share break a policy: it is not followed. */
+const MOST_VIOLATIONS = 0.1;
+
+/** Steps of comparing names with patterns. */
+const MOST_STEPS = 1_000_000_000;
+
+interface Rule extends RotationRule {
+  /** The policy, or null for the secret's own rotate_every_seconds. */
+  policy: PolicyRow | null;
+}
+
+export interface SecretChecks {
+  add(part: SecretsPart): void;
+  findings(): Finding[];
+  inventory(): Inventory['secrets'];
+}
+
+/** The secrets that were seen, as findings say it. */
+interface Seen {
+  active: number;
+  /** `12 active secrets` */
+  all: string;
+  /** How many of them were compared with the policies, and what is said where that is not all. */
+  compared: number;
+  cut: string;
+}
+
+const evidenceOf = (
+  { id, name, environment, version, rotated_at }: SecretFacts,
+  time: number | null,
+  detail: string,
+  facts: Evidence['facts'] = {},
+): Evidence => ({
+  ...{ id, name, environment, time: isoOrNull(time), detail },
+  facts: { version, rotated_at: iso(rotated_at), ...facts },
+});
+
+/** `found`, or that there was nothing to test. */
+const unlessNone = ({ active }: Seen, found: Status): Status => (active === 0 ? 'not_applicable' : found);
+
+/** When a value first became due by a rule. */
+const firstDue = ({ cron, every }: Rule, since: number): number =>
+  cron === undefined ? since + (every as number) : (nextTimes(cron, since)[0] as number);
+
+function newRotationCheck(policies: readonly PolicyRow[], now: number) {
+  const overdue = newTally();
+  let [long, scheduled] = [0, 0];
+  const rulesOf = (secret: SecretFacts): Rule[] => {
+    const own = secret.rotate_every_seconds;
+    const applied = policies
+      .filter((row) => appliesTo(row, secret))
+      .map((policy) => {
+        const { cron, max_age_days } = policy.config as RotationConfig;
+        return { policy, ...(cron === undefined ? { every: (max_age_days as number) * DAY } : { cron }) };
+      });
+    return own === null ? applied : [{ policy: null, every: own * 1000 }, ...applied];
+  };
+  return {
+    add(secret: SecretFacts) {
+      const rules = rulesOf(secret);
+      const since = secret.rotated_at;
+      if (rules.length) scheduled++;
+      if (dueSince(rules, since, now) === null) return;
+      if (dueSince(rules, since, now - LONG_OVERDUE * DAY) !== null) long++;
+      overdue.add(() => {
+        const dues = rules.map(({ policy, ...rule }) => ({ policy, at: firstDue({ policy, ...rule }, since) }));
+        const { policy, at } = dues.reduce((first, due) => (due.at < first.at ? due : first));
+        const by = policy ? `the policy ${policy.name}` : 'its rotate_every_seconds';
+        return evidenceOf(secret, at, `Due since ${said(at)} by ${by}.`, { policy_id: policy?.id ?? null });
+      });
+    },
+    finding: (seen: Seen): Finding =>
+      findingOf('secrets-rotation-overdue', {
+        status: unlessNone(seen, statusBy({ fail: long > 0, warn: overdue.count > 0 || scheduled === 0 })),
+        tested: `Whether the current value of any of ${seen.all} is older than its rotate_every_seconds or an enabled rotation policy allows (${counted(policies.length, 'policy', 'policies')}). A schedule applies to ${counted(scheduled, 'secret')}. Warn: one is overdue, or no schedule applies to any. Fail: one is overdue by more than ${LONG_OVERDUE} days.${seen.cut}`,
+        ...{ examined: seen.compared, tally: overdue, complete: seen.compared === seen.active },
+      }),
+  };
+}
+
+function newNamingCheck(policies: readonly PolicyRow[]) {
+  const names = newTally();
+  return {
+    add(secret: SecretFacts) {
+      const broken = policies.filter((row) => appliesTo(row, secret) && !isFound(patternOf(row), secret.name));
+      if (broken.length === 0) return;
+      names.add(() =>
+        evidenceOf(secret, secret.created_at, `Does not match ${broken.map(({ name }) => `the policy ${name}`).join(', ')}.`, {
+          policy_ids: broken.map(({ id }) => id).join(' '),
+        }),
+      );
+    },
+    finding(seen: Seen): Finding {
+      if (policies.length === 0)
+        return findingOf('secrets-naming', {
+          ...{ status: 'not_applicable', tested: 'Nothing: no naming policy is enabled.', examined: 0, tally: names },
+        });
+      return findingOf('secrets-naming', {
+        status: unlessNone(seen, statusBy({ fail: names.count > seen.compared * MOST_VIOLATIONS, warn: names.count > 0 })),
+        tested: `Whether the names of ${seen.all} match every enabled naming policy that applies to them (${counted(policies.length, 'policy', 'policies')}). Warn: one does not. Fail: more than ${MOST_VIOLATIONS * 100}% do not.${seen.cut}`,
+        ...{ examined: seen.compared, tally: names, complete: seen.compared === seen.active },
+      });
+    },
+  };
+}
+
+function newUseChecks(now: number) {
+  const [never, expiring, unread] = [newTally(), newTally(), newTally()];
+  const limit = now - UNREAD * DAY;
+  let ancient = 0;
+  return {
+    add(secret: SecretFacts) {
+      const { created_at, version, expires_at, last_read_at } = secret;
+      if (version === 1 && created_at <= now - NEVER * DAY) {
+        if (created_at <= now - NEVER_FAILS * DAY) ancient++;
+        never.add(() => evidenceOf(secret, created_at, `Still has its first value, of ${said(created_at)}.`));
+      }
+      if (expires_at !== null && expires_at <= now + SOON * DAY)
+        expiring.add(() => evidenceOf(secret, expires_at, `Expires at ${said(expires_at)}.`, { expires_at: iso(expires_at) }));
+      if (created_at <= limit && (last_read_at ?? 0) <= limit) {
+        const detail = last_read_at === null ? 'No read of it is known.' : `Last read at ${said(last_read_at)}.`;
+        const facts = { last_read_at: isoOrNull(last_read_at), created_at: iso(created_at) };
+        unread.add(() => evidenceOf(secret, last_read_at, detail, facts));
+      }
+    },
+    findings(seen: Seen, readsSince: number): Finding[] {
+      const { active: examined, all } = seen;
+      const isKnown = readsSince <= limit;
+      return [
+        findingOf('secrets-never-rotated', {
+          status: unlessNone(seen, statusBy({ fail: ancient > 0, warn: never.count > 0 })),
+          tested: `Whether any of ${all} still has its first value ${NEVER} days after it was created. Warn: one has. Fail: one has after ${NEVER_FAILS} days.`,
+          ...{ examined, tally: never },
+        }),
+        findingOf('secrets-expiring', {
+          status: unlessNone(seen, statusBy({ warn: expiring.count > 0 })),
+          tested: `Whether any of ${all} expires within ${SOON} days. Warn: one does. Secrets that have expired already count in the inventory alone.`,
+          ...{ examined, tally: expiring },
+        }),
+        findingOf('secrets-unread', {
+          status: unlessNone(seen, statusBy({ warn: unread.count > 0 })),
+          tested: `Whether any of ${all} is older than ${UNREAD} days and its value was not read for as long. Warn: one was not.${isKnown ? '' : ` Reads are known only since ${said(readsSince)}: earlier ones are not counted.`}`,
+          ...{ examined, tally: unread, complete: isKnown },
+        }),
+      ];
+    },
+  };
+}
+
+const AGES = [30, 90, 180, 365, Number.POSITIVE_INFINITY];
+const nameOfAge = (most: number, at: number) => (at === 4 ? `over ${AGES[3]}` : `${at ? (AGES[at - 1] as number) + 1 : 0}-${most}`);
+
+const patternOf = ({ config }: PolicyRow) => (config as NamingConfig).pattern;
+
+/** What comparing one character of a name with all policies takes at most, in steps. */
+const costOf = (naming: readonly PolicyRow[], rotation: readonly PolicyRow[]): number =>
+  [...naming, ...rotation].reduce((sum, { names }) => sum + 1 + widthOf(names ?? []), 0) +
+  naming.reduce((sum, row) => sum + 1 + (patternOf(row).length >> 2), 0);
+
+export function newSecretChecks(policies: readonly PolicyRow[], now: number, mostSteps = MOST_STEPS): SecretChecks {
+  const enabled = (kind: PolicyRow['kind']) => policies.filter((row) => row.kind === kind && row.enabled === 1);
+  const [naming, rotation] = [enabled('naming'), enabled('rotation')];
+  const cost = costOf(naming, rotation);
+  const [overdue, names, use] = [newRotationCheck(rotation, now), newNamingCheck(naming), newUseChecks(now)];
+  const totals = { active: 0, expired: 0, revoked: 0, deleted: 0, generated: 0 };
+  const ages = AGES.map(() => 0);
+  let [left, compared, readsSince] = [mostSteps, 0, 0];
+
+  const judge = (secret: SecretFacts) => {
+    if (secret.generated) totals.generated++;
+    const age = AGES.findIndex((most) => now - secret.rotated_at < (most + 1) * DAY);
+    ages[age] = (ages[age] as number) + 1;
+    use.add(secret);
+    left -= secret.name.length * cost;
+    // safety: report-steps-bounded
+    if (left < 0) return;
+    compared++;
+    overdue.add(secret);
+    names.add(secret);
+  };
+
+  return {
+    add({ rows, expired, revoked, deleted, reads_since }) {
+      totals.active += rows.length;
+      totals.expired += expired;
+      totals.revoked += revoked;
+      totals.deleted += deleted;
+      readsSince = reads_since;
+      rows.forEach(judge);
+    },
+    findings() {
+      const { active } = totals;
+      const cut = compared === active ? '' : ` Only ${counted(compared, 'secret')} could be compared with the policies.`;
+      const seen: Seen = { active, all: counted(active, 'active secret'), compared, cut };
+      return [overdue.finding(seen), ...use.findings(seen, readsSince), names.finding(seen)];
+    },
+    inventory: () => ({ ...totals, by_age: AGES.map((most, at) => ({ days: nameOfAge(most, at), secrets: ages[at] as number })) }),
+  };
+}

@@ -1,0 +1,220 @@
+// The facts of a compliance report, as the gate gives them: a part a call, each bounded in rows and in what it looks at. Invariants: only
+// a caller without limits gets any; the first part alone has an audit entry, which stands for the whole report.
+import { reachesAll } from '../../../auth/authorize';
+import { idOf, idStart } from '../../../db/ids';
+import { DAY } from '../../../db/rows';
+import type { ApprovalRow, CredentialRow, SecretRow } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import type { Core } from '../../../gate/core';
+import { isAlive } from '../../../gate/identity';
+import { lineageOf } from '../../../gate/lineage';
+import { slugOf } from '../../../gate/named';
+import { fail, ok } from '../../../gate/outcome';
+import { madeAt } from '../../../gate/rotation';
+import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/types';
+import { auditOperations } from '../../audit/gate/operations';
+import { statusOf } from '../../secrets/rules';
+import { isOfInterest } from '../interest';
+import type {
+  ApprovalFacts,
+  CredentialFacts,
+  DeviceFacts,
+  EntriesPart,
+  MemberFacts,
+  Overview,
+  Page,
+  Part,
+  Period,
+  SecretFacts,
+  SecretsPart,
+} from '../parts';
+import { lastReads, readsSince } from './last-read';
+
+/** Rows that one call looks at. */
+const ROWS = 1000;
+/** Entries that one call gives. */
+const ENTRIES = 500;
+
+/** Reports of an organisation in a minute: each takes many calls, which no rate limit counts. */
+const MOST_REPORTS = 10;
+const MINUTE = 60_000;
+/** When reports were begun lately, by the rows of a gate. */
+const begun = new WeakMap<Core['rows'], number[]>();
+
+/** 429 where there were too many reports in the last minute; else notes one more. */
+function tooMany({ rows }: Core, now: number): Refusal | null {
+  const lately = (begun.get(rows) ?? []).filter((time) => time > now - MINUTE);
+  // safety: reports-limited
+  if (lately.length >= MOST_REPORTS)
+    return refuse('RATE_LIMITED', {
+      message: `An organisation can make at most ${MOST_REPORTS} compliance reports a minute.`,
+      retry_after: Math.ceil(((lately[0] as number) + MINUTE - now) / 1000),
+    });
+  begun.set(rows, [...lately, now]);
+  return null;
+}
+
+const DEFAULT_PERIOD = 90 * DAY;
+export const LONGEST_PERIOD = 400 * DAY;
+
+/** The period that is asked for, or why there is none. */
+function periodOf(from: number | null, to: number | null, now: number): Period | Refusal {
+  const end = to ?? now;
+  const start = from ?? end - DEFAULT_PERIOD;
+  const wrong = (path: string, message: string) => refuse('VALIDATION_FAILED', { details: [{ path, message }] });
+  if (start >= end) return wrong('from', 'must be before to, which is now unless given');
+  // safety: report-period-bounded
+  if (end - start > LONGEST_PERIOD) return wrong('from', 'must be at most 400 days before to');
+  return { from: start, to: end };
+}
+
+function overview({ core, ask }: Call<unknown>, period: Period): Overview {
+  const org = core.rows.get('org', ask.org);
+  const now = core.now();
+  return {
+    ...{ now, period },
+    org: { id: ask.org, name: org?.name ?? '' },
+    audit_retention_days: org?.audit_retention_days ?? null,
+    policies: core.rows.within('policy', ''),
+    head: core.auditLog.head(),
+    ...core.rows.liveSessions(now),
+  };
+}
+
+/** A page of rows of a kind, of which `show` leaves some out. */
+function paged<R extends { id: string }, T>(rows: R[], show: (row: R) => T | null): Page<T> {
+  const shown = rows.flatMap((row) => show(row) ?? []);
+  return { rows: shown, next: rows.length < ROWS ? null : (rows.at(-1) as R).id };
+}
+
+function secrets(core: Core, after: string): SecretsPart {
+  const now = core.now();
+  const others = { expired: 0, revoked: 0, deleted: 0 };
+  const lastReadOf = lastReads(core);
+  const page = paged(core.rows.after('secret', after, ROWS), (row) => {
+    const status = statusOf(row, now);
+    if (status === 'active') return secretFacts(core, row, lastReadOf(row));
+    others[status]++;
+    return null;
+  });
+  return { ...page, ...others, reads_since: readsSince(core) };
+}
+
+function secretFacts(core: Core, row: SecretRow, last_read_at: number | null): SecretFacts {
+  const { id, name, type, environment_id, version, created_at, expires_at, rotate_every_seconds } = row;
+  return {
+    ...{ id, name, type, environment_id, version, created_at, expires_at, rotate_every_seconds },
+    environment: slugOf(core, environment_id),
+    generated: row.generated !== null,
+    rotated_at: madeAt(row),
+    last_read_at,
+  };
+}
+
+/** Credentials that last. Session tokens and browser sessions come after them in the order of ids, and are only counted. */
+function credentials({ core, ask }: Call<unknown>, after: string): Page<CredentialFacts> {
+  const rows = core.rows.after('credential', after, ROWS);
+  const lasting = rows.filter(({ id }) => id < idStart('browser'));
+  const page = paged(lasting, (row) => (isAlive(core, ask.org, row) ? credentialFacts(core, row) : null));
+  return lasting.length < rows.length ? { ...page, next: null } : page;
+}
+
+function credentialFacts(core: Core, row: CredentialRow): CredentialFacts {
+  const { id, kind, name, scopes, created_at, created_by } = row;
+  const ends = lineageOf(core, row).flatMap(({ expires_at }) => expires_at ?? []);
+  return {
+    ...{ id, kind, name, scopes, created_at, created_by },
+    isUnlimited: row.environments === null && row.secrets === null,
+    expires_at: ends.length ? Math.min(...ends) : null,
+    last_used_at: core.lastUsed.of(id)?.at ?? null,
+  };
+}
+
+const members = ({ rows }: Core, after: string): Page<MemberFacts> =>
+  paged(rows.after('member', after, ROWS), ({ id, name, role, created_at, enrolled_at, enrolment_ends_at }) => ({
+    ...{ id, name, role, created_at, enrolled_at, enrolment_ends_at },
+    passkeys: rows.within('passkey', id).length,
+  }));
+
+const devices = ({ rows }: Core, after: string): Page<DeviceFacts> =>
+  paged(rows.after('device', after, ROWS), ({ id, name, platform, member_id, created_at, blocked_at }) => ({
+    ...{ id, name, platform, member_id, created_at, blocked_at },
+  }));
+
+/** An id of an approval sorts after this one if it was made after a time. */
+function idAt(time: number): string {
+  const bytes = new Uint8Array(16);
+  const view = new DataView(bytes.buffer);
+  view.setUint16(0, Math.floor(Math.max(0, time) / 2 ** 32));
+  view.setUint32(2, Math.max(0, time) % 2 ** 32);
+  return idOf('apr', bytes);
+}
+
+function approvals({ rows }: Core, after: string, { from, to }: Period): Page<ApprovalFacts> {
+  // The Worker makes ids, by a clock of its own.
+  const page = rows.after('approval', after || idAt(from - DAY), ROWS);
+  return paged(page, (row) => (row.created_at >= from && row.created_at < to ? approvalFacts(row) : null));
+}
+
+function approvalFacts(row: ApprovalRow): ApprovalFacts {
+  const { id, status, operation, requester, accountable, resource, resource_name, environment, policies, decisions } = row;
+  const { reason, created_at, expires_at, ended_at } = row;
+  return {
+    ...{ id, status, operation, requester, accountable, resource, resource_name, environment, policies, decisions },
+    ...{ reason, created_at, expires_at, ended_at },
+  };
+}
+
+function entries({ auditLog }: Core, before: number | null, period: Period): EntriesPart {
+  const { entries, next } = auditLog.newest(period, before ?? Number.MAX_SAFE_INTEGER, ENTRIES, isOfInterest);
+  // What D1 refused lies here all the same.
+  const held = before === null ? auditLog.held().filter(({ time }) => isWithin(period, Date.parse(time))) : [];
+  return { entries: [...entries, ...held.filter(isOfInterest)], next, oldest: auditLog.oldest() };
+}
+
+const isWithin = ({ from, to }: Period, time: number) => time >= from && time < to;
+
+/** A part of a report, or of the audit log as its own check is given it. */
+async function partOf(call: Call<Part>): Promise<unknown> {
+  const { core, input } = call;
+  switch (input.part) {
+    case 'secrets':
+      return secrets(core, input.after);
+    case 'credentials':
+      return credentials(call, input.after);
+    case 'members':
+      return members(core, input.after);
+    case 'devices':
+      return devices(core, input.after);
+    case 'approvals':
+      return approvals(core, input.after, input.period);
+    case 'entries':
+      return entries(core, input.before, input.period);
+    case 'chain': {
+      const outcome = await auditOperations['audit.verify'].read?.({ ...call, input: { from: input.from } });
+      return outcome?.kind === 'ok' ? outcome.data : null;
+    }
+    default:
+      return null;
+  }
+}
+
+const report: Operation<Part> = {
+  subject: ({ ask }) => ({ resource: ask.org }),
+  reach: ({ caller }) =>
+    // safety: report-needs-whole-reach
+    reachesAll(caller, ['compliance:read'])
+      ? null
+      : refuse('INSUFFICIENT_SCOPE', {
+          message: 'The compliance report covers the whole organisation. This credential is limited to some environments or names.',
+        }),
+  async read(call): Promise<OperationOutcome> {
+    const { core, input } = call;
+    if (input.part !== 'overview') return { ...ok(await partOf(call)), audited: true };
+    const period = periodOf(input.from, input.to, core.now());
+    const refusal = isRefusal(period) ? period : tooMany(core, core.now());
+    return refusal ? fail(refusal) : ok(overview(call, period as Period));
+  },
+};
+
+export const complianceOperations = { 'compliance.report': report };
