@@ -1,8 +1,8 @@
 // The page on which members decide approvals. Invariant: it holds nothing of any organisation; what it shows it reads as the member who is
 // signed in.
 import { html } from 'hono/html';
+import { page, type Rendered } from '../http/page';
 import { remember } from '../http/remember';
-import { page, type Rendered } from './page';
 
 const scripts = ['/assets/webauthn.js', '/assets/session.js', '/assets/approvals.js'];
 

@@ -1,9 +1,9 @@
 // The page at `/`: what this deployment is, and where a person or a program goes next. Invariant: it is the same for everybody, and
 // names nothing that is not public.
 import { html } from 'hono/html';
+import { page, responseOf } from '../http/page';
 import { API } from '../http/route';
 import { version } from '../version';
-import { page, responseOf } from './page';
 
 const NAME = 'Secrets Vault Service';
 const paths = { sign_in: '/sign-in', approvals: '/approvals', reference: '/docs', openapi: `${API}/openapi.json`, status: '/healthz' };

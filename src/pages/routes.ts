@@ -6,11 +6,11 @@ import { keyringOf } from '../crypto/keyring';
 import { type Env, settingsOf } from '../env';
 import { ApiError, refuse } from '../errors';
 import type { Trace } from '../http/context';
+import { responseOf } from '../http/page';
 import { isRead, readOnly } from '../http/responses';
 import { approvalsPage } from './approvals';
 import { asset, assetTypes } from './assets';
 import { home } from './home';
-import { responseOf } from './page';
 import { enrolPage, signInPage } from './signin';
 
 type App = { Bindings: Env; Variables: { trace: Trace; base: string; requestId: string } };

@@ -1,8 +1,8 @@
 // The pages for people: one to make a first passkey, one to sign in. Invariant: they work without any host but this one, and say
 // nothing of any organisation before somebody has signed in.
 import { html } from 'hono/html';
+import { type Markup, page, type Rendered } from '../http/page';
 import { remember } from '../http/remember';
-import { type Markup, page, type Rendered } from './page';
 
 const scripts = ['/assets/webauthn.js', '/assets/session.js', '/assets/passkey.js'];
 

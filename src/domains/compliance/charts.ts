@@ -1,7 +1,7 @@
 // The charts of a compliance report: inline SVG without scripts and without inline styles, which its policy refuses. Each says in words what it
 // shows, and each number stands beside its bar, so that nothing depends on colour. Text enters through hono's `html` alone.
 import { html } from 'hono/html';
-import type { Markup } from '../../pages/page';
+import type { Markup } from '../../http/page';
 
 export interface Bar {
   label: string;

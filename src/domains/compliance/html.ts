@@ -1,7 +1,7 @@
 // The compliance report as one page: it loads nothing, holds no script, and prints well. Invariant: text enters it through hono's `html` alone,
 // which escapes it, since names, reasons and user agents are whatever somebody wrote.
 import { html } from 'hono/html';
-import { type Markup, page, responseOf } from '../../pages/page';
+import { type Markup, page, responseOf } from '../../http/page';
 import { areas } from './catalogue';
 import { type Bar, bars, narrow, ratio, wide } from './charts';
 import { style } from './style';
