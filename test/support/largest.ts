@@ -46,6 +46,8 @@ function texts(most: number, n: number): string[] {
     // base64url of some lengths is none.
     ...[0, 1, 2, 3].map((less) => filled('A', most - less)),
     filled('z', most),
+    // Hexadecimal.
+    filled('f', most),
     `${n || ''}${'m'.repeat(60)}@${domain}example.com`.slice(-most),
     '59 23 1-31 JAN-DEC SUN-SAT',
     '2097-12-31T23:59:59.999999999+00:00',
