@@ -53,6 +53,7 @@ const bodies: Record<string, unknown> = {
   'POST /orgs/{org_id}/policies': { name: 'x', kind: 'naming', config: { pattern: '.' } },
   'PATCH /orgs/{org_id}/policies/{id}': { enabled: false },
   'POST /orgs/{org_id}/devices': { name: 'd', platform: 'p' },
+  'POST /orgs/{org_id}/audit-log/export/confirm': { sequence: 1, hash: '0'.repeat(64) },
   'PATCH /orgs/{org_id}/devices/{id}': { name: 'x' },
   'POST /orgs/{org_id}/devices/{id}/assign': { member_id: null },
   'POST /orgs/{org_id}/panic': { reason: 'a laptop was stolen' },

@@ -31,7 +31,9 @@ const search = (o: Caller, turns = 12) =>
   inCore(o, async (core) => {
     let asked = 0;
     const { enqueue } = core;
-    core.enqueue = async () => void asked++;
+    core.enqueue = async (job) => {
+      if (job === 'rotate') asked++;
+    };
     core.schedule.at('rotation', core.now());
     for (let turn = 0; turn < turns; turn++) await runTasks(core, o.id);
     core.enqueue = enqueue;
