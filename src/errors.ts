@@ -100,6 +100,12 @@ export const catalogue = {
     remedy:
       'Wait for the approval, with GET /api/v1/orgs/:org_id/approvals/:id?wait=25 or at /approvals in a browser. Then repeat the very same request with the header "Approval-Id: apr_…" within 24 hours.',
   },
+  PASSPHRASE_WRONG: {
+    status: 403,
+    message: 'The passphrase is wrong.',
+    cause: 'The link is protected by a passphrase, and another one was sent. The tenth wrong passphrase ends the link.',
+    remedy: 'Ask the person who sent the link for the passphrase.',
+  },
   ADDRESS_NOT_ALLOWED: {
     status: 403,
     message: 'This credential may not be used from this IP address.',
@@ -149,6 +155,18 @@ export const catalogue = {
     cause:
       'An enrolment link works once and for 24 hours, and a newer link replaces it. This one was used, expired, replaced or never issued.',
     remedy: 'Ask an owner for a new link. An owner creates it with POST /api/v1/orgs/:org_id/members/:id/enrolments.',
+  },
+  SHARE_GONE: {
+    status: 410,
+    message: 'This link is no longer valid.',
+    cause: 'The link was viewed as often as it may be, has expired, was revoked or never existed, or its secret or its maker is gone.',
+    remedy: 'Ask the person who sent the link for a new one.',
+  },
+  EVENTS_GONE: {
+    status: 410,
+    message: 'The events after this sequence are no longer kept.',
+    cause: 'Events are kept for 30 days. The sequence in after lies before the oldest event that is kept; the message names that one.',
+    remedy: 'Read on from the sequence in the message, and read what you missed from the resources themselves.',
   },
   EMAIL_TAKEN: {
     status: 409,
@@ -280,6 +298,18 @@ export const catalogue = {
     message: 'An unexpected error occurred. Include the Request-Id when you report it.',
     cause: 'This is a fault of the service. A change may or may not have been made.',
     remedy: 'Check the state before you repeat a change, or repeat it with the same Idempotency-Key, which never makes it twice.',
+  },
+  TARGET_REJECTED: {
+    status: 502,
+    message: 'The target refused the request.',
+    cause: 'The other platform answered with a status that is no success. The message names it.',
+    remedy: 'Check the credentials and settings of the connection. Where retry_after is present, repeat the request after so many seconds.',
+  },
+  TARGET_UNREACHABLE: {
+    status: 502,
+    message: 'The target did not answer.',
+    cause: 'There was no connection to the other platform, or no answer within 10 seconds.',
+    remedy: 'Check the address, and repeat the request later.',
   },
   UNAVAILABLE: {
     status: 503,

@@ -27,4 +27,8 @@ export const forms = {
   policy: isId('pol'),
   approval: isId('apr'),
   device: isId('dev'),
+  webhook: isId('whk'),
+  delivery: isId('dlv'),
+  integration: isId('int'),
+  share: isId('shr'),
 } as const;

@@ -10,13 +10,16 @@ import type {
   DeviceRow,
   EnvironmentRow,
   GrantRow,
+  IntegrationRow,
   MemberRow,
   OrgRow,
   PasskeyRow,
   PolicyRow,
   SecretRow,
+  ShareRow,
   TeamMemberRow,
   TeamRow,
+  WebhookRow,
 } from './schema';
 import * as schema from './schema';
 
@@ -33,6 +36,9 @@ export interface RowTypes {
   policy: PolicyRow;
   approval: ApprovalRow;
   device: DeviceRow;
+  webhook: WebhookRow;
+  integration: IntegrationRow;
+  share: ShareRow;
 }
 export type RowKind = keyof RowTypes;
 
@@ -53,6 +59,9 @@ export const places: {
   // One request is held once: asking again finds what has not ended.
   approval: { table: schema.approvals, space: (row) => row.root, key: (row) => (row.ended_at === null ? row.digest : null) },
   device: { table: schema.devices, space: (row) => row.member_id ?? '', key: (row) => row.id },
+  webhook: { table: schema.webhooks, space: () => '', key: (row) => row.id },
+  integration: { table: schema.integrations, space: (row) => row.kind, key: (row) => row.id },
+  share: { table: schema.shares, space: (row) => row.secret_id, key: (row) => (row.revoked_at === null ? row.id : null) },
 };
 const tables = {
   org: schema.orgs,
@@ -67,6 +76,9 @@ const tables = {
   policy: schema.policies,
   approval: schema.approvals,
   device: schema.devices,
+  webhook: schema.webhooks,
+  integration: schema.integrations,
+  share: schema.shares,
 };
 
 /** Columns that the first release did not have, by kind. */
@@ -119,6 +131,7 @@ export function sweepAt<K extends RowKind>(kind: K, row: RowTypes[K]): number | 
   }
   if (kind === 'grant') return (row as GrantRow).expires_at;
   if (kind === 'approval') return (row as ApprovalRow).expires_at + APPROVALS_KEPT;
+  if (kind === 'share') return (row as ShareRow).expires_at;
   if (kind !== 'credential') return null;
   const { kind: of, expires_at, revoked_at } = row as CredentialRow;
   if (isBrief(of)) return Math.min(expires_at as number, revoked_at === null ? Number.POSITIVE_INFINITY : revoked_at + STAYS_REVOKED);

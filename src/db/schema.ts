@@ -421,6 +421,92 @@ export const devices = sqliteTable(
   (t) => [primaryKey({ columns: [t.org_id, t.id] })],
 );
 
+/** Endpoints that events are delivered to. The URL is encrypted, for it may be a credential itself; `host` is what may be shown of it. */
+export const webhooks = sqliteTable(
+  'webhooks',
+  {
+    ...tenant(),
+    host: text().notNull(),
+    url_sealed: text().notNull(),
+    description: text(),
+    /** Kinds of events; null for all. */
+    events: strings(),
+    secret_sealed: text().notNull(),
+    /** The signing secret before the last rotation, and until when both sign. */
+    old_secret_sealed: text(),
+    old_secret_until: integer(),
+    /** Why it was disabled; null where it is enabled. */
+    disabled: text().$type<'user' | 'failing' | 'gone'>(),
+    created_by: text().notNull(),
+    created_at: integer().notNull(),
+    updated_at: integer().notNull(),
+    ...decided(),
+  },
+  (t) => [primaryKey({ columns: [t.org_id, t.id] })],
+);
+
+/** Stored connections to other platforms. `config` is what may be shown; its credentials are encrypted as one JSON object. */
+export const integrations = sqliteTable(
+  'integrations',
+  {
+    ...tenant(),
+    kind: text().$type<'sync' | 'notify'>().notNull(),
+    platform: text().notNull(),
+    name: text().notNull(),
+    config: text({ mode: 'json' }).$type<Record<string, unknown>>().notNull(),
+    credentials_sealed: text(),
+    environments: strings(),
+    auto: integer().notNull(),
+    prune: integer().notNull(),
+    events: strings(),
+    created_by: text().notNull(),
+    created_at: integer().notNull(),
+    updated_at: integer().notNull(),
+    ...decided(),
+  },
+  (t) => [primaryKey({ columns: [t.org_id, t.id] })],
+);
+
+/** Links that show one version of a secret, so many times. The value is encrypted under a key that only the link has. */
+export const shares = sqliteTable(
+  'shares',
+  {
+    ...tenant(),
+    secret_id: text().notNull(),
+    version: integer().notNull(),
+    /** Digest of the link's key, and the value under that key. */
+    key_hash: text().notNull(),
+    value_sealed: text().notNull(),
+    /** Salt and hash of the passphrase (scrypt), if there is one. */
+    passphrase: text(),
+    max_views: integer().notNull(),
+    views: integer().notNull(),
+    /** Wrong passphrases so far: the tenth ends the link. */
+    failures: integer().notNull(),
+    created_by: text().notNull(),
+    dies_with: text(),
+    created_at: integer().notNull(),
+    expires_at: integer().notNull(),
+    revoked_at: integer(),
+    ...decided(),
+  },
+  (t) => [primaryKey({ columns: [t.org_id, t.id] })],
+);
+
+/** A closed stretch of an org's events: `events` is gzip in base64. */
+export const eventSegments = sqliteTable(
+  'event_segments',
+  {
+    org_id: text().notNull(),
+    first_sequence: integer().notNull(),
+    last_sequence: integer().notNull(),
+    first_at: integer().notNull(),
+    last_at: integer().notNull(),
+    events: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.org_id, t.first_sequence] }), index('event_segments_end').on(t.org_id, t.last_at)],
+);
+
 /** Signed statements of where the audit chain of an org stood (Ed25519). */
 export const auditCheckpoints = sqliteTable(
   'audit_checkpoints',
@@ -477,6 +563,10 @@ export type VersionRow = typeof secretVersions.$inferSelect;
 export type PolicyRow = typeof policies.$inferSelect;
 export type ApprovalRow = typeof approvals.$inferSelect;
 export type DeviceRow = typeof devices.$inferSelect;
+export type WebhookRow = typeof webhooks.$inferSelect;
+export type IntegrationRow = typeof integrations.$inferSelect;
+export type ShareRow = typeof shares.$inferSelect;
+export type EventSegmentRow = typeof eventSegments.$inferSelect;
 export type CheckpointRow = typeof auditCheckpoints.$inferSelect;
 export type SegmentRow = typeof auditSegments.$inferSelect;
 

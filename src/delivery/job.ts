@@ -9,6 +9,8 @@ export interface JobContext {
   env: Env;
   org: string;
   keys: OrgKeys;
+  /** What the job is about, where a message names it: an endpoint. */
+  id: string | null;
   /** Asks the gate as the service itself: a caller of the kind `system`. Each call has an audit entry of its own. */
   ask(action: Action, input: unknown, operation?: string): Promise<Outcome>;
 }

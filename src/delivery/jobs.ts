@@ -8,7 +8,7 @@ import { callGate } from '../http/gate-call';
 import type { QueueMessage } from './messages';
 
 /** Runs the job of a message. It throws where the job is to be tried again. */
-export async function runJob(env: Env, { job, org }: QueueMessage & { kind: 'job' }): Promise<void> {
+export async function runJob(env: Env, { job, org, id }: QueueMessage & { kind: 'job' }): Promise<void> {
   const settings = settingsOf(env);
   if ('problem' in settings) throw new Error('misconfigured');
   const keys = await keyringOf(env.DB, settings.masterKeys).org(org);
@@ -20,6 +20,7 @@ export async function runJob(env: Env, { job, org }: QueueMessage & { kind: 'job
     env,
     org,
     keys,
+    id: id ?? null,
     async ask(action, input, operation = action) {
       const ask = { org, action, operation, bearer: 'system', path_org: null, named: {}, finding: null, input, idempotency: null } as const;
       const rest = { one_time: null, again: false, repeated: false, keys: { row: keys.row, answer: keys.answer }, request: request() };

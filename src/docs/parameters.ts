@@ -138,6 +138,10 @@ const kinds: Record<string, IdKind> = {
   policies: 'policy',
   approvals: 'approval',
   devices: 'device',
+  webhooks: 'webhook',
+  deliveries: 'delivery',
+  integrations: 'integration',
+  shares: 'share',
   grants: 'grant',
 };
 const singular: Record<string, string> = {
@@ -145,6 +149,7 @@ const singular: Record<string, string> = {
   'access-tokens': 'session token',
   sessions: 'browser session',
   policies: 'policy',
+  deliveries: 'delivery',
 };
 
 /** What an id in a path stands for: the collection before it says so. */

@@ -11,16 +11,21 @@ import { credentials } from './credentials';
 import { deployment } from './deployment';
 import { devices } from './devices';
 import type { Domain } from './domain';
+import { events } from './events';
 import { grants } from './grants';
 import { incidents } from './incidents';
+import { integrations } from './integrations';
 import { members } from './members';
 import { orgs } from './orgs';
 import { passkeys } from './passkeys';
 import { policies } from './policies';
 import { provider } from './provider';
+import { scans } from './scans';
 import { secrets } from './secrets';
+import { shares } from './shares';
 import { signin } from './signin';
 import { teams } from './teams';
+import { webhooks } from './webhooks';
 
 /** In the order in which the OpenAPI document shows them. */
 export const domains: readonly Domain[] = [
@@ -37,6 +42,11 @@ export const domains: readonly Domain[] = [
   devices,
   audit,
   compliance,
+  events,
+  webhooks,
+  integrations,
+  shares,
+  scans,
   incidents,
   deployment,
   signin,

@@ -51,7 +51,7 @@ export interface Core {
   strangers: Strangers;
   overlaps: Overlaps;
   /** Asks the Worker to run a job. */
-  enqueue(job: JobName): Promise<void>;
+  enqueue(job: JobName, id?: string): Promise<void>;
   now(): number;
 }
 
@@ -104,9 +104,9 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D
     approvalWaiters: createWaiters(),
     strangers: new QuickLRU({ maxSize: 2500 }),
     overlaps: new QuickLRU({ maxSize: 1000 }),
-    async enqueue(job) {
+    async enqueue(job, id) {
       const org = meta.get('org');
-      if (org !== null) await QUEUE.send({ kind: 'job', job, org });
+      if (org !== null) await QUEUE.send({ kind: 'job', job, org, ...(id !== undefined && { id }) });
     },
     now: () => Date.now(),
   };

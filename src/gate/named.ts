@@ -29,7 +29,8 @@ export function mayReachNamed({ core, ask, need, caller }: Call<unknown>): Refus
 
 /** What the audit entry says of what the path names. */
 export function namedSubject({ core, ask }: Call<unknown>): Subject {
-  const { environment, name, secret, passkey, grant, team, member, credential, policy, approval, device } = ask.named;
+  const { environment, name, secret, passkey, grant, team, member, credential, policy, approval, device, webhook, integration, share } =
+    ask.named;
   const subject: Subject = { resource: null, environment: null, version: null };
   if (secret !== undefined) {
     const row = core.rows.get('secret', secret);
@@ -39,7 +40,8 @@ export function namedSubject({ core, ask }: Call<unknown>): Subject {
     subject.resource_name = row.name;
     return subject;
   }
-  subject.resource = passkey ?? grant ?? team ?? member ?? credential ?? policy ?? approval ?? device ?? null;
+  subject.resource =
+    passkey ?? grant ?? team ?? member ?? credential ?? policy ?? approval ?? device ?? share ?? webhook ?? integration ?? null;
   if (name) subject.resource_name = name;
   if (environment !== undefined && environment !== '' && name !== '')
     subject.environment = environmentOf(core, ask.org, environment)?.slug ?? null;

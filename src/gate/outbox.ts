@@ -20,7 +20,18 @@ export type EventType =
   | 'DEVICE_UNASSIGNED'
   | 'DEVICE_BLOCKED'
   | 'DEVICE_REMOVED'
-  | 'AUDIT_CHECKPOINT';
+  | 'AUDIT_CHECKPOINT'
+  | 'SECRET_CREATED'
+  | 'SECRET_UPDATED'
+  | 'SECRET_DELETED'
+  | 'SECRET_RESTORED'
+  | 'SECRET_SHARED'
+  | 'SECRET_REVOKED'
+  | 'SECRET_EXPIRING'
+  | 'SECRET_EXPIRED'
+  | 'SECRET_LEAKED'
+  | 'CREDENTIAL_EXPIRING'
+  | 'WEBHOOK_DISABLED';
 
 /** What happened. `data` holds ids, names, versions and counts. */
 export interface Raised {

@@ -56,6 +56,7 @@ export async function purge(core: Core, org: string, rows: readonly { kind: RowK
     { sql: `delete from credentials where ${among}`, params: [org, ids('credential')] },
     { sql: `delete from grants where ${among}`, params: [org, ids('grant')] },
     { sql: `delete from approvals where ${among}`, params: [org, ids('approval')] },
+    { sql: `delete from shares where ${among}`, params: [org, ids('share')] },
   ]);
   // safety: purged-in-database-first
   if (done.end !== 'done') return false;

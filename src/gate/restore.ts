@@ -28,7 +28,22 @@ export interface Restored {
 const PAGE = 200;
 /** Kinds of rows in which the gate's word counts. */
 const GOVERNING = [
-  ...(['org', 'environment', 'member', 'passkey', 'team', 'team_member', 'grant', 'credential', 'policy', 'approval', 'device'] as const),
+  ...([
+    'org',
+    'environment',
+    'member',
+    'passkey',
+    'team',
+    'team_member',
+    'grant',
+    'credential',
+    'policy',
+    'approval',
+    'device',
+    'webhook',
+    'integration',
+    'share',
+  ] as const),
 ] satisfies RowKind[];
 
 /** Accepts D1 as it is now. `by` makes the versions that put values back; throws UNAVAILABLE where D1 does not answer: then it is repeated. */

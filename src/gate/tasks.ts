@@ -61,14 +61,40 @@ export async function runTasks(core: Core, org: string, now = core.now()): Promi
 
 /** Rows of an organisation that has ended; what is left is what its tokens are refused by: hashes, and that the org has ended. */
 const CLEARED: RowKind[] = [
-  ...(['secret', 'environment', 'grant', 'team_member', 'team', 'passkey', 'member', 'policy', 'approval', 'device'] as const),
+  ...([
+    'secret',
+    'environment',
+    'grant',
+    'team_member',
+    'team',
+    'passkey',
+    'member',
+    'policy',
+    'approval',
+    'device',
+    'webhook',
+    'integration',
+    'share',
+  ] as const),
 ];
 
 /** Deletes what an organisation leaves once it has ended, a batch at a time. */
 async function endOrg(core: Core, org: string, now: number): Promise<number | null> {
   const rest = [
     ...['secret_versions', 'secrets', 'credentials', 'grants', 'team_members', 'teams', 'passkeys', 'members'],
-    ...['environments', 'policies', 'approvals', 'devices', 'audit_segments', 'audit_checkpoints', 'commits'],
+    ...[
+      'environments',
+      'policies',
+      'approvals',
+      'devices',
+      'webhooks',
+      'integrations',
+      'shares',
+      'event_segments',
+      'audit_segments',
+      'audit_checkpoints',
+      'commits',
+    ],
   ];
   for (const table of rest) {
     const left = await core.database.all<{ one: number }>({ sql: `select 1 one from ${table} where org_id = ? limit 1`, params: [org] });

@@ -39,6 +39,10 @@ export interface Named {
   policy?: string;
   approval?: string;
   device?: string;
+  webhook?: string;
+  delivery?: string;
+  integration?: string;
+  share?: string;
 }
 
 export interface RequestFacts {

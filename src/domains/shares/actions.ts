@@ -1,0 +1,10 @@
+// The actions of shares, and what each needs.
+import type { Needs } from '../../auth/actions';
+
+export const actions = {} as const satisfies Needs;
+
+declare module '../../auth/actions' {
+  interface ActionNames {
+    shares: keyof typeof actions;
+  }
+}
