@@ -4,7 +4,6 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import readline from 'node:readline';
 import { parseArgs } from 'node:util';
 import canonicalize from 'canonicalize';
 
@@ -219,6 +218,17 @@ function entryIn(text) {
   }
 }
 
+/** The lines of a file, a piece at a time. Lines end in a line feed alone: newer releases of Node end them at U+2028 too. @param {string} file */
+async function* linesOf(file) {
+  let rest = '';
+  for await (const piece of fs.createReadStream(file, { encoding: 'utf8' })) {
+    const lines = `${rest}${piece}`.split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  if (rest) yield rest;
+}
+
 const isHash = (/** @type {unknown} */ value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
 
 /** Whether the oldest entry comes first, by the first and the last line. @param {string} file @returns {1 | -1} */
@@ -346,8 +356,7 @@ async function check(args) {
   const walk = new Walk(directionOf(file), checkpoints);
   if (fault) walk.faults.note(fault.kind, fault.sequence, fault.line, fault.message);
   let line = 0;
-  for await (const text of readline.createInterface({ input: fs.createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY }))
-    walk.take(text, ++line);
+  for await (const text of linesOf(file)) walk.take(text, ++line);
   if (walk.entries === 0 && !walk.faults.first && checkpoints.size === 0) throw new UsageError(`${name} holds no audit entries.`);
   const missing = walk.entries ? judgeGaps(walk) : [];
   if (walk.entries === 0) walk.faults.note('cut_off', 1, null, 'The log holds no entry, and there are checkpoints of some.');

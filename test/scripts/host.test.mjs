@@ -53,7 +53,7 @@ it('allowed_addresses: work where only this machine reaches the service', { time
 
   // The page at / needs no credential; its links lead somewhere, for a browser and for a program.
   const origin = `http://localhost:${service.port}`;
-  const paths = ['/sign-in', '/docs', '/api/v1/openapi.json', '/healthz'];
+  const paths = ['/sign-in', '/approvals', '/docs', '/api/v1/openapi.json', '/healthz'];
   const browser = await fetch(service.base, { headers: { Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' } });
   assert.deepEqual([browser.status, browser.headers.get('content-type')], [200, 'text/html; charset=utf-8']);
   assert.match(browser.headers.get('content-security-policy') ?? '', /^default-src 'none'/);
