@@ -18,6 +18,7 @@ export default defineConfig({
           HISTORIES: process.env.HISTORIES ?? '',
           SEED: process.env.SEED ?? '',
           FLOOD: process.env.FLOOD ?? '',
+          FAULTS: process.env.FAULTS ?? '',
         },
       },
     })),

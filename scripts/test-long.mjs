@@ -1,6 +1,6 @@
-// Many random histories of test/model/histories.test.ts, in batches with seeds of their own, after a long flood of
-// test/api/limits/flood.test.ts; ends at the first that does not hold.
-//   npm run test:long -- [--flood 1000] [--histories 10000] [--batch 500] [--seed NUMBER]
+// Every fault of test/faults/sweep.test.ts, a long flood of test/api/limits/flood.test.ts, and many random histories of
+// test/model/histories.test.ts, in batches with seeds of their own; ends at the first that does not hold.
+//   npm run test:long -- [--flood 1000] [--histories 10000] [--batch 500] [--seed NUMBER] [--no-faults]
 import { createHash, randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import './scratch.mjs';
@@ -13,6 +13,7 @@ const { values: options } = parseArgs({
     histories: { type: 'string', default: '10000' },
     batch: { type: 'string', default: '500' },
     seed: { type: 'string', default: String(randomInt(2 ** 31)) },
+    'no-faults': { type: 'boolean', default: false },
   },
 });
 const [flood, histories, batch, seed] = [number('flood', 0), number('histories', 1), number('batch', 1), number('seed', 0)];
@@ -24,6 +25,14 @@ if (flood) {
   if (why) {
     const again = `FLOOD=${flood} npx vitest run test/api/limits/flood.test.ts -t 'a flood'`;
     process.stdout.write(`${why}\n\nThe flood passes a bound. Once more: ${again}\n`);
+    process.exit(1);
+  }
+}
+if (!options['no-faults']) {
+  say('Every fault of every change.');
+  const { why } = await runTests(root, { files: ['test/faults/sweep.test.ts'], named: 'fault', env: { FAULTS: 'all' } });
+  if (why) {
+    process.stdout.write(`${why}\n\nA change is not made exactly once. Once more: FAULTS=all npx vitest run test/faults/sweep.test.ts\n`);
     process.exit(1);
   }
 }
