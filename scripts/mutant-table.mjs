@@ -1447,7 +1447,7 @@ export const mutants = [
     name: 'the requester decides',
     tag: 'requester-decides-nothing',
     change: 'remove',
-    notice: 'api/approvals/approvals: is held, approved by another person, and done once',
+    notice: 'api/approvals/approvals: are not those whom the requester brought in during the last week',
   },
   {
     name: 'anybody decides',
@@ -1495,7 +1495,7 @@ export const mutants = [
     name: 'an approval is used twice',
     tag: 'approval-used-once',
     change: { from: "row.status !== 'approved' || ", to: '' },
-    notice: 'api/approvals/approvals: of a hundred calls at once lets one take effect',
+    notice: 'api/approvals/approvals: is held, approved by another person, and done once',
   },
   {
     name: 'an approval lasts for ever',
