@@ -1546,6 +1546,12 @@ export const mutants = [
     notice: 'api/approvals/races: is for the body that was sent',
   },
   {
+    name: 'a writer learns whether a guess equals a value that is held',
+    tag: 'equal-value-told-to-readers',
+    change: { from: ' && mayRead', to: '' },
+    notice: 'api/approvals/approvals: a guess at a held value tells nothing',
+  },
+  {
     name: 'approvals of others are listed to everybody',
     tag: 'approvals-of-others-hidden',
     change: { from: 'reachesAll(caller, need.scopes) || ', to: 'true || ' },

@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { runTasks } from '../../src/gate/tasks';
 import { type Fate, faults, reset } from '../support/faults';
 import { evict, inGate } from '../support/gate';
+import { newPolicy } from '../support/policies';
 import { type Caller, callerOf, newOrg } from '../support/world';
 import { problemOf } from './invariants';
 import { type Answer, ended, type Op, type State, step } from './model';
@@ -23,6 +24,7 @@ const kinds = [
   'read',
   'read by name',
   'bulk',
+  'policy',
   'mint',
   'revoke',
   'rotate key',
@@ -69,6 +71,7 @@ const planned: fc.Arbitrary<Planned> = fc.record({
     [4, 'read'],
     [3, 'read by name'],
     [2, 'bulk'],
+    [1, 'policy'],
     [3, 'mint'],
     [2, 'revoke'],
     [1, 'rotate key'],
@@ -132,6 +135,7 @@ interface Running {
   secrets: string[];
   tokens: { id: string; token: string; kind: 'api_key' | 'session' }[];
   rootId: string;
+  policies: { naming: string; approval: string };
 }
 
 /** What a plan means with what is known by now. */
@@ -167,6 +171,8 @@ function opOf({ kind, target, name, pick }: Planned, { secrets, tokens }: Runnin
       return { do: kind, name };
     case 'bulk':
       return { do: kind };
+    case 'policy':
+      return { do: kind, which: pick % 4 === 0 ? 'approval' : 'naming', enabled: pick % 3 !== 1 };
     case 'mint':
       return { do: kind, id: null, ttl: pick % 2 ? 60 : 1000 };
     case 'revoke':
@@ -176,7 +182,7 @@ function opOf({ kind, target, name, pick }: Planned, { secrets, tokens }: Runnin
   }
 }
 
-function request(op: Op): [string, string, unknown?, Record<string, string>?] {
+function request(op: Op, policies: Running['policies']): [string, string, unknown?, Record<string, string>?] {
   const tag: Record<string, string> = 'tag' in op && op.tag ? { 'If-Match': `"v${op.tag[0]}${op.tag[1] ? `.${op.tag[1]}` : ''}"` } : {};
   const at = 'secret' in op ? `/secrets/${op.secret}` : '';
   switch (op.do) {
@@ -207,6 +213,8 @@ function request(op: Op): [string, string, unknown?, Record<string, string>?] {
       return ['GET', `/secrets/by-name/${op.name}`];
     case 'bulk':
       return ['GET', '/environments/production/values'];
+    case 'policy':
+      return ['PATCH', `/policies/${policies[op.which]}`, { enabled: op.enabled }];
     case 'mint':
       return ['POST', '/access-tokens', { ttlSeconds: op.ttl }];
     case 'revoke':
@@ -221,7 +229,8 @@ async function perform(running: Running, plan: Planned, id: string): Promise<voi
   const { o, tokens } = running;
   const op = opOf(plan, running, id);
   // What ends credentials is done by the first key, which stays.
-  const caller = op.do === 'revoke' || op.do === 'rotate key' || plan.who > tokens.length ? undefined : tokens[plan.who - 1];
+  const caller =
+    op.do === 'revoke' || op.do === 'rotate key' || op.do === 'policy' || plan.who > tokens.length ? undefined : tokens[plan.who - 1];
   const as = caller ?? { id: running.rootId, token: o.token };
   const key = plan.keyed ? id : null;
   for (let attempt = 0; attempt < (key ? 3 : 1); attempt++) {
@@ -236,7 +245,7 @@ async function perform(running: Running, plan: Planned, id: string): Promise<voi
       answer: null,
     };
     running.attempts.push(one);
-    const [method, path, body, headers] = request(op);
+    const [method, path, body, headers] = request(op, running.policies);
     const { status, json } = await callerOf(o.id, as.token).call(method, path, body, {
       ...headers,
       'X-Access-Reason': one.id,
@@ -286,6 +295,17 @@ async function quieten(running: Running): Promise<void> {
   await inGate(running.o, ({ core }) => runTasks(core, running.o.id, Number.MAX_SAFE_INTEGER));
 }
 
+/** The policies that histories switch on and off: see the model. */
+async function newPolicies(o: Caller) {
+  const approval = { operations: ['secret.read', 'secret.update'], required: 1, approvers: { role: 'owner' } };
+  const naming = await newPolicy(o, 'naming', { pattern: '^[AB]$' }, { enabled: false });
+  const held = await newPolicy(o, 'approval', approval, { enabled: false, applies_to: { names: ['B'] } });
+  return { naming: naming.id, approval: held.id };
+}
+
+/** Entries of an org, its key and these policies. */
+const SETUP = 4;
+
 /** Runs a plan and throws with what does not hold. */
 export async function runHistory(plan: Plan): Promise<void> {
   reset();
@@ -299,6 +319,7 @@ export async function runHistory(plan: Plan): Promise<void> {
     secrets: [],
     tokens: [{ id: key.json.id, token: key.json.token, kind: 'api_key' }],
     rootId: o.keyId,
+    policies: await newPolicies(o),
   };
   let rpc = 0;
   let call = 0;
@@ -332,7 +353,7 @@ interface Entry {
   action: string;
 }
 
-const CHANGES = new Set<Op['do']>(['create', 'patch', 'rotate', 'rollback', 'delete', 'restore', 'mint', 'revoke', 'rotate key']);
+const CHANGES = new Set<Op['do']>(['create', 'patch', 'rotate', 'rollback', 'delete', 'restore', 'mint', 'revoke', 'rotate key', 'policy']);
 
 async function check({ o, attempts, rootId, tokens }: Running): Promise<void> {
   const fail = (why: string, attempt?: Attempt) => {
@@ -357,7 +378,7 @@ async function check({ o, attempts, rootId, tokens }: Running): Promise<void> {
   // The states that the chain tells: one before it, one after each entry.
   const key = { kind: 'api_key', parent: null, expires: null, revoked: null, successor: false } as const;
   const first = (tokens[0] as { id: string }).id;
-  const states: State[] = [{ secrets: {}, credentials: { [rootId]: key, [first]: key }, kept: {} }];
+  const states: State[] = [{ secrets: {}, credentials: { [rootId]: key, [first]: key }, naming: false, approval: false, kept: {} }];
   const effects = new Set<string>();
   const byId = new Map(attempts.map((attempt) => [attempt.id, attempt]));
   const asked = ({ op, as, now, key: under }: Attempt, made: string | null = null) => ({
@@ -389,7 +410,7 @@ async function check({ o, attempts, rootId, tokens }: Running): Promise<void> {
   const placed = attempts.filter(({ id, answer }) => answer !== null && answer.status < 400 && places.has(id));
   for (const attempt of attempts) {
     const { id, answer } = attempt;
-    const low = Math.max(2, ...placed.filter(({ end }) => end < attempt.start).map((other) => places.get(other.id) as number));
+    const low = Math.max(SETUP, ...placed.filter(({ end }) => end < attempt.start).map((other) => places.get(other.id) as number));
     const high = Math.min(
       entries.length,
       ...attempts

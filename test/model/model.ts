@@ -23,6 +23,9 @@ export interface Credential {
 export interface State {
   secrets: Record<string, Secret>;
   credentials: Record<string, Credential>;
+  /** Whether the name C is refused, and whether reads and updates of B need an approval, which nobody gives. */
+  naming: boolean;
+  approval: boolean;
   /** First answers under an Idempotency-Key. */
   kept: Record<string, Answer>;
 }
@@ -54,6 +57,7 @@ export type Op =
   | { do: 'read'; secret: string; version?: number }
   | { do: 'read by name'; name: string }
   | { do: 'bulk' }
+  | { do: 'policy'; which: 'naming' | 'approval'; enabled: boolean }
   | { do: 'mint'; id: string | null; ttl: number }
   | { do: 'revoke'; credential: string }
   | { do: 'rotate key'; id: string | null; credential: string; overlap: number };
@@ -115,24 +119,34 @@ function act(state: State, { op, as, now }: Asked): [Answer, State] {
   const live = (name: string) => Object.values(state.secrets).find((secret) => secret.name === name && secret.deleted === null);
   const withSecret = (id: string, secret: Secret): State => ({ ...state, secrets: { ...state.secrets, [id]: secret } });
   const expired = (secret: Secret) => secret.expires !== null && secret.expires <= now;
+  const isHeld = (...names: string[]) => state.approval && names.includes('B');
+  const held = refused(403, 'APPROVAL_REQUIRED');
+  const violates = (name: string) => state.naming && name === 'C';
+  const violated = refused(422, 'POLICY_VIOLATED');
 
   switch (op.do) {
     case 'create': {
       if (live(op.name)) return stay(refused(409, 'SECRET_NAME_TAKEN'));
+      if (violates(op.name)) return stay(violated);
       const expires = op.ttl === null ? null : now + op.ttl * 1000;
       const made = { name: op.name, version: 1, amended: 0, values: [op.value], made: [op.made], expires, deleted: null };
       return [{ status: 201, version: 1, generated: op.made }, op.id === null ? state : withSecret(op.id, made)];
     }
     case 'bulk': {
-      const readable = Object.values(state.secrets).filter((secret) => secret.deleted === null && !expired(secret));
+      const readable = Object.values(state.secrets).filter((secret) => secret.deleted === null && !expired(secret) && !isHeld(secret.name));
       return stay({ status: 200, values: Object.fromEntries(readable.map((secret) => [secret.name, secret.values.at(-1) ?? null])) });
     }
     case 'read by name': {
       const secret = live(op.name);
       if (!secret) return stay(refused(404, 'NOT_FOUND'));
       if (expired(secret)) return stay(refused(410, 'SECRET_EXPIRED'));
+      if (isHeld(secret.name)) return stay(held);
       return stay({ status: 200, ...shown(secret), value: secret.values.at(-1) ?? null });
     }
+    case 'policy':
+      // An approval policy holds its own end.
+      if (op.which === 'approval' && state.approval && !op.enabled) return stay(held);
+      return [{ status: 200 }, { ...state, [op.which]: op.enabled }];
     case 'mint': {
       const made: Credential = { kind: 'session', parent: as, expires: now + op.ttl * 1000, revoked: null, successor: false };
       return [{ status: 201 }, op.id === null ? state : { ...state, credentials: { ...state.credentials, [op.id]: made } }];
@@ -165,6 +179,8 @@ function act(state: State, { op, as, now }: Asked): [Answer, State] {
     if (!secret || (secret.deleted !== null && secret.deleted + 7 * DAY <= now)) return stay(refused(404, 'NOT_FOUND'));
     if (secret.deleted === null) return stay(refused(409, 'CONFLICT'));
     if (live(secret.name)) return stay(refused(409, 'SECRET_NAME_TAKEN'));
+    if (violates(secret.name)) return stay(violated);
+    if (isHeld(secret.name)) return stay(held);
     const back = { ...secret, deleted: null, amended: secret.amended + 1 };
     return [{ status: 200, ...shown(secret) }, withSecret(op.secret, back)];
   }
@@ -181,6 +197,7 @@ function act(state: State, { op, as, now }: Asked): [Answer, State] {
   if (op.do === 'read') {
     const version = op.version ?? secret.version;
     if (version > secret.version || version < 1) return stay(refused(404, 'NOT_FOUND'));
+    if (isHeld(secret.name)) return stay(held);
     return stay({ status: 200, ...shown(secret), version, value: secret.values[version - 1] ?? null });
   }
   if (op.do === 'rollback' && (op.version > secret.version || op.version < 1)) return stay(refused(404, 'NOT_FOUND'));
@@ -194,6 +211,7 @@ function act(state: State, { op, as, now }: Asked): [Answer, State] {
     const next = { ...secret, ...rest, version: secret.version + 1, amended: 0, values, made: all };
     return [{ status: 200, ...shown(next) }, withSecret(op.secret, next)];
   };
+  if (op.do !== 'patch' && isHeld(secret.name)) return stay(held);
   if (op.do === 'rotate') return advance(op.value, op.made);
   if (op.do === 'rollback') return advance(secret.values[op.version - 1] ?? null, secret.made[op.version - 1] ?? false);
 
@@ -202,8 +220,14 @@ function act(state: State, { op, as, now }: Asked): [Answer, State] {
     ...(op.name !== undefined && { name: op.name }),
     ...(op.ttl !== undefined && { expires: op.ttl === null ? null : now + op.ttl * 1000 }),
   };
-  if (op.value !== undefined && op.value !== secret.values.at(-1)) return advance(op.value, false, rest);
   const differs = Object.entries(rest).some(([field, value]) => value !== secret[field as keyof Secret]);
+  // Who may not read the value is not told that it equals theirs.
+  const isNew = op.value !== undefined && (op.value !== secret.values.at(-1) || isHeld(secret.name));
+  if (isNew || differs) {
+    if (op.name !== undefined && op.name !== secret.name && violates(op.name)) return stay(violated);
+    if (isHeld(secret.name, op.name ?? secret.name)) return stay(held);
+  }
+  if (isNew) return advance(op.value as string, false, rest);
   const next = { ...secret, ...rest, amended: secret.amended + (differs ? 1 : 0) };
   return [{ status: 200, ...shown(secret) }, withSecret(op.secret, next)];
 }

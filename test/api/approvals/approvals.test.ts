@@ -59,6 +59,14 @@ describe('approval: a read', () => {
   });
 });
 
+it('approval: a guess at a held value tells nothing', async () => {
+  const { o, asked } = await newOffice();
+  const secret = await newSecret(o, { name: 'PIN', value: '1234' });
+  await newApprovalPolicy(o, ['secret.read']);
+  const guess = async (value: string) => (await asked.patch(`/secrets/${secret.id}`, { value })).json.version;
+  expect([await guess('9999'), await guess('9999'), await guess('1234')]).toEqual([2, 3, 4]);
+});
+
 describe('approval: Approval-Id', () => {
   it('serves the same path, query and body, and the same root alone', async () => {
     const { o, ann, asked, bob } = await newOffice();

@@ -5,6 +5,7 @@ import { canGenerate, type GenerateOptions, optionsProblem } from '../../../cryp
 import { RESTORABLE } from '../../../db/rows';
 import type { SecretRow, SecretType, VersionRow } from '../../../db/schema';
 import { invalid, type Refusal, refuse } from '../../../errors';
+import { mayReveal } from '../../../gate/hold';
 import { environmentOf, slugOf } from '../../../gate/named';
 import type { Plan } from '../../../gate/plan';
 import { type Call, isRefusal, type Operation } from '../../../gate/types';
@@ -106,8 +107,9 @@ export function amend(call: Call<UpdateInput>, row: SecretRow | null, left: Kept
     ...(input.ttl !== undefined && lifetime(input.ttl, now)),
   };
   // Who may not read the value is not told, by a version that stays, that it equals theirs.
-  const same =
-    input.value !== null && input.value.fingerprint === row.fingerprint && reaches(caller, ['secrets:read'], row.environment_id, row.name);
+  const mayRead = reaches(caller, ['secrets:read'], row.environment_id, row.name) && !mayReveal(call, row).isHeld;
+  // safety: equal-value-told-to-readers
+  const same = input.value !== null && input.value.fingerprint === row.fingerprint && mayRead;
   const renamed = isRenamed ? { former_name: row.name } : {};
   if (input.value && !same) return withAbout(advance(call, row, input.value, wanted, left, now), renamed);
   const differs = Object.entries(wanted).some(([field, value]) => JSON.stringify(value) !== JSON.stringify(row[field as keyof SecretRow]));
