@@ -10,6 +10,8 @@ import type { CredentialSummary, RootPart } from './parts';
 
 /** Actions that make a credential, the audit entry's resource. */
 const MAKING = ['api_key.create', 'access_token.create', 'agent.create', 'provider_token.create', 'break_glass.create'];
+/** Actions that give away one version. */
+const READING = ['secret.read', 'secret.share', 'secret.share_view'];
 export const CHANGING = [
   ...['secret.create', 'secret.update', 'secret.rotate', 'secret.rollback', 'secret.delete', 'secret.restore'],
   ...['provider.issue', 'provider.rotate', 'provider.revoke', 'secret.auto_rotate'],
@@ -45,6 +47,11 @@ export interface Written extends Seen {
   action: string;
 }
 
+/** A secret that one of them shared; the version by a link, null by a grant. */
+export interface Given extends Omit<Seen, 'version'> {
+  version: number | null;
+}
+
 /** Keeps the first time at which a version was given away. */
 export function noteRead(read: Map<string, Seen>, one: Seen) {
   const key = `${one.secret}.${one.version}`;
@@ -58,6 +65,7 @@ export async function activityOf(context: Context, parts: Parts, descent: Descen
   const tracked = tracker(descent);
   const read = new Map<string, Seen>();
   const written: Written[] = [];
+  const shared: Given[] = [];
   const bulks = new Map<string, Bulk>();
   const patterns = new Map<string, readonly string[]>();
   // What was made before the time in question may have acted in it. What ended long ago is known from the log alone.
@@ -72,12 +80,18 @@ export async function activityOf(context: Context, parts: Parts, descent: Descen
       const time = timeOf(entry);
       tracked.noteCreated(entry, time);
       if (time < from) continue;
-      if (action === 'secret.read' && version !== null) noteRead(read, { secret: resource, version, time });
+      if (action === 'secret.share' && entry.share !== undefined) {
+        shared.push({ secret: resource, version, time });
+        // What is viewed through a link counts as theirs.
+        // safety: exposure-follows-links
+        if (version !== null) tracked.follow(entry.share);
+      }
+      if (READING.includes(action) && version !== null) noteRead(read, { secret: resource, version, time });
       else if (action === 'secret.read_all') noteBulk(bulks, entry, patterns, time);
       else if (isChange(entry)) written.push({ secret: resource, version: version as number, time, action });
     }
   const { members, made, forgotten } = tracked.all();
-  return { members, made, forgotten, read, written, bulks: [...bulks.values()] };
+  return { members, made, forgotten, read, written, shared, bulks: [...bulks.values()] };
 }
 
 /**
@@ -133,6 +147,8 @@ function tracker({ root, ids, member, spared: sparedIds }: Descent) {
       made.set(id, { ...nothing, id, kind, expires_at: end, parent_id: isSession ? actor.id : null, created_at: time });
       return add(id);
     },
+    /** What acts on from here for one of them. */
+    follow: add,
     all: () => ({ members, made, forgotten }),
   };
 }

@@ -1,5 +1,4 @@
 // Shares: links that show one version of a secret, and grants of one secret.
-import { exampleId } from '../../db/ids';
 import type { Domain } from '../domain';
 import { actions } from './actions';
 import { shareOperations } from './gate/operations';
@@ -14,10 +13,5 @@ export const shares = {
   rows: ['share'],
   operations: shareOperations,
   routes: shareRoutes,
-  examples: {
-    'ShareIn.kind': 'link',
-    'Share.kind': 'link',
-    'NewShare.expires_at': '2026-11-21T13:00:00.000Z',
-    'Share.expires_at': '2026-11-21T13:00:00.000Z',
-  },
+  examples: { 'ShareIn.kind': 'link' },
 } satisfies Domain;

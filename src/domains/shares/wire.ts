@@ -35,13 +35,7 @@ export const ShareIn = z.discriminatedUnion('kind', [LinkIn, GrantIn]).openapi('
 /** A link, as the call that makes it answers: the only time that its URL is shown. */
 const NewLink = z.object({
   id: z.string().openapi({ example: exampleId('share') }),
-  url: z
-    .string()
-    .nullable()
-    .openapi({
-      description: 'Address of the page that shows the value. Shown only once.',
-      example: `https://vault.example.com/s/${exampleId('share')}#svcshare_…`,
-    }),
+  url: z.string().nullable().openapi({ description: 'Address of the page that shows the value. Shown only once.' }),
   expires_at: Time,
 });
 
@@ -67,8 +61,17 @@ const Grant = z.object({
   expires_at: Time.nullable(),
 });
 
-export const NewShare = z.union([NewLink, Grant]).openapi('NewShare');
-export const Share = z.union([Link, Grant]).openapi('Share');
+const url = `https://vault.example.com/s/${exampleId('share')}#svcshare_…`;
+const times = { created_at: '2026-11-21T12:00:00.000Z', expires_at: '2026-11-21T13:00:00.000Z' };
+export const NewShare = z
+  .union([NewLink, Grant])
+  .openapi('NewShare', { example: { id: exampleId('share'), url, expires_at: times.expires_at } });
+export const Share = z.union([Link, Grant]).openapi('Share', {
+  example: {
+    ...{ id: exampleId('share'), kind: 'link', version: 1, max_views: 3, views: 1, passphrase: true },
+    ...{ created_by: exampleId('api_key'), ...times },
+  },
+});
 export const SharePage = pageOf(Share, 'SharePage');
 
 export const linkOut = (row: ShareRow): z.infer<typeof Link> => ({

@@ -1,5 +1,6 @@
 // What the page of a link does: on a click it asks for the value, with the passphrase where there is one, and shows it. Invariants: nothing is asked
 // before the click; the key goes into the body of that request and nowhere else, and leaves the address bar once the value is shown.
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: the scope of a classic script; the functions in it are short.
 (() => {
   const find = (id) => document.getElementById(id);
   const key = location.hash.slice(1);

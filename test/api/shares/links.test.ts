@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { evict } from '../../support/gate';
 import { newLink, view } from '../../support/shares';
-import { codeOf, newOrg, newSecret, send, useWorld } from '../../support/world';
+import { type Caller, codeOf, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
 
@@ -62,7 +62,7 @@ it('share link: POST with an Idempotency-Key makes one link, and shows its addre
   const o = await newOrg();
   const secret = await newSecret(o);
   const body = { kind: 'link', expires_in: 60, max_views: 1 };
-  const call = (by = o) => by.post(`/secrets/${secret.id}/share`, body, { 'Idempotency-Key': 'one' });
+  const call = (by: Caller = o) => by.post(`/secrets/${secret.id}/share`, body, { 'Idempotency-Key': 'one' });
   const [first, again] = [await call(), await call()];
   expect(again.json).toEqual(first.json);
   expect(again.headers.get('idempotency-replayed')).toBe('true');
@@ -71,7 +71,7 @@ it('share link: POST with an Idempotency-Key makes one link, and shows its addre
 });
 
 it('permission: sharing needs secrets:share and secrets:read, for this secret', async () => {
-  const o = await newOrg();
+  const o: Caller = await newOrg();
   const secret = await newSecret(o, { name: 'app/a' });
   const body = { kind: 'link', expires_in: 60, max_views: 1 };
   const by = async (fields: Record<string, unknown>) => (await newKey(o, fields)).o.post(`/secrets/${secret.id}/share`, body);

@@ -33,10 +33,14 @@ function hasMaker(core: Core, org: string, { dies_with }: ShareRow): boolean {
 
 /** The secret that a link shows; null if the link is not live. */
 export function shownBy(core: Core, org: string, link: ShareRow, now: number): SecretRow | null {
+  const organisation = core.rows.get('org', org);
+  // safety: link-ends-with-org
+  if (!organisation || organisation.deleted_at !== null) return null;
+  // safety: link-expires
   if (link.revoked_at !== null || link.expires_at <= now) return null;
   // A panic ends what API keys and members gave away, too.
   // safety: link-ends-with-panic
-  if (link.created_at <= (core.rows.get('org', org)?.panicked_at ?? 0)) return null;
+  if (link.created_at <= (organisation.panicked_at ?? 0)) return null;
   // safety: link-ends-with-maker
   if (!hasMaker(core, org, link)) return null;
   const secret = core.rows.get('secret', link.secret_id);
