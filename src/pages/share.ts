@@ -19,7 +19,11 @@ export const sharePage: Rendered = page(
 <p class="facts">Version <span id="version"></span></p>
 <pre tabindex="0" aria-label="Value"><code id="value"></code></pre>
 <p><button id="copy" type="button">Copy</button></p>
-<p>Store it in a safe place now. It is not shown again after you close this page.</p>
+<p>Store it in a safe place now: the link may not show it again.</p>
+</section>
+<section id="over" tabindex="-1" aria-labelledby="why" hidden>
+<h1 id="why"></h1>
+<p id="help"></p>
 </section>
 <p id="status" role="status" aria-live="polite"></p>
 <noscript><p class="error">This page needs JavaScript. Allow it for this site and reload the page. It loads no scripts from other sites.</p></noscript>

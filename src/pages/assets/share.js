@@ -12,15 +12,14 @@
     status.classList.toggle('error', isError);
   }
 
-  /** What went wrong, and what to do about it. */
-  const words = {
-    SHARE_GONE: 'This link is no longer valid. It was used, has expired or was revoked. Ask the person who sent it for a new one.',
-    RATE_LIMITED: 'Too many attempts from your network. Wait a minute and try again.',
-  };
-
-  function end(text) {
+  /** There is nothing to show: why, and what to do about it. */
+  function end(why, help) {
     find('ask').hidden = true;
-    say(text, true);
+    find('why').textContent = why;
+    find('help').textContent = help;
+    find('over').hidden = false;
+    find('over').focus();
+    say('');
   }
 
   function show({ name, version, value }) {
@@ -68,8 +67,9 @@
     if (answer.ok) return show(json);
     const { code, message = 'The service sent an unexpected response. Try again.' } = json.error ?? {};
     if (code === 'PASSPHRASE_WRONG') return askForPassphrase();
-    if (code === 'SHARE_GONE') return end(words.SHARE_GONE);
-    say(words[code] ?? message, true);
+    if (code === 'SHARE_GONE')
+      return end('This link is no longer valid', 'It was used, has expired or was revoked. Ask the person who sent it for a new one.');
+    say(code === 'RATE_LIMITED' ? 'Too many attempts from your network. Wait a minute and try again.' : message, true);
   }
 
   find('ask').addEventListener('submit', async (event) => {
@@ -86,7 +86,7 @@
     }
   });
 
-  if (!key) return end('This link is incomplete. Open the whole link again, with all that follows the # sign.');
+  if (!key) return end('This link is incomplete', 'Open the whole link again, with all that follows the # sign.');
   act.disabled = false;
   // Another link in the same tab is another page.
   addEventListener('hashchange', () => location.hash && location.reload());

@@ -174,6 +174,10 @@ describe('records', () => {
     await o.patch(`/secrets/${secret.id}`, { value: 'second' });
     await view(link);
     await newLink(o, untouched.id);
+    // A link that was made before is viewed after.
+    const [{ time }] = (await o.get('/audit-log?action=secret.share_view')).json.data;
+    const late = (await o.post(`/credentials/${key.id}/contain`, { since: time })).json;
+    expect([late.shared, late.read]).toMatchObject([[], [{ secret_id: secret.id, version: 1, time }]]);
     const { json } = await o.post(`/credentials/${key.id}/contain`, {});
     expect(json.shared).toMatchObject([{ secret_id: secret.id, name: 'a', version: 1 }]);
     expect(json.read).toMatchObject([{ secret_id: secret.id, version: 1 }]);
