@@ -16,6 +16,8 @@ export const CHANGING = [
   ...['secret.create', 'secret.update', 'secret.rotate', 'secret.rollback', 'secret.delete', 'secret.restore'],
   ...['provider.issue', 'provider.rotate', 'provider.revoke', 'secret.auto_rotate'],
 ];
+/** How long before the time in question something may have been made that acts in it: a link lives seven days, a session token one. */
+const LONGEST = 7 * DAY;
 /** Session tokens that are found in the log alone, and remembered. */
 const MOST_SESSIONS = 20_000;
 /** Ways of reading in bulk that are told apart. */
@@ -70,7 +72,7 @@ export async function activityOf(context: Context, parts: Parts, descent: Descen
   const patterns = new Map<string, readonly string[]>();
   // What was made before the time in question may have acted in it. What ended long ago is known from the log alone.
   const isOld = root.created_at < Date.now() - REMEMBERED;
-  const begin = isOld ? root.created_at : Math.max(root.created_at, from - DAY);
+  const begin = isOld ? root.created_at : Math.max(root.created_at, from - LONGEST);
   for await (const entries of walk(context, parts, { since: Math.min(begin, from), actors: tracked.actors }, gaps))
     for (const entry of entries) {
       if (entry.patterns && entry.patterns_digest) patterns.set(entry.patterns_digest, entry.patterns);
@@ -79,13 +81,12 @@ export async function activityOf(context: Context, parts: Parts, descent: Descen
       if (!isDone(entry) || resource === null) continue;
       const time = timeOf(entry);
       tracked.noteCreated(entry, time);
+      const isShare = action === 'secret.share' && entry.share !== undefined;
+      // What is viewed through a link counts as theirs.
+      // safety: exposure-follows-links
+      if (isShare && version !== null) tracked.follow(entry.share as string);
       if (time < from) continue;
-      if (action === 'secret.share' && entry.share !== undefined) {
-        shared.push({ secret: resource, version, time });
-        // What is viewed through a link counts as theirs.
-        // safety: exposure-follows-links
-        if (version !== null) tracked.follow(entry.share);
-      }
+      if (isShare) shared.push({ secret: resource, version, time });
       if (READING.includes(action) && version !== null) noteRead(read, { secret: resource, version, time });
       else if (action === 'secret.read_all') noteBulk(bulks, entry, patterns, time);
       else if (isChange(entry)) written.push({ secret: resource, version: version as number, time, action });
