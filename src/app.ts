@@ -24,7 +24,7 @@ interface Variables {
 type App = { Bindings: Env; Variables: Variables };
 
 /** OpenAPI's `{id}` as the router spells it; a secret's name may hold slashes. */
-const routed = (path: string) => API + path.replace('{name}', ':name{.+}').replace(/\{(\w+)\}/g, ':$1');
+const routed = (path: string) => path.replace('{name}', ':name{.+}').replace(/\{(\w+)\}/g, ':$1');
 
 export const app = new OpenAPIHono<App>({ strict: true });
 
@@ -89,9 +89,13 @@ for (const route of routes) methods.set(route.path, [...(methods.get(route.path)
 
 for (const [path, allowed] of methods) {
   const here = routes.filter((route) => route.path === path);
-  app.all(routed(path), async (c) => {
+  const isPage = here.some((route) => route.isPage);
+  const whole = isPage ? path : API + path;
+  // Pages are read at `pageRoutes`.
+  if (isPage) allowed.unshift('GET', 'HEAD');
+  app.all(routed(whole), async (c) => {
     const trace = c.get('trace');
-    trace.route = API + path;
+    trace.route = whole;
     const method = c.req.method === 'HEAD' ? 'GET' : c.req.method;
     const route = here.find((candidate: Route) => candidate.method.toUpperCase() === method);
     if (!route) return errorResponse(refuse('METHOD_NOT_ALLOWED'), c.get('base'), trace, null, { Allow: allowed.join(', ') });

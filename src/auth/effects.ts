@@ -10,6 +10,7 @@ import type {
   OrgRow,
   PolicyRow,
   SecretRow,
+  ShareRow,
   TeamMemberRow,
 } from '../db/schema';
 import { intersects } from './globs';
@@ -48,8 +49,8 @@ export type Change = { [K in RowKind]: { kind: K; before: RowTypes[K] | null; af
 /** The effect of revealing a secret's value. */
 export const readEffect = (row: SecretRow): Effect => ({ operations: ['secret.read'], reach: { secrets: [row] }, targets: [row] });
 
-/** The effects of a change, one at most for each row. `by` is who makes it. */
-export function effectsOf(changes: readonly Change[], by: string): Effect[] {
+/** The effects of a change, one at most for each row. `by` is who makes it; `secretOf` finds the secret that a link shows. */
+export function effectsOf(changes: readonly Change[], by: string, secretOf: (id: string) => SecretRow | null = () => null): Effect[] {
   const removed = new Set(changes.flatMap(({ kind, before, after }) => (kind === 'member' && before && !after ? [before.id] : [])));
   return changes.flatMap((change): Effect[] => {
     switch (change.kind) {
@@ -72,6 +73,8 @@ export function effectsOf(changes: readonly Change[], by: string): Effect[] {
       }
       case 'grant':
         return change.after && !change.before ? [ofGrant(change.after)] : [];
+      case 'share':
+        return change.after && !change.before ? [ofShare(change.after, secretOf)] : [];
       case 'credential':
         return change.after && !change.before ? ofCredential(change.after) : [];
       default:
@@ -167,8 +170,17 @@ const ofTeam = (team: string, targets: Effect['targets']): Effect => ({
   },
 });
 
+/** A new link shows a value to whoever has it. */
+function ofShare({ secret_id }: ShareRow, secretOf: (id: string) => SecretRow | null): Effect {
+  const secret = secretOf(secret_id);
+  // safety: link-held-as-read
+  return { operations: ['secret.share', 'secret.read'], reach: secret ? { secrets: [secret] } : 'all', targets: secret ? [secret] : [] };
+}
+
+/** A grant shares whatever lies in its area, by whichever call it is made. */
 const ofGrant = ({ permission, environments, secrets }: GrantRow): Effect => ({
-  operations: permission === 'read' ? ['secret.read'] : ['secret.read', 'secret.update', 'secret.rotate'],
+  // safety: grant-held-as-share
+  operations: permission === 'read' ? ['secret.read', 'secret.share'] : ['secret.read', 'secret.update', 'secret.rotate', 'secret.share'],
   reach: { area: { environments, names: secrets } },
   targets: [],
 });

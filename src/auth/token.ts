@@ -18,7 +18,7 @@ export const prefixes = {
 export type Kind = keyof typeof prefixes;
 
 /** Tokens that admit to one page and no call: they are no credentials, and made alike. */
-const pagePrefixes = { enrolment: 'svcenrol_' } as const;
+const pagePrefixes = { enrolment: 'svcenrol_', share: 'svcshare_' } as const;
 export type PageKind = keyof typeof pagePrefixes;
 
 const allPrefixes: Record<Kind | PageKind, string> = { ...prefixes, ...pagePrefixes };
@@ -73,8 +73,11 @@ export const canonical = (text: string): string => text.replace(/^svc_agent_/, p
 /** Reads the spelling of a credential's token; null for any other text. Does no I/O. */
 export const readToken = (text: string): ReadToken | null => readAny(prefixes, canonical(text));
 
-/** The same for a token of a page. */
-export const readPageToken = (text: string): ReadToken<PageKind> | null => readAny(pagePrefixes, text);
+/** The same for a token of a page: of that page, and of no other. */
+export const readPageToken = (kind: PageKind, text: string): ReadToken<PageKind> | null => {
+  const { [kind]: prefix } = pagePrefixes;
+  return readAny({ [kind]: prefix } as Record<PageKind, string>, text);
+};
 
 function readAny<K extends string>(kinds: Record<K, string>, token: string): ReadToken<K> | null {
   for (const [kind, prefix] of Object.entries(kinds) as [K, string][]) {

@@ -477,7 +477,7 @@ export const shares = sqliteTable(
     /** Digest of the link's key, and the value under that key. */
     key_hash: text().notNull(),
     value_sealed: text().notNull(),
-    /** Salt and hash of the passphrase (scrypt), if there is one. */
+    /** Digest of what scrypt makes of the passphrase, if there is one. Its salt comes from the link's key. */
     passphrase: text(),
     max_views: integer().notNull(),
     views: integer().notNull(),

@@ -27,6 +27,8 @@ export interface Operation {
   tags: string[];
   summary: string;
   description: string;
+  /** Where the path is not below that of the document. */
+  servers?: { url: string }[];
   security: Record<string, string[]>[];
   parameters?: (Parameter | Ref)[];
   requestBody?: { required: boolean; description: string; content: Record<string, Media> };

@@ -79,6 +79,7 @@ function operationOf(route: Route, generated: Operation, document: Document, bas
   const requestBody = generated.requestBody && route.body && bodyOf(generated.requestBody.content, !route.body.optional, schemas);
   return {
     operationId: idOf(route.operation ?? route.action),
+    ...(route.isPage && { servers: [{ url: base }] }),
     tags: [route.tag],
     summary: route.summary,
     description: [route.description, accessOf(route)].filter(Boolean).join('\n\n'),

@@ -151,6 +151,7 @@ const kinds: Record<string, IdKind> = {
   deliveries: 'delivery',
   integrations: 'integration',
   shares: 'share',
+  s: 'share',
   grants: 'grant',
 };
 const singular: Record<string, string> = {
@@ -159,6 +160,7 @@ const singular: Record<string, string> = {
   sessions: 'browser session',
   policies: 'policy',
   deliveries: 'delivery',
+  s: 'link',
 };
 
 /** What an id in a path stands for: the collection before it says so. */

@@ -41,6 +41,8 @@ export interface Draft {
   expires_at?: string | null;
   /** Of a change that takes a name away from a secret: the name. */
   former_name?: string;
+  /** Of a secret that is shared: the link or grant that does it. */
+  share?: string;
   /** The approval that the request used, or that it waits for. */
   approval?: string;
   /** The approval policies that a break-glass token passed. */
@@ -66,6 +68,7 @@ export type Subject = Pick<
   | 'expires_at'
   | 'former_name'
   | 'successor'
+  | 'share'
   | 'approval'
   | 'bypassed_policies'
   | 'missing'
@@ -273,6 +276,7 @@ function entryOf(draft: Draft, status: number, count: number, { sequence, at, ha
     resource: draft.resource,
     resource_name: draft.resource_name ?? null,
     sequence,
+    share: draft.share,
     status,
     successor: draft.successor,
     time: new Date(at).toISOString(),

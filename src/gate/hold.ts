@@ -34,7 +34,12 @@ type Held = { use: Put | null; bypassed: string[] } | { waits: Plan } | Refusal 
 /** The plan of a change, as far as approval policies let it. */
 export function governed(call: Call<unknown>, made: Plan, now: number): Plan | Refusal | { more: unknown } {
   if (isUngoverned(call)) return made;
-  const held = hold(call, effectsOf(changesOf(call, made), call.caller.id), now, made.describes);
+  const held = hold(
+    call,
+    effectsOf(changesOf(call, made), call.caller.id, (id) => call.core.rows.get('secret', id)),
+    now,
+    made.describes,
+  );
   if (isRefusal(held) || 'more' in held) return held;
   if ('waits' in held) return { ...held.waits, about: { ...targetOf(made), ...held.waits.about } };
   return allowed(made, held);

@@ -48,6 +48,7 @@ export function identify(core: Core, ask: Ask): Identity {
   if (bearer === 'bootstrap' || bearer === 'system')
     return { caller: bearer === 'system' ? system : bootstrap, refusal: null, allowances: [], links: [] };
   if ('member' in bearer) return vouched(core, ask, bearer.member);
+  if ('link' in bearer) return holderOf(ask, bearer);
   const { hash, kind } = bearer;
   // safety: deleted-org
   const over = core.rows.get('org', ask.org)?.deleted_at !== null ? refuse('TOKEN_REVOKED') : null;
@@ -135,10 +136,22 @@ function vouched(core: Core, ask: Ask, id: string): Identity {
   };
 }
 
+/** Views a minute of one link, refused ones included. What is asked with one key counts together, whatever id it comes with. */
+const VIEW_RATE = 200;
+
+/** Whoever has the key of a link. The operation judges whether the link is live: the answer to one that is not is the same for every reason. */
+const holderOf = ({ org }: Ask, { link, hash }: { link: string; hash: string }): Identity => ({
+  caller: { ...nobody, id: link, credential: link, root: hash },
+  refusal: null,
+  // safety: views-limited-by-key
+  allowances: [{ id: `hash:${hash}`, limit: VIEW_RATE }],
+  links: [org],
+});
+
 /** The caller as it stands now, and why it is one no more: for a request that has waited since it was admitted. */
 export function identifyAgain(core: Core, ask: Ask, before: Caller): { caller: Caller; refusal: Refusal | null } {
   const { bearer } = ask;
-  if (bearer === 'bootstrap' || bearer === 'system') return { caller: before, refusal: null };
+  if (bearer === 'bootstrap' || bearer === 'system' || 'link' in bearer) return { caller: before, refusal: null };
   if ('member' in bearer) return vouched(core, ask, bearer.member);
   const row = core.rows.get('credential', before.credential);
   if (!row || core.rows.get('org', ask.org)?.deleted_at !== null) return { caller: before, refusal: refuse('TOKEN_REVOKED') };

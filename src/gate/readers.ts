@@ -41,7 +41,8 @@ const MOST_PENDING = 5000;
 /** Readers that are kept of a secret or an environment, the newest. */
 export const MOST_READERS = 250;
 
-const READS = ['secret.read', 'secret.read_all'];
+/** Whoever has a link reads the secret through it: the reader is the link. */
+const READS = ['secret.read', 'secret.read_all', 'secret.share_view'];
 
 /** Who counts as one reader: the session tokens of an API key are one, beside the key itself. */
 export const readerOf = ({ kind, id, parent_id }: Actor): string => (kind === 'session' ? `${parent_id}:sessions` : String(id));
@@ -142,7 +143,7 @@ function takeUp(sql: SqlStorage, after: number, add: (target: string, reading: R
   for (const { body, count, low, high } of sql.exec<{ body: string; count: number; low: string; high: string }>(
     // The entry of a group is that of its greatest sequence. What lies between two prefixes begins with what they have in common.
     `select max(sequence), body, sum(body ->> 'count') count, min(coalesce(body ->> 'prefix', '')) low, max(coalesce(body ->> 'prefix', '')) high
-      from audit where sequence > ? and action in ('secret.read', 'secret.read_all') and outcome = 'success' and resource is not null
+      from audit where sequence > ? and action in ('secret.read', 'secret.read_all', 'secret.share_view') and outcome = 'success' and resource is not null
       group by resource, actor, parent`,
     after,
   )) {

@@ -305,7 +305,8 @@ function isApart({ rows, intents }: Core, { org, named, bearer }: Ask, { change 
     intents.isOpen(named.secret) ||
     intents.isOpen(org) ||
     typeof bearer === 'string' ||
-    'member' in bearer
+    'member' in bearer ||
+    'link' in bearer
   )
     return false;
   let link = rows.find('credential', bearer.kind, bearer.hash);

@@ -60,8 +60,11 @@ export interface Ask {
   action: Action;
   /** How the action is done: the name of its operation. */
   operation: string;
-  /** Whose token; or a member for whom the Worker vouches, having seen them sign in; or the service itself, for a job. */
-  bearer: TokenRef | 'bootstrap' | 'system' | { member: string };
+  /**
+   * Whose token; or a member for whom the Worker vouches, having seen them sign in; or the service itself, for a job; or whoever has a link, by its
+   * id and the digest of its key.
+   */
+  bearer: TokenRef | 'bootstrap' | 'system' | { member: string } | { link: string; hash: string };
   /** What the header DPoP holds, where there is one; and whether the token came under the scheme DPoP. */
   proof?: Proof;
   isDpop?: true;

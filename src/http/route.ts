@@ -35,6 +35,8 @@ export interface Route<Q extends z.ZodType = z.ZodType, B extends z.ZodType = z.
   method: Method;
   /** As OpenAPI spells it, below /api/v1. */
   path: string;
+  /** What a page asks at its own address: the path is not below /api/v1. */
+  isPage?: true;
   action: Action;
   /** What the action needs. */
   need: FullNeed;

@@ -10,6 +10,7 @@ export const assetTypes: Record<string, string> = {
   'reference.css': style,
   'reference.js': script,
   'session.js': script,
+  'share.js': script,
   'swagger-ui.css': style,
   'swagger-ui.js': script,
   'webauthn.js': script,

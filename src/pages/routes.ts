@@ -11,6 +11,7 @@ import { isRead, readOnly } from '../http/responses';
 import { approvalsPage } from './approvals';
 import { asset, assetTypes } from './assets';
 import { home } from './home';
+import { sharePage } from './share';
 import { enrolPage, signInPage } from './signin';
 
 type App = { Bindings: Env; Variables: { trace: Trace; base: string; requestId: string } };
@@ -33,6 +34,11 @@ const paths: Record<string, (env: Env, base: string, isBrowser: boolean) => Resp
 };
 
 export function pageRoutes(app: OpenAPIHono<App>): void {
+  // The same page whatever the id: what a link shows is asked for by POST, and by nobody who only looks.
+  app.get('/s/:id', (c) => {
+    c.get('trace').route = '/s/{id}';
+    return responseOf(sharePage);
+  });
   for (const [path, answer] of Object.entries(paths))
     app.all(path, (c) => {
       const trace = c.get('trace');

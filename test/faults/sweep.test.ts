@@ -12,6 +12,7 @@ import { inCore } from '../support/gate';
 import { addKeys, newGrant, newMember, newTeam } from '../support/people';
 import { newLongSecret } from '../support/planted';
 import { newPolicy } from '../support/policies';
+import { newLink, view } from '../support/shares';
 import { type Answer, BOOTSTRAP, type Caller, db, GENERATED, newOrg, newSecret, send, useWorld } from '../support/world';
 
 useWorld();
@@ -152,6 +153,39 @@ const changes: Record<string, (o: Caller) => Promise<Change>> = {
     const { id } = await newMember(o);
     return { send: (h) => o.post('/grants', { grantee: { type: 'member', id }, permission: 'read' }, h), done: [201] };
   },
+  'share a secret by a link': async (o) => {
+    const { id } = await newSecret(o);
+    const body = { kind: 'link', expires_in: 60, max_views: 2, passphrase: 'p' };
+    return { send: (h) => o.post(`/secrets/${id}/share`, body, h), done: [201] };
+  },
+  'share a secret by a grant': async (o) => {
+    const [{ id }, member] = [await newSecret(o), await newMember(o)];
+    const body = { kind: 'grant', grantee: { type: 'member', id: member.id }, permission: 'read' };
+    return { send: (h) => o.post(`/secrets/${id}/share`, body, h), done: [201] };
+  },
+  'view a link': async (o) => {
+    const link = await newLink(o, (await newSecret(o)).id);
+    return { send: () => view(link), done: [200] };
+  },
+  'view a link for the last time': async (o) => {
+    // A view whose reply is lost on the way to the browser counts: then the link has ended.
+    const link = await newLink(o, (await newSecret(o)).id, { max_views: 1 });
+    return { send: () => view(link), done: [200, 410] };
+  },
+  'try a passphrase': async (o) => {
+    const link = await newLink(o, (await newSecret(o)).id, { passphrase: 'p' });
+    return { send: () => view(link, 'wrong'), done: [403] };
+  },
+  'revoke a link': async (o) => {
+    const { id } = await newSecret(o);
+    const link = await newLink(o, id);
+    return { send: (h) => o.del(`/secrets/${id}/shares/${link.id}`, undefined, h), done: [204, 404] };
+  },
+  'delete a secret with links': async (o) => {
+    const { id } = await newSecret(o);
+    for (let i = 0; i < 3; i++) await newLink(o, id);
+    return { send: (h) => o.del(`/secrets/${id}`, undefined, h), done: [204, 404] };
+  },
   'withdraw a grant': async (o) => {
     const { id } = await newGrant(o, 'member', (await newMember(o)).id);
     return { send: (h) => o.del(`/grants/${id}`, undefined, h), done: [204, 404] };
@@ -258,7 +292,7 @@ async function provide(o: Caller, verb: string, fields: object, done = [200]): P
 async function extentOf(o: Caller): Promise<number[]> {
   const tables = [
     ...['orgs', 'environments', 'members', 'passkeys', 'teams', 'team_members', 'grants'],
-    ...['credentials', 'secrets', 'secret_versions', 'policies', 'approvals', 'devices'],
+    ...['credentials', 'secrets', 'secret_versions', 'policies', 'approvals', 'devices', 'shares'],
   ];
   const queries = tables.map((table) =>
     db
@@ -305,6 +339,8 @@ const REPEATABLE = new Set([
   'change a member',
   'change a device',
   'change a policy',
+  'view a link',
+  'try a passphrase',
 ]);
 
 /** `npm test` tries every third fault of each change; `npm run test:long` tries them all. */

@@ -15,6 +15,7 @@ import { newDevice, newKeyPair, provenBy } from '../support/device';
 import { faults } from '../support/faults';
 import { evict, inGate, loseStorage } from '../support/gate';
 import { newPolicy } from '../support/policies';
+import { newLink, view } from '../support/shares';
 import { type Answer, type Caller, db, newOrg, newSecret, useWorld } from '../support/world';
 
 useWorld();
@@ -844,4 +845,63 @@ describe('tampering: any column of any row with any value', () => {
     );
     expect(await asked(w)).toEqual(before);
   });
+});
+
+describe('tampering: a link', () => {
+  const linksOf = (o: Caller) => all('select * from shares where org_id = ?', o.id);
+  /** A live link of two views, one of which is used, with a passphrase; and one of which all views are used. */
+  async function linked() {
+    const o = await newOrg();
+    const [a, b] = [await newSecret(o, { value: 'value of a' }), await newSecret(o, { value: 'value of b' })];
+    const link = await newLink(o, a.id, { max_views: 2, passphrase: 'p' });
+    const open = await newLink(o, b.id, { max_views: 100 });
+    const spent = await newLink(o, a.id, { max_views: 1 });
+    const old = await linksOf(o);
+    expect([(await view(link, 'p')).status, (await view(spent)).status]).toEqual([200, 200]);
+    return { o, link, open, spent, old };
+  }
+  type Linked = Awaited<ReturnType<typeof linked>>;
+  const altered = (assignment: string) => (w: Linked) => run(`update shares set ${assignment} where id = ?1`, w.link.id);
+  const attacks: Record<string, (w: Linked) => unknown> = {
+    'its views counted back': altered('views = 0'),
+    'more views': altered('max_views = 100'),
+    'no passphrase': altered('passphrase = null'),
+    'the key of another link': (w) =>
+      run('update shares set key_hash = (select key_hash from shares where id = ?2) where id = ?1', w.link.id, w.open.id),
+    'the value of another link': (w) =>
+      run('update shares set value_sealed = (select value_sealed from shares where id = ?2) where id = ?1', w.link.id, w.open.id),
+    'another secret': (w) =>
+      run('update shares set secret_id = (select secret_id from shares where id = ?2) where id = ?1', w.link.id, w.open.id),
+    'another maker and a later end': altered("dies_with = 'mem_x', expires_at = expires_at * 2"),
+    'its row of before': async (w) => {
+      for (const row of w.old) await put('shares', row);
+    },
+  };
+
+  it.each(Object.entries(attacks))('%s gains nothing', async (_, attack) => {
+    const w = await linked();
+    await attack(w);
+    await evict(w.o);
+    expect((await view(w.link)).status).toBe(403);
+    expect((await view({ ...w.link, key: w.open.key })).status).toBe(410);
+    expect((await view(w.spent)).status).toBe(410);
+    // One view is left, if D1 lets it be counted.
+    const answers = [await view(w.link, 'p'), await view(w.link, 'p')];
+    for (const { status, json } of answers) expect(status === 200 ? json.value : 'value of a').toBe('value of a');
+    expect(answers.filter(({ status }) => status === 200).length).toBeLessThan(2);
+  });
+
+  it.each(Object.entries(attacks).filter(([name]) => name !== 'its row of before'))(
+    '%s gains nothing where the gate has lost its storage',
+    async (_, attack) => {
+      const w = await linked();
+      await attack(w);
+      await loseStorage(w.o);
+      expect([200]).not.toContain((await view(w.link)).status);
+      expect([200]).not.toContain((await view({ ...w.link, key: w.open.key })).status);
+      const answers = [await view(w.link, 'p'), await view(w.link, 'p')];
+      for (const { status, json } of answers) expect(status === 200 ? json.value : 'value of a').toBe('value of a');
+      expect(answers.filter(({ status }) => status === 200).length).toBeLessThan(2);
+    },
+  );
 });

@@ -282,6 +282,78 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
   });
 
   for (const [screen, viewport] of Object.entries({ desktop: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } }))
+    it(`share link: shows the value after a click and the passphrase, by keyboard, on a ${screen}`, async () => {
+      const org = await found();
+      const path = `/orgs/${org.id}/secrets`;
+      const value = `-----BEGIN KEY-----\n${'<b>0123456789</b>'.repeat(12)}\n-----END KEY-----\n`;
+      const { id } = (await service.call('POST', path, org.key, { name: 'payments/signing-key', type: 'generic', value })).json;
+      const link = { kind: 'link', expires_in: 600, max_views: 1, passphrase: 'blue horse' };
+      const { url } = (await service.call('POST', `${path}/${id}/share`, org.key, link)).json;
+      const context = await browser.newContext({ viewport, isMobile: screen === 'phone' });
+      await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: at });
+      const page = await context.newPage();
+      const [said, requests] = [/** @type {string[]} */ ([]), /** @type {import('playwright-core').Request[]} */ ([])];
+      page.on('console', (message) => said.push(message.text()));
+      page.on('pageerror', (error) => said.push(String(error)));
+      page.on('request', (request) => requests.push(request));
+      const shot = async (/** @type {string} */ what) => {
+        if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/share-${screen}-${what}.png` });
+      };
+      await page.goto(url);
+      await page.locator('#act:not([disabled])').waitFor();
+      await shot('closed');
+      assert.equal(requests.filter((request) => request.method() !== 'GET').length, 0, 'nothing is asked before the click');
+      await page.keyboard.press('Tab');
+      assert.equal(await page.evaluate(() => document.activeElement?.id), 'act');
+      await page.keyboard.press('Enter');
+      await page.locator('#passphrase').waitFor();
+      assert.equal(await page.evaluate(() => document.activeElement?.id), 'passphrase');
+      await shot('passphrase');
+      await page.keyboard.type('red horse');
+      await page.keyboard.press('Enter');
+      await page.getByText('The passphrase is wrong').waitFor();
+      await page.keyboard.type(link.passphrase);
+      await page.keyboard.press('Enter');
+      await page.locator('#shown').waitFor();
+      assert.equal(await page.evaluate(() => document.activeElement?.id), 'shown');
+      assert.equal(await page.locator('#value').textContent(), value);
+      assert.equal(await page.locator('#name').textContent(), 'payments/signing-key');
+      assert.equal(page.url(), url.split('#')[0], 'the key has left the address bar');
+      await page.click('#copy');
+      await page.getByText('Copied.').waitFor();
+      assert.equal(await page.evaluate(() => navigator.clipboard.readText()), value);
+      await shot('shown');
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), viewport.width, 'nothing is wider than the screen');
+      const key = url.split('#')[1];
+      for (const request of requests) {
+        assert.equal(new URL(request.url()).origin, at);
+        assert.equal([request.url(), JSON.stringify(request.headers())].join().includes(key), false);
+      }
+      await page.goto('about:blank');
+      await page.goto(url);
+      await page.click('#act');
+      await page.getByText('This link is no longer valid').waitFor();
+      await shot('gone');
+      assert.equal(await page.locator('#act').isVisible(), false);
+      await page.goto(`${url.split('#')[0]}?`);
+      await page.getByText('This link is incomplete').waitFor();
+      assert.deepEqual(
+        said.filter((line) => /Content Security Policy|TypeError/.test(line)),
+        [],
+      );
+      await context.close();
+    });
+
+  it('share link: says what to do without JavaScript', async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto(`${at}/s/shr_x#key`);
+    assert.match((await page.textContent('main')) ?? '', /needs JavaScript/);
+    assert.equal(await page.locator('#act').isDisabled(), true);
+    await context.close();
+  });
+
+  for (const [screen, viewport] of Object.entries({ desktop: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } }))
     it(`API reference: shows, filters and links operations under the strict policy, on a ${screen}`, async () => {
       const context = await browser.newContext({ viewport, isMobile: screen === 'phone' });
       const page = await context.newPage();

@@ -57,6 +57,7 @@ export const AuditEntry = z
     }),
     patterns_digest: z.string().optional().openapi({ description: 'SHA-256 of the name patterns as compact JSON.' }),
     successor: z.string().optional().openapi({ description: 'For a rotation of an API key or a panic: the id of the new API key.' }),
+    share: z.string().optional().openapi({ description: 'For a secret that is shared: the id of the link or the grant.' }),
     expires_at: Time.nullable().optional().openapi({ description: 'For a change that sets a lifetime: when it ends.' }),
     former_name: z.string().optional().openapi({ description: 'For a change that renames or deletes a secret: its previous name.' }),
     approval: z.string().optional().openapi({ description: 'The id of the approval that the request used.' }),

@@ -10,10 +10,14 @@ import type { CredentialSummary, RootPart } from './parts';
 
 /** Actions that make a credential, the audit entry's resource. */
 const MAKING = ['api_key.create', 'access_token.create', 'agent.create', 'provider_token.create', 'break_glass.create'];
+/** Actions that give away one version. */
+const READING = ['secret.read', 'secret.share', 'secret.share_view'];
 export const CHANGING = [
   ...['secret.create', 'secret.update', 'secret.rotate', 'secret.rollback', 'secret.delete', 'secret.restore'],
   ...['provider.issue', 'provider.rotate', 'provider.revoke', 'secret.auto_rotate'],
 ];
+/** How long before the time in question something may have been made that acts in it: a link lives seven days, a session token one. */
+const LONGEST = 7 * DAY;
 /** Session tokens that are found in the log alone, and remembered. */
 const MOST_SESSIONS = 20_000;
 /** Ways of reading in bulk that are told apart. */
@@ -45,6 +49,11 @@ export interface Written extends Seen {
   action: string;
 }
 
+/** A secret that one of them shared; the version by a link, null by a grant. */
+export interface Given extends Omit<Seen, 'version'> {
+  version: number | null;
+}
+
 /** Keeps the first time at which a version was given away. */
 export function noteRead(read: Map<string, Seen>, one: Seen) {
   const key = `${one.secret}.${one.version}`;
@@ -58,11 +67,12 @@ export async function activityOf(context: Context, parts: Parts, descent: Descen
   const tracked = tracker(descent);
   const read = new Map<string, Seen>();
   const written: Written[] = [];
+  const shared: Given[] = [];
   const bulks = new Map<string, Bulk>();
   const patterns = new Map<string, readonly string[]>();
   // What was made before the time in question may have acted in it. What ended long ago is known from the log alone.
   const isOld = root.created_at < Date.now() - REMEMBERED;
-  const begin = isOld ? root.created_at : Math.max(root.created_at, from - DAY);
+  const begin = isOld ? root.created_at : Math.max(root.created_at, from - LONGEST);
   for await (const entries of walk(context, parts, { since: Math.min(begin, from), actors: tracked.actors }, gaps))
     for (const entry of entries) {
       if (entry.patterns && entry.patterns_digest) patterns.set(entry.patterns_digest, entry.patterns);
@@ -71,13 +81,18 @@ export async function activityOf(context: Context, parts: Parts, descent: Descen
       if (!isDone(entry) || resource === null) continue;
       const time = timeOf(entry);
       tracked.noteCreated(entry, time);
+      const isShare = action === 'secret.share' && entry.share !== undefined;
+      // What is viewed through a link counts as theirs.
+      // safety: exposure-follows-links
+      if (isShare && version !== null) tracked.follow(entry.share as string);
       if (time < from) continue;
-      if (action === 'secret.read' && version !== null) noteRead(read, { secret: resource, version, time });
+      if (isShare) shared.push({ secret: resource, version, time });
+      if (READING.includes(action) && version !== null) noteRead(read, { secret: resource, version, time });
       else if (action === 'secret.read_all') noteBulk(bulks, entry, patterns, time);
       else if (isChange(entry)) written.push({ secret: resource, version: version as number, time, action });
     }
   const { members, made, forgotten } = tracked.all();
-  return { members, made, forgotten, read, written, bulks: [...bulks.values()] };
+  return { members, made, forgotten, read, written, shared, bulks: [...bulks.values()] };
 }
 
 /**
@@ -133,6 +148,8 @@ function tracker({ root, ids, member, spared: sparedIds }: Descent) {
       made.set(id, { ...nothing, id, kind, expires_at: end, parent_id: isSession ? actor.id : null, created_at: time });
       return add(id);
     },
+    /** What acts on from here for one of them. */
+    follow: add,
     all: () => ({ members, made, forgotten }),
   };
 }

@@ -8,7 +8,7 @@ import { ApiError, refuse } from '../../errors';
 import type { Entry } from '../../gate/audit-log';
 import { isPast } from '../../gate/identity';
 import type { Context } from '../../http/context';
-import { activityOf, CHANGING, type Descent, isChange, isDone, noteRead, type Seen, type Written } from './activity';
+import { activityOf, CHANGING, type Descent, type Given, isChange, isDone, noteRead, type Seen, type Written } from './activity';
 import { descendantsOf } from './descendants';
 import { type Before, type Bulk, type Change, exposed, unresolved } from './exposure';
 import { type Gap, type Parts, walk } from './log';
@@ -26,6 +26,7 @@ export interface ExposureReport {
   revoked: CredentialSummary[];
   read: Seen[];
   written: Written[];
+  shared: Given[];
   credentials: CredentialSummary[];
   /** Credentials that are not named, for the lists are bounded. */
   omitted: number;
@@ -60,6 +61,7 @@ export async function reportOf(context: Context, parts: Parts, id: string, since
     revoked: revoked.slice(0, MOST_LISTED),
     read: [...read.values()].sort((a, b) => a.time - b.time || (a.secret < b.secret ? -1 : 1) || a.version - b.version),
     written: activity.written,
+    shared: activity.shared,
     credentials: made.slice(0, MOST_LISTED),
     omitted: activity.forgotten + Math.max(0, revoked.length - MOST_LISTED, made.length - MOST_LISTED),
     gaps: merged(gaps),

@@ -46,7 +46,7 @@ async function renderReport(
   const left = await revokeRest(context, id, body.rotate !== undefined, remaining);
   const report = await reportOf(context, parts, id, body.since ?? null);
   const rotation = body.rotate ? await rotateAll(context, parts, id, report) : null;
-  const names = await namesOf(parts, [...new Set([...report.read, ...report.written].map(({ secret }) => secret))]);
+  const names = await namesOf(parts, [...new Set([...report.read, ...report.written, ...report.shared].map(({ secret }) => secret))]);
   const nameOf = (secret_id: string) => ({ secret_id, name: names.get(secret_id)?.name ?? null });
   const access = ({ secret, version, time }: { secret: string; version: number; time: number }) => ({
     ...nameOf(secret),
@@ -58,7 +58,7 @@ async function renderReport(
     revoked: report.revoked.map(shown),
     read: report.read.map(access),
     written: report.written.map((one) => ({ ...access(one), action: one.action })),
-    shared: [],
+    shared: report.shared.map((one) => ({ ...nameOf(one.secret), version: one.version, time: iso(one.time) })),
     credentials: report.credentials.map((one) => ({ ...shown(one), created_at: iso(one.created_at) })),
     ...(rotation && {
       rotated: [...rotation.rotated].map(([secret, version]) => ({ ...nameOf(secret), version })),

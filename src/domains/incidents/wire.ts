@@ -85,7 +85,9 @@ export const Contained = z
       .openapi({ description: 'The credential and all credentials that end with it, without those that had expired before.' }),
     read: z.array(Deed).openapi({ description: 'Each version of each secret that one of them read, with the time of the first read.' }),
     written: z.array(Deed.extend({ action: z.string().openapi({ example: 'secret.update' }) })),
-    shared: z.array(Deed).openapi({ description: 'Secrets that one of them shared.' }),
+    shared: z
+      .array(SecretName.extend({ version: z.int().nullable(), time: Time }))
+      .openapi({ description: 'Secrets that one of them shared: which version by a link, null by a grant. The links have ended.' }),
     credentials: z
       .array(CredentialName.extend({ created_at: Time }))
       .openapi({ description: 'Credentials that were created with it, directly or indirectly.' }),

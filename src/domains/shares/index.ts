@@ -1,5 +1,17 @@
-// Links that show one version of a secret.
+// Shares: links that show one version of a secret, and grants of one secret.
 import type { Domain } from '../domain';
 import { actions } from './actions';
+import { shareOperations } from './gate/operations';
+import { shareRoutes } from './routes';
 
-export const shares = { tags: {}, actions, rows: ['share'], operations: {}, routes: [], examples: {} } satisfies Domain;
+export const shares = {
+  tags: {
+    Shares:
+      'A share gives one secret to somebody: by a link, which shows the value on a page so many times, or by a grant to a member or team.',
+  },
+  actions,
+  rows: ['share'],
+  operations: shareOperations,
+  routes: shareRoutes,
+  examples: { 'ShareIn.kind': 'link' },
+} satisfies Domain;

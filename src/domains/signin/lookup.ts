@@ -26,7 +26,7 @@ export interface Enrolment {
 
 /** The live enrolment that a token is for; null for one that is forged, spent, lapsed or replaced. */
 export async function enrolmentOf(text: string, { deployment, keyring, env, trace }: PublicContext): Promise<Enrolment | null> {
-  const token = readPageToken(text);
+  const token = readPageToken('enrolment', text);
   if (!token?.isGenuine(deployment.tokenTag)) return null;
   const keys = await keyring.org(token.org);
   if (!keys) return null;

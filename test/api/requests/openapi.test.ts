@@ -17,6 +17,7 @@ import { newSignedIn } from '../../support/browser';
 import { newAgent, newBreakGlass, newProvider, newSession } from '../../support/credentials';
 import { newDevice } from '../../support/device';
 import { newGrant, newMember, newTeam } from '../../support/people';
+import { newLink } from '../../support/shares';
 import { newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -303,6 +304,8 @@ describe('OpenAPI: ids in examples', () => {
       'provider-tokens': (await newProvider(o)).id,
       'break-glass-tokens': (await newBreakGlass(o)).id,
       secrets: (await newSecret(o)).id,
+      shares: (await newLink(o, (await newSecret(o)).id)).id,
+      s: (await newLink(o, (await newSecret(o)).id)).id,
       approvals: approval.id,
       policies: policy,
       devices: (await newDevice(o)).id,

@@ -4,13 +4,14 @@
 import type { Wanted } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import { type GrantRow, parentColumn } from '../../../db/schema';
-import { refuse } from '../../../errors';
+import { type Refusal, refuse } from '../../../errors';
 import { insertion, removal } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
 import { grantScopes, isGrantAlive } from '../../../gate/identity';
 import { type ListInput, listed } from '../../../gate/listing';
 import { slugOf } from '../../../gate/named';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
+import type { Put } from '../../../gate/plan';
 import type { Call, Operation } from '../../../gate/types';
 import { parentOf, unknownEnvironment, wanted, within } from '../../credentials/gate/create';
 import { grantOut } from '../wire';
@@ -40,7 +41,7 @@ const read: Operation<Record<string, never>> = {
   },
 };
 
-interface NewInput {
+export interface NewInput {
   id: string;
   grantee: { type: 'member' | 'team'; id: string };
   permission: GrantRow['permission'];
@@ -49,9 +50,11 @@ interface NewInput {
   expires_at: number | null;
 }
 
+type Granted = Wanted & Pick<GrantRow, 'environments' | 'secrets'>;
+
 /** What would be given: from any address, for a member acts from wherever the org lets them. */
-const permissionsToGrant = (call: Call<NewInput>): Wanted & Pick<GrantRow, 'environments' | 'secrets'> => ({
-  ...wanted(call, { ...call.input, scopes: grantScopes[call.input.permission], allowed_addresses: null }),
+export const permissionsToGrant = (call: Call<unknown>, asked: Omit<NewInput, 'id' | 'grantee'>): Granted => ({
+  ...wanted(call, { ...asked, scopes: grantScopes[asked.permission], allowed_addresses: null }),
   // safety: grant-checked-for-any-address
   allowed_addresses: null,
   // safety: grant-bound-to-no-device
@@ -61,42 +64,46 @@ const permissionsToGrant = (call: Call<NewInput>): Wanted & Pick<GrantRow, 'envi
 const create: Operation<NewInput> = {
   subject: ({ input }) => ({ resource: input.id }),
   // safety: grant-within-permissions
-  authorize: (call) => within(call, permissionsToGrant(call)),
+  authorize: (call) => within(call, permissionsToGrant(call, call.input)),
   change: {
     // The grantee stays meanwhile, and so does whoever gives.
     locks: ({ input, caller }) => [input.grantee.id, caller.credential, caller.id],
     plan(call, now, { judged }) {
-      const { core, ask, caller, input } = call;
-      const { id, grantee, permission } = input;
-      const { environments, secrets, expires_at } = judged as ReturnType<typeof permissionsToGrant>;
-      const unknown = unknownEnvironment(input.environments, environments);
-      if (unknown) return unknown;
-      if (!core.rows.get(grantee.type, grantee.id))
-        return refuse('NOT_FOUND', { message: `The ${grantee.type} in grantee.id does not exist.` });
-      if (core.rows.within('grant', grantee.id).filter((row) => isGrantAlive(core, ask.org, row)).length >= MOST_GRANTS)
-        return refuse('LIMIT_REACHED', {
-          message: 'A member or team can have at most 100 grants. Combine some of them, or delete some that you no longer need.',
-        });
-      if (core.rows.count('grant') >= MOST_IN_ALL)
-        return refuse('LIMIT_REACHED', { message: 'An organisation can have at most 10,000 grants.' });
-      const put = insertion(call, 'grant', {
-        org_id: ask.org,
-        id,
-        grantee_type: grantee.type,
-        grantee_id: grantee.id,
-        permission,
-        environments,
-        secrets,
-        created_by: caller.id,
-        // safety: grant-ends-with-creator
-        ...parentColumn(parentOf(caller)),
-        created_at: now,
-        expires_at,
-      });
-      return { status: 201, data: shown(core, put.row as GrantRow), puts: [put] };
+      const put = granting(call, call.input, judged as Granted, now);
+      return 'code' in put ? put : { status: 201, data: shown(call.core, put.row as GrantRow), puts: [put] };
     },
   },
 };
+
+/** The row of a new grant of what was judged. */
+export function granting(call: Call<unknown>, input: NewInput, { environments, secrets, expires_at }: Granted, now: number): Put | Refusal {
+  const { core, ask, caller } = call;
+  const { id, grantee, permission } = input;
+  const unknown = unknownEnvironment(input.environments, environments);
+  if (unknown) return unknown;
+  if (!core.rows.get(grantee.type, grantee.id))
+    return refuse('NOT_FOUND', { message: `The ${grantee.type} in grantee.id does not exist.` });
+  if (core.rows.within('grant', grantee.id).filter((row) => isGrantAlive(core, ask.org, row)).length >= MOST_GRANTS)
+    return refuse('LIMIT_REACHED', {
+      message: 'A member or team can have at most 100 grants. Combine some of them, or delete some that you no longer need.',
+    });
+  if (core.rows.count('grant') >= MOST_IN_ALL)
+    return refuse('LIMIT_REACHED', { message: 'An organisation can have at most 10,000 grants.' });
+  return insertion(call, 'grant', {
+    org_id: ask.org,
+    id,
+    grantee_type: grantee.type,
+    grantee_id: grantee.id,
+    permission,
+    environments,
+    secrets,
+    created_by: caller.id,
+    // safety: grant-ends-with-creator
+    ...parentColumn(parentOf(caller)),
+    created_at: now,
+    expires_at,
+  });
+}
 
 const remove: Operation<Record<string, never>> = {
   change: {

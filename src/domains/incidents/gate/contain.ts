@@ -9,7 +9,7 @@ import { covers } from '../../../auth/scopes';
 import { fromD1, macOf } from '../../../db/rows';
 import { type CredentialRow, credentials, parentIdOf, type SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import { portion, revision, rowKeyOf } from '../../../gate/commit';
+import { portion, removal, revision, rowKeyOf } from '../../../gate/commit';
 import { callerOf, isAlive } from '../../../gate/identity';
 import { lineageOf } from '../../../gate/lineage';
 import { missingEntries } from '../../../gate/missing-entries';
@@ -17,6 +17,7 @@ import { ok } from '../../../gate/outcome';
 import { secretData } from '../../../gate/raised';
 import type { Call, Operation, OperationOutcome } from '../../../gate/types';
 import { etagOf, statusOf } from '../../secrets/rules';
+import { allLinks } from '../../shares/gate/links';
 import { independentOf } from '../descendants';
 import type { ChildrenPart, CredentialSummary, LogPart, NamedSecret, Part, RootPart, SecretsPart } from '../parts';
 
@@ -70,6 +71,10 @@ function mayRotate(call: Call<unknown>): Refusal | null {
       });
 }
 
+/** The links that were made with a credential: with a browser session, too, whose member stays. */
+// safety: containment-ends-links
+const linksWith = (call: Call<unknown>) => allLinks(call.core).filter(({ created_by }) => created_by === target(call));
+
 export interface Contained {
   /** Credentials that are still to be revoked: one commit takes only so many. */
   remaining: number;
@@ -78,7 +83,7 @@ export interface Contained {
 export const contain: Operation<{ rotate: boolean }> = {
   authorize: (call) => (call.input.rotate ? mayRotate(call) : null),
   change: {
-    locks: (call) => [target(call), ...independent(call).map(({ id }) => id)],
+    locks: (call) => [target(call), ...independent(call).map(({ id }) => id), ...linksWith(call).map(({ id }) => id)],
     before: (call) => rowOf(call),
     plan(call, now, { fetched }) {
       const { core } = call;
@@ -95,6 +100,10 @@ export const contain: Operation<{ rotate: boolean }> = {
         status: 200,
         data: { remaining: living.length - rows.length } satisfies Contained,
         puts: rows.map((row) => revision(call, 'credential', row, { revoked_at: now })),
+        ...removal(
+          call.ask.org,
+          linksWith(call).map(({ id: link }) => ({ kind: 'share', id: link })),
+        ),
       };
     },
   },

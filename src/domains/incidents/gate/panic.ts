@@ -21,7 +21,7 @@ interface PanicInput {
 function onlyThisJwt(call: Call<unknown>): Put[] {
   const { bearer } = call.ask;
   const row = call.core.rows.get('credential', call.caller.credential);
-  if (call.caller.kind !== 'member' || !row?.refresh || typeof bearer === 'string' || 'member' in bearer) return [];
+  if (call.caller.kind !== 'member' || !row?.refresh || typeof bearer === 'string' || !('kind' in bearer)) return [];
   const jwt = bearer.jwt ?? 0;
   // safety: panic-ends-other-jwts
   return [revision(call, 'credential', row, { refresh: { ...row.refresh, live: [], used: [], jwts: [jwt, jwt] } })];

@@ -5,10 +5,12 @@ import { canGenerate, type GenerateOptions, optionsProblem } from '../../../cryp
 import { RESTORABLE } from '../../../db/rows';
 import type { SecretRow, SecretType, VersionRow } from '../../../db/schema';
 import { invalid, type Refusal, refuse } from '../../../errors';
+import { removal } from '../../../gate/commit';
 import { mayReveal } from '../../../gate/hold';
 import { environmentOf, slugOf } from '../../../gate/named';
 import type { Plan } from '../../../gate/plan';
 import { type Call, isRefusal, type Operation } from '../../../gate/types';
+import { linksOf } from '../../shares/gate/links';
 import { type EncryptedValue, etagOf, preconditionFailed, readable, readableVersion } from '../rules';
 import { secretOut } from '../wire';
 import { advance, begin, changed, type Kept, keptOf, lifetime, nameLock, withAbout } from './plans';
@@ -207,7 +209,7 @@ export const remove: Operation<DeleteInput> = {
       ? refuse('INSUFFICIENT_SCOPE', { message: 'A break-glass token cannot delete a secret permanently. Leave out permanent.' })
       : null,
   change: {
-    locks: (call) => [target(call)],
+    locks: (call) => [target(call), ...linksOf(call.core, target(call)).map(({ id }) => id)],
     plan(call, now) {
       const { core, ask, input } = call;
       const row = core.rows.get('secret', target(call));
@@ -215,21 +217,28 @@ export const remove: Operation<DeleteInput> = {
       const conflict = preconditionFailed(row, input.if_match);
       if (conflict) return conflict;
       const taken = row.deleted_at === null ? { former_name: row.name } : {};
+      // They do not come back with it.
+      // safety: deletion-ends-links
+      const links = removal(
+        ask.org,
+        linksOf(core, row.id).map(({ id }) => ({ kind: 'share', id })),
+      );
       // It can be restored from D1. Its cached ciphertexts go, and so do the generated values in stored responses.
       if (!input.permanent) {
         const plan = changed(call, row, { deleted_at: now }, now);
         // safety: soft-delete-destroys-stored-values
-        return withAbout({ ...plan, status: 204, data: null, etag: undefined, destroyed: [row.id] }, taken);
+        return withAbout({ ...plan, ...links, status: 204, data: null, etag: undefined, destroyed: [row.id] }, taken);
       }
       return {
         status: 204,
         data: null,
         also: [
+          ...links.also,
           // safety: purge-deletes-versions
           { sql: 'delete from secret_versions where org_id = ? and secret_id = ?', params: [ask.org, row.id] },
           { sql: 'delete from secrets where org_id = ? and id = ?', params: [ask.org, row.id] },
         ],
-        gone: [{ kind: 'secret', id: row.id }],
+        gone: [{ kind: 'secret', id: row.id }, ...links.gone],
         destroyed: [row.id],
         environments: [row.environment_id],
         about: taken,

@@ -1,0 +1,91 @@
+// Links, as the gate keeps them: which of them are live, and what a new one needs. Invariants: a link ends with its secret, with the version that it
+// shows, and with the credential or member that made it, for good; of a link that has been viewed as often as it may be, or revoked, nothing is left.
+import type { SecretRow, ShareRow } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import { insertion } from '../../../gate/commit';
+import type { Core } from '../../../gate/core';
+import { isAlive } from '../../../gate/identity';
+import type { Put } from '../../../gate/plan';
+import type { Call } from '../../../gate/types';
+import { readableVersion } from '../../secrets/rules';
+
+const MOST_LINKS = 1000;
+/** Bytes of encrypted values that the links of an organisation hold together: the gate keeps them. */
+const MOST_BYTES = 16 * 1024 ** 2;
+
+/** A link that the Worker has made, with the value encrypted under its key. */
+export interface NewLink {
+  id: string;
+  version: number;
+  key_hash: string;
+  value_sealed: string;
+  /** Digest of the stretched passphrase, if there is one. */
+  passphrase: string | null;
+}
+
+/** Whether what made a link is still there: the member, or the credential by its whole lineage. */
+function hasMaker(core: Core, org: string, { dies_with }: ShareRow): boolean {
+  const id = dies_with ?? '';
+  if (core.rows.get('member', id)) return true;
+  const row = core.rows.get('credential', id);
+  return row !== null && isAlive(core, org, row);
+}
+
+/** The secret that a link shows; null if the link is not live. */
+export function shownBy(core: Core, org: string, link: ShareRow, now: number): SecretRow | null {
+  const organisation = core.rows.get('org', org);
+  // safety: link-ends-with-org
+  if (!organisation || organisation.deleted_at !== null) return null;
+  // safety: link-expires
+  if (link.revoked_at !== null || link.expires_at <= now) return null;
+  // A panic ends what API keys and members gave away, too.
+  // safety: link-ends-with-panic
+  if (link.created_at <= (organisation.panicked_at ?? 0)) return null;
+  // safety: link-ends-with-maker
+  if (!hasMaker(core, org, link)) return null;
+  const secret = core.rows.get('secret', link.secret_id);
+  // safety: link-ends-with-secret
+  return readableVersion(secret, link.version, now) ? null : secret;
+}
+
+/** All rows of links: at most a thousand. */
+export const allLinks = (core: Core): ShareRow[] => core.rows.after('share', '', MOST_LINKS);
+
+/** The links of a secret, live or not. */
+export const linksOf = (core: Core, secret: string): ShareRow[] => core.rows.within('share', secret);
+
+/** The row of a new link. It ends with the secret or its maker where they end earlier, so that a later extension of theirs does not revive it. */
+export function linking(
+  call: Call<unknown>,
+  secret: SecretRow,
+  made: NewLink,
+  asked: { expires_in: number; max_views: number },
+  now: number,
+): Put | Refusal {
+  const { core, ask, caller } = call;
+  const links = allLinks(core);
+  const bytes = links.reduce((sum, { value_sealed }) => sum + value_sealed.length, made.value_sealed.length);
+  // safety: links-bounded
+  if (links.length >= MOST_LINKS || bytes > MOST_BYTES)
+    return refuse('LIMIT_REACHED', {
+      message: 'An organisation can have at most 1,000 links, and 16 MiB of encrypted values in them. Revoke some that you no longer need.',
+    });
+  return insertion(call, 'share', {
+    org_id: ask.org,
+    ...made,
+    secret_id: secret.id,
+    max_views: asked.max_views,
+    views: 0,
+    failures: 0,
+    // With which browser session, for a member: a contained session takes its links along.
+    created_by: caller.credential,
+    dies_with: caller.id,
+    created_at: now,
+    // safety: link-within-lifetimes
+    expires_at: Math.min(
+      now + asked.expires_in * 1000,
+      secret.expires_at ?? Number.POSITIVE_INFINITY,
+      caller.expires_at ?? Number.POSITIVE_INFINITY,
+    ),
+  });
+}

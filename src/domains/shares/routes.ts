@@ -1,0 +1,134 @@
+// Shares over HTTP. Here the value of a link is encrypted for its key, and decrypted with it. Invariants: the key of a link is in the response that
+// makes it, in the fragment of its address and in the body of a view, and nowhere else; who has no genuine key learns nothing of any link.
+
+import type { z } from '@hono/zod-openapi';
+import { newToken, readPageToken } from '../../auth/token';
+import { idBytes, newId } from '../../db/ids';
+import { ApiError, refuse } from '../../errors';
+import { refusalOf } from '../../gate/outcome';
+import { type Context, keysOf, type PublicAnswer, type PublicContext } from '../../http/context';
+import { listRoute } from '../../http/list';
+import { type Input, route } from '../../http/route';
+import { decryptValue } from '../secrets/encryption';
+import type { Delivered } from '../secrets/rules';
+import { openValue, sealValue, stretch, verifierOf } from './encryption';
+import type { GrantInput, LinkInput, View } from './gate/operations';
+import * as wire from './wire';
+
+const tag = 'Shares';
+const one = '/orgs/{org_id}/secrets/{id}';
+const bySecret = ({ params }: { params: Record<string, string> }) => ({ secret: params.id as string });
+
+type ShareRequest = Input<unknown, z.output<typeof wire.ShareIn>>;
+
+function shareInput({ body }: ShareRequest): LinkInput | GrantInput {
+  if (body.kind === 'link') return { kind: 'link', expires_in: body.expires_in, max_views: body.max_views, link: null };
+  const { kind, grantee, permission, expires_at = null } = body;
+  return { kind, id: newId('grt'), grantee, permission, expires_at };
+}
+
+/** A new link, with the version that the gate gave encrypted for its key. */
+async function newLink(delivered: Delivered, { body }: ShareRequest, context: Context) {
+  if (body.kind !== 'link') throw new Error('a grant asks for no value');
+  const { org, deployment, base } = context;
+  const { row, version, value } = await decryptValue(keysOf(context), org, delivered);
+  const id = newId('shr');
+  const { token: key, hash } = newToken('share', org, deployment.tokenTag);
+  const stretched = body.passphrase === undefined ? null : await stretch(key, body.passphrase);
+  const shared = { org, secret: row.id, share: id, version: version.version };
+  const link: LinkInput['link'] = {
+    id,
+    version: version.version,
+    key_hash: hash,
+    value_sealed: sealValue(key, stretched, shared, value),
+    passphrase: stretched && verifierOf(stretched),
+  };
+  const input: LinkInput = { kind: 'link', expires_in: body.expires_in, max_views: body.max_views, link };
+  return { input, once: { url: `${base}/s/${id}#${key}` } };
+}
+
+/** The one answer to every view of a link that is not live. */
+const gone = async (context: PublicContext) => ({ refusal: await context.count(refuse('SHARE_GONE')) });
+
+async function viewed({ params, body }: Input<unknown, z.output<typeof wire.ViewIn>>, context: PublicContext): Promise<PublicAnswer> {
+  const id = params.id as string;
+  const { key, passphrase } = body;
+  const token = readPageToken('share', key);
+  // safety: link-key-genuine
+  if (!token?.isGenuine(context.deployment.tokenTag) || !idBytes('shr', id)) return gone(context);
+  const { org, hash } = token;
+  const keys = await context.keyring.org(org);
+  if (!keys) return gone(context);
+  // Done whether or not the link asks for it: how long it takes tells nothing.
+  const stretched = passphrase === undefined ? null : await stretch(key, passphrase);
+  const input = { id, key_hash: hash, passphrase: stretched && verifierOf(stretched) };
+  const { outcome } = await context.ask(org, keys, { link: id, hash }, input);
+  if (outcome.kind === 'ok' && outcome.status === 403) return { refusal: await context.count(refuse('PASSPHRASE_WRONG')) };
+  if (outcome.kind !== 'ok') {
+    const refusal = refusalOf(outcome);
+    return refusal.code === 'SHARE_GONE' ? gone(context) : { refusal };
+  }
+  const { secret_id, name, version, value_sealed, has_passphrase } = outcome.data as View;
+  const value = openValue(key, has_passphrase ? stretched : null, { org, secret: secret_id, share: id, version }, value_sealed);
+  if (value === null) {
+    console.error(JSON.stringify({ level: 'error', event: 'value_does_not_open', org, resource: id, request_id: context.request.id }));
+    throw new ApiError(refuse('INTERNAL'));
+  }
+  return { status: 200, json: { name, version, value } };
+}
+
+export const shareRoutes = [
+  route({
+    method: 'post',
+    path: `${one}/share`,
+    action: 'secret.share',
+    tag,
+    summary: 'Share a secret',
+    description:
+      'Makes a link that shows the current version, or a grant of this secret to a member or team. The caller also needs secrets:read for the secret. The response holds the address of a link once. A link ends after its views or its lifetime, with its secret, and with the credential or member that made it.',
+    body: { schema: wire.ShareIn },
+    answers: { 201: wire.NewShare },
+    refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED', 'SCOPE_EXCEEDS_PARENT', 'LIMIT_REACHED'],
+    named: bySecret,
+    prepare: (input) => ({ input: shareInput(input) }),
+    more: newLink,
+  }),
+  listRoute({
+    path: `${one}/shares`,
+    action: 'secret.share_list',
+    tag,
+    summary: 'List the shares of a secret',
+    description: 'Returns live links, and live grants that name this secret alone. Never the address of a link.',
+    answers: { 200: wire.SharePage },
+    refusals: ['NOT_FOUND'],
+    named: bySecret,
+  }),
+  route({
+    method: 'delete',
+    path: `${one}/shares/{share_id}`,
+    action: 'secret.share_revoke',
+    tag,
+    summary: 'Revoke a share',
+    description: 'Ends a link, or a grant that names this secret alone, as soon as this call returns.',
+    answers: { 204: null },
+    refusals: ['NOT_FOUND'],
+    named({ params }) {
+      const id = params.share_id as string;
+      return { ...bySecret({ params }), ...(id.startsWith('grt_') ? { grant: id } : { share: id }) };
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/s/{id}',
+    isPage: true,
+    action: 'secret.share_view',
+    tag,
+    summary: 'View a shared secret',
+    description:
+      'What the page of a link does once somebody asks for the value. The response counts as a view, even if it gets lost. For a link that was viewed, has expired, was revoked or never existed, the refusal is the same. The tenth wrong passphrase ends the link.',
+    body: { schema: wire.ViewIn },
+    answers: { 200: wire.Viewed },
+    refusals: ['SHARE_GONE', 'PASSPHRASE_WRONG'],
+    public: viewed,
+  }),
+];

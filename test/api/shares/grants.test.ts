@@ -1,0 +1,188 @@
+// Shares by grants, the list of shares, approval policies, the audit log, events and the exposure report.
+import { describe, expect, it } from 'vitest';
+import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/approvals';
+import { signIn } from '../../support/browser';
+import { newKey, newSession } from '../../support/credentials';
+import { inCore } from '../../support/gate';
+import { newMember, newTeam } from '../../support/people';
+import { newLink, view } from '../../support/shares';
+import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
+
+useWorld();
+
+const grant = (type: string, id: string, fields: object = {}) => ({ kind: 'grant', grantee: { type, id }, permission: 'read', ...fields });
+
+describe('share by grant', () => {
+  it('gives a member this secret and no other', async () => {
+    const o = await newOrg();
+    const [secret, other] = [await newSecret(o, { name: 'app/a' }), await newSecret(o, { name: 'app/ab' })];
+    const same = await newSecret(o, { name: 'app/a', environment: 'staging' });
+    const viewer = await signIn(o, 'viewer');
+    expect((await viewer.o.get(`/secrets/${secret.id}`)).status).toBe(403);
+    const { json, status } = await o.post(`/secrets/${secret.id}/share`, grant('member', viewer.member.id));
+    expect([status, json.kind, json.permission, json.expires_at]).toEqual([201, 'grant', 'read', null]);
+    expect(json.id).toMatch(/^grt_/);
+    expect((await viewer.o.get(`/secrets/${secret.id}`)).json.value).toBe(secret.value);
+    for (const { id } of [other, same]) expect((await viewer.o.get(`/secrets/${id}`)).status).toBe(403);
+    expect((await viewer.o.patch(`/secrets/${secret.id}`, { value: 'x' })).status).toBe(403);
+    expect((await o.del(`/secrets/${secret.id}/shares/${json.id}`)).status).toBe(204);
+    expect((await viewer.o.get(`/secrets/${secret.id}`)).status).toBe(403);
+  });
+
+  it('gives no more than its maker holds, and ends with a session token that made it', async () => {
+    const o: Caller = await newOrg();
+    const secret = await newSecret(o);
+    const { id } = await newMember(o, 'viewer');
+    const reader = await newKey(o, { scopes: ['secrets:share', 'secrets:read', 'secrets:list'] });
+    expect((await reader.o.post(`/secrets/${secret.id}/share`, grant('member', id))).status).toBe(201);
+    const write = await reader.o.post(`/secrets/${secret.id}/share`, grant('member', id, { permission: 'write' }));
+    expect(codeOf(write)).toEqual([403, 'SCOPE_EXCEEDS_PARENT']);
+    const brief = await newSession(o, { ttlSeconds: 60 });
+    const late = new Date(Date.now() + 3_600_000).toISOString();
+    const longer = await brief.o.post(`/secrets/${secret.id}/share`, grant('member', id, { expires_at: late }));
+    expect(codeOf(longer)).toEqual([403, 'SCOPE_EXCEEDS_PARENT']);
+    const made = await brief.o.post(`/secrets/${secret.id}/share`, grant('member', id));
+    expect(made.status).toBe(201);
+    await o.del(`/access-tokens/${brief.id}`);
+    expect((await o.get(`/grants/${made.json.id}`)).status).toBe(404);
+  });
+
+  it('names what exists: a member, a team; nothing else', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o);
+    expect((await o.post(`/secrets/${id}/share`, grant('team', await newTeam(o)))).status).toBe(201);
+    expect(codeOf(await o.post(`/secrets/${id}/share`, grant('team', (await newMember(o)).id)))).toEqual([404, 'NOT_FOUND']);
+    expect(codeOf(await o.post(`/secrets/${id}/share`, grant('robot', 'x')))).toEqual([400, 'VALIDATION_FAILED']);
+    expect(codeOf(await o.post('/secrets/sec_0000000000000000000000/share', grant('team', await newTeam(o))))).toEqual([404, 'NOT_FOUND']);
+  });
+});
+
+describe('list of shares', () => {
+  it('shows live links and grants of the secret in pages, without an address', async () => {
+    const o = await newOrg();
+    const [secret, other] = [await newSecret(o), await newSecret(o)];
+    const links = [await newLink(o, secret.id, { passphrase: 'p' }), await newLink(o, secret.id), await newLink(o, secret.id)];
+    await newLink(o, other.id);
+    const { id } = await newMember(o, 'viewer');
+    const granted = [
+      (await o.post(`/secrets/${secret.id}/share`, grant('member', id))).json.id,
+      (await o.post(`/secrets/${secret.id}/share`, grant('member', id, { permission: 'write' }))).json.id,
+    ];
+    await o.post(`/secrets/${other.id}/share`, grant('member', id));
+    await view(links[1] as { id: string; key: string });
+    const all = await o.get(`/secrets/${secret.id}/shares`);
+    expect(all.json.data.map(({ id }: { id: string }) => id)).toEqual([...granted, ...links.map(({ id }) => id)]);
+    expect(all.json.data[2]).toMatchObject({ kind: 'link', version: 1, passphrase: true, views: 0, max_views: 3, created_by: o.keyId });
+    expect(all.json.data[3]).toMatchObject({ passphrase: false, views: 1 });
+    expect(all.text).not.toMatch(/svcshare_|url|key_hash|value/);
+    const found: string[] = [];
+    for (let cursor = ''; ; ) {
+      const { json } = await o.get(`/secrets/${secret.id}/shares?limit=2${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
+      found.push(...json.data.map(({ id }: { id: string }) => id));
+      if (!json.has_more) break;
+      cursor = json.next_cursor;
+    }
+    expect(found).toEqual([...granted, ...links.map(({ id }) => id)]);
+    const stranger = await newKey(o, { scopes: ['secrets:share', 'secrets:read'], secrets: ['other/*'] });
+    expect((await stranger.o.get(`/secrets/${secret.id}/shares`)).status).toBe(403);
+    expect((await stranger.o.del(`/secrets/${secret.id}/shares/${links[0]?.id}`)).status).toBe(403);
+  });
+
+  it('tenancy: a share is revoked by its own secret and its own organisation alone', async () => {
+    const [o, theirs] = [await newOrg(), await newOrg()];
+    const [secret, other] = [await newSecret(o), await newSecret(o)];
+    const link = await newLink(o, secret.id);
+    const wide = (await o.post('/grants', { grantee: { type: 'team', id: await newTeam(o) }, permission: 'read' })).json.id;
+    const foreign = await newSecret(theirs);
+    for (const path of [`${other.id}/shares/${link.id}`, `${secret.id}/shares/${wide}`, `${secret.id}/shares/nothing`])
+      expect(codeOf(await o.del(`/secrets/${path}`)), path).toEqual([404, 'NOT_FOUND']);
+    for (const path of [`${foreign.id}/shares/${link.id}`, `${secret.id}/shares/${link.id}`])
+      expect(codeOf(await theirs.del(`/secrets/${path}`)), path).toEqual([404, 'NOT_FOUND']);
+    expect((await view(link)).status).toBe(200);
+    expect((await o.get(`/grants/${wide}`)).status).toBe(200);
+  });
+});
+
+describe('approval policy', () => {
+  it.each(['secret.share', 'secret.read'])('%s holds links and grants of a secret until it is approved', async (operation) => {
+    const { o, ann, asked } = await newOffice();
+    const secret = await newSecret(o, { name: 'held/a', value: 'held value' });
+    await newApprovalPolicy(o, [operation], { applies_to: { names: ['held/*'] } });
+    const team = await newTeam(o);
+    const link = { kind: 'link', expires_in: 60, max_views: 1 };
+    const held = await asked.post(`/secrets/${secret.id}/share`, link);
+    const { id } = approvalIn(held);
+    const { summary, operation: shown } = (await asked.get(`/approvals/${id}`)).json;
+    expect([summary, shown]).toEqual([expect.stringContaining('share the secret held/a by a link'), operation]);
+    expect((await o.get(`/secrets/${secret.id}/shares`)).json.data).toEqual([]);
+    approvalIn(await asked.post(`/secrets/${secret.id}/share`, grant('team', team)));
+    // The same effect by another call is held, too.
+    approvalIn(await asked.post('/grants', { grantee: { type: 'team', id: team }, permission: 'read', secrets: ['held/a'] }));
+    await approve(ann, id);
+    const done = await asked.post(`/secrets/${secret.id}/share`, link, under(id));
+    expect(done.status).toBe(201);
+    expect((await view({ id: done.json.id, key: new URL(done.json.url).hash.slice(1) })).json.value).toBe('held value');
+    expect(codeOf(await asked.post(`/secrets/${secret.id}/share`, link, under(id)))).toEqual([409, 'APPROVAL_MISMATCH']);
+  });
+});
+
+describe('records', () => {
+  it('audit log: creation, views, refusals and revocation say secret, version, link and address', async () => {
+    const o = await newOrg();
+    const secret = await newSecret(o, { name: 'app/db' });
+    const link = await newLink(o, secret.id, { passphrase: 'p' });
+    await view(link, 'wrong', '192.0.2.55');
+    await view(link, 'p', '192.0.2.55');
+    await o.del(`/secrets/${secret.id}/shares/${link.id}`);
+    await view(link, 'p', '192.0.2.55');
+    const { data } = (await o.get('/audit-log?limit=100')).json;
+    const found = data.filter(({ action }: { action: string }) => action.startsWith('secret.share')).reverse();
+    const about = { resource: secret.id, resource_name: 'app/db', environment: 'production', share: link.id };
+    const viewer = { actor: { kind: 'system', id: link.id }, action: 'secret.share_view', ip: '192.0.2.55', user_agent: 'a browser' };
+    expect(found).toMatchObject([
+      { action: 'secret.share', status: 201, version: 1, ...about, actor: { id: o.keyId } },
+      { ...viewer, ...about, version: 1, status: 403, outcome: 'denied' },
+      { ...viewer, ...about, version: 1, status: 200, outcome: 'success' },
+      { action: 'secret.share_revoke', status: 204, ...about },
+      { ...viewer, resource: link.id, status: 410, version: null },
+    ]);
+    expect((await o.get('/audit-log/verify')).json.ok).toBe(true);
+    const readers = (await o.get(`/secrets/${secret.id}/readers`)).json.data;
+    expect(JSON.stringify(readers)).toContain(link.id);
+  });
+
+  it('event: SECRET_SHARED says who got what, and neither address nor value', async () => {
+    const o = await newOrg();
+    const secret = await newSecret(o, { name: 'app/db' });
+    const link = await newLink(o, secret.id);
+    const { id } = await newMember(o, 'viewer');
+    await o.post(`/secrets/${secret.id}/share`, grant('member', id));
+    const events = (await inCore(o, ({ outbox }) => outbox.oldest(100))).filter(({ type }) => type === 'SECRET_SHARED');
+    const about = { secret_id: secret.id, name: 'app/db', environment: 'production', version: 1 };
+    expect(events.map(({ data }) => data)).toMatchObject([
+      { ...about, kind: 'link', share_id: link.id, max_views: 3, expires_at: link.expires_at },
+      { ...about, kind: 'grant', grantee: { type: 'member', id }, permission: 'read' },
+    ]);
+    expect(JSON.stringify(events)).not.toMatch(/svcshare_|http/);
+  });
+
+  it('containment: the report names what was shared, and counts it and its views as read', async () => {
+    const o = await newOrg();
+    const key = await newKey(o);
+    const [secret, untouched] = [await newSecret(o, { name: 'a' }), await newSecret(o, { name: 'b' })];
+    const link = await newLink((await newSession(key.o)).o, secret.id);
+    await o.patch(`/secrets/${secret.id}`, { value: 'second' });
+    await view(link);
+    await newLink(o, untouched.id);
+    // A link that was made before is viewed after.
+    const [{ time }] = (await o.get('/audit-log?action=secret.share_view')).json.data;
+    const late = (await o.post(`/credentials/${key.id}/contain`, { since: time })).json;
+    expect([late.shared, late.read]).toMatchObject([[], [{ secret_id: secret.id, version: 1, time }]]);
+    const { json } = await o.post(`/credentials/${key.id}/contain`, {});
+    expect(json.shared).toMatchObject([{ secret_id: secret.id, name: 'a', version: 1 }]);
+    expect(json.read).toMatchObject([{ secret_id: secret.id, version: 1 }]);
+    expect(codeOf(await view(link))).toEqual([410, 'SHARE_GONE']);
+    const again = (await o.post(`/credentials/${key.id}/contain`, {})).json;
+    expect(again.shared).toEqual(json.shared);
+  });
+});
