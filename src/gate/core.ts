@@ -78,8 +78,8 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D
     head: () => entries.head().sequence,
     isKnown: (target) => rows.get('secret', target) !== null || rows.get('environment', target) !== null,
   });
-  const outbox = createOutbox(sql);
   const schedule = createSchedule(storage);
+  const outbox = createOutbox(sql, meta);
   const auditLog = recording(entries, lastUsed, readers, outbox, schedule, createNotedPatterns());
   return {
     storage,
