@@ -33,6 +33,8 @@ export interface Settings {
   bootstrapToken: string;
   /** Origin of this deployment, or null: then that of each request. */
   publicUrl: string | null;
+  /** Whether what users choose as targets may be http, and private addresses. */
+  allowPrivate: boolean;
 }
 
 const masterKeys = z.string().transform((text, context): MasterKey[] => {
@@ -100,6 +102,7 @@ export function settingsOf(env: Env): Settings | { problem: string } {
         masterKeys: masterKeys.parse(env.MASTER_KEYS),
         bootstrapToken: env.BOOTSTRAP_TOKEN as string,
         publicUrl: env.PUBLIC_URL ? new URL(env.PUBLIC_URL).origin : null,
+        allowPrivate: env.ALLOW_PRIVATE_TARGETS === 'true',
       };
   known.set(env, settings);
   return settings;

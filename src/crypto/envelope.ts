@@ -19,7 +19,10 @@ export type Purpose =
   | 'kept answer'
   | 'one-time value'
   | 'signing key'
-  | 'cursor';
+  | 'cursor'
+  | 'webhook URL'
+  | 'webhook secret'
+  | 'old webhook secret';
 
 function derive(root: Uint8Array, salt: Uint8Array, purpose: Purpose) {
   const bytes = hkdf(root, salt, `svc/v1/seal/${purpose}`, 44);

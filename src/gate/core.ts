@@ -8,6 +8,8 @@ import { type Bound, createBound } from './bound';
 import { type Checkpoints, createCheckpoints } from './checkpoints';
 import { type CiphertextCache, createCiphertextCache } from './ciphertext-cache';
 import { createDatabase, type Database } from './database';
+import { createDeliveries, type Deliveries } from './deliveries';
+import { wakeDeliveries } from './delivery-task';
 import { createDescendants, type Descendants } from './descendants';
 import { createDeviceProofs, type DeviceProofs } from './device-proofs';
 import { canCloseEvents } from './event-segments';
@@ -45,6 +47,7 @@ export interface Core {
   proofs: DeviceProofs;
   readers: Readers;
   outbox: Outbox;
+  deliveries: Deliveries;
   storedResponses: StoredResponses;
   intents: Intents;
   rotations: Rotations;
@@ -87,6 +90,7 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D
   const listeners = createListeners();
   const outbox = createOutbox(sql, meta, (now) => {
     listeners.wake();
+    wakeDeliveries({ rows, schedule }, now);
     if (canCloseEvents({ outbox })) schedule.at('events', now);
   });
   const auditLog = recording(entries, lastUsed, readers, outbox, schedule, createNotedPatterns());
@@ -105,6 +109,7 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D
     proofs: createDeviceProofs(sql),
     readers,
     outbox,
+    deliveries: createDeliveries(sql, meta),
     storedResponses: createStoredResponses(sql),
     intents: createIntents(sql),
     rotations: createRotations(sql),

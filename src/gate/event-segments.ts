@@ -5,6 +5,7 @@ import { gzip } from '../crypto/gzip';
 import { eventSegments } from '../db/schema';
 import { insertOf } from '../db/statements';
 import type { Core } from './core';
+import { deliveredThrough } from './delivery-task';
 import type { StoredEvent } from './outbox';
 
 /** Events of a range, and how many stay here at least: what is delivered is read from here. */
@@ -35,6 +36,8 @@ export const closeEvents = (core: Core, org: string, now: number): Promise<numbe
     for (let part = range(core.outbox.from(core.outbox.moved(), EVENTS_A_SEGMENT)); ; part = part.slice(0, Math.ceil(part.length / 2))) {
       const [first, last] = [part[0], part.at(-1)];
       if (!first || !last) return null;
+      // safety: events-kept-until-delivered
+      if (last.sequence > deliveredThrough(core)) return now + RETRY;
       const events = toBase64(await gzip(utf8(JSON.stringify(part))));
       if (part.length > 1 && events.length > MOST_ROW) continue;
       // Replaces what a move that was cut off has left under this number.

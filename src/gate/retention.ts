@@ -28,6 +28,7 @@ const MOST_ENDED = 60_000;
 /** Deletes what is past its time, every hour, and goes on at once while there is more. */
 export async function retain(core: Core, org: string, now: number): Promise<number> {
   core.outbox.sweep(now);
+  const isMoreSent = core.deliveries.sweep(now);
   const goneEvents = await forgetOldEvents(core, org, now - EVENTS_KEPT);
   if (core.expiries.next() !== null) core.schedule.at('expiry', now);
   await takeUpSegments(core, org, { tell: true });
@@ -53,7 +54,7 @@ export async function retain(core: Core, org: string, now: number): Promise<numb
     sql: `select ${left.join(' or ')} n, ${oldestKept(now)} is not null crowded`,
     params: [org],
   });
-  if (isMore || rest?.n) return now;
+  if (isMore || isMoreSent || rest?.n) return now;
   if (cutLog(core, org, now, cut)) return now + WINDOW;
   return now + (rest?.crowded ? CROWDED : HOUR);
 }

@@ -11,6 +11,7 @@ export type Task =
   | 'retention'
   | 'past'
   | 'rotation'
+  | 'deliveries'
   | 'expiry'
   | 'events'
   | 'end';

@@ -1,0 +1,199 @@
+// The egress guard: the only place that fetches an address that a user chose. Invariants: a target is https on a public address and an
+// allowed port, judged when it is stored and again before each request; no redirect is followed; one timeout holds for the whole exchange; only
+// the headers that are given are sent, and only the start of the response is read. The platform connects by name: between the look-up here and
+// the connection a name may come to mean another address. In production `global_fetch_strictly_public` keeps such a request on the public Internet.
+import ipaddr from 'ipaddr.js';
+import QuickLRU from 'quick-lru';
+import { version } from '../version';
+
+export interface Egress {
+  /** Lets http and private addresses through: for development and tests. */
+  allowPrivate: boolean;
+}
+
+const MOST_CHARACTERS = 2048;
+
+/** Ports of https. Below 1024 there is no other. */
+const LEAST_PORT = 1024;
+
+/** Ports above 1023 that browsers do not fetch from (https://fetch.spec.whatwg.org/#port-blocking), and those of databases, brokers and control planes. */
+const SERVICE_PORTS = new Set([
+  ...[1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080],
+  ...[1433, 1521, 2181, 2375, 2376, 2379, 2380, 3306, 3389, 4369, 5432, 5672, 5900, 5984, 5985, 5986, 6379, 6443, 8500, 9042, 9092],
+  ...[9200, 9300, 10250, 10255, 11211, 27017, 27018, 27019],
+]);
+
+/** Names that never belong to a public host, with all that lie below them (RFC 6761, 6762, 8375, and names of local networks). */
+const PRIVATE_NAMES = ['localhost', 'local', 'localdomain', 'internal', 'intranet', 'private', 'corp', 'home', 'lan', 'home.arpa'];
+
+/** Public by their range, but answered by a cloud's own host: Azure's WireServer. */
+const HOST_ADDRESSES = new Set(['168.63.129.16']);
+
+/** Global unicast: what lies outside is not routed, or carries an IPv4 address. */
+const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
+
+/** Whether an address is public: not loopback, private, link-local, carrier-grade NAT, multicast, for documentation or otherwise reserved. */
+export function isPublicAddress(text: string): boolean {
+  if (!ipaddr.isValid(text)) return false;
+  const address = ipaddr.parse(text);
+  // safety: egress-public-address
+  if (address.range() !== 'unicast' || HOST_ADDRESSES.has(address.toString())) return false;
+  return address.kind() === 'ipv4' || (address as ipaddr.IPv6).match(GLOBAL_UNICAST);
+}
+
+/** What keeps a URL from being a target, in words that follow its name; null where nothing does. A name is looked up later, by `guardedFetch`. */
+export function checkTarget(text: string, { allowPrivate }: Egress): string | null {
+  if (text.length > MOST_CHARACTERS) return `must have at most ${MOST_CHARACTERS} characters`;
+  // A parser would drop or turn these: what is stored is what was read.
+  if (/[\s\p{C}\\]/u.test(text) || !URL.canParse(text)) return 'must be a URL without spaces, control characters or backslashes';
+  const url = new URL(text);
+  if (url.protocol !== 'https:' && !(allowPrivate && url.protocol === 'http:')) return 'must begin with https://';
+  if (!/^https?:\/\/[^/?#]/i.test(text)) return 'must have a host after https://';
+  // safety: egress-no-user-info
+  if (/^https?:\/\/[^/?#]*@/i.test(text)) return 'must not contain a user name or password';
+  if (text.includes('#')) return 'must not have a fragment';
+  return portProblem(url) ?? (allowPrivate ? null : hostProblem(url.hostname));
+}
+
+function portProblem({ port }: URL): string | null {
+  // The parser leaves out the default port of the scheme.
+  if (port === '' || port === '443') return null;
+  // safety: egress-ports
+  return Number(port) < LEAST_PORT || SERVICE_PORTS.has(Number(port))
+    ? 'must have port 443, or one from 1024 that is of no known service'
+    : null;
+}
+
+const notPublic = 'must name a public host';
+
+/** The parser has normalised the host: each notation of an IPv4 address is four decimal numbers, Unicode is Punycode, all is lower case. */
+function hostProblem(host: string): string | null {
+  if (host.startsWith('[')) return isPublicAddress(host.slice(1, -1)) ? null : notPublic;
+  if (ipaddr.IPv4.isValid(host)) return isPublicAddress(host) ? null : notPublic;
+  const name = host.replace(/\.$/, '');
+  const labels = name.split('.');
+  if (name.length > 253 || !labels.every((label) => /^[a-z0-9_-]{1,63}$/.test(label))) return 'must name a valid host';
+  // safety: egress-private-names
+  const isPrivate = labels.length < 2 || PRIVATE_NAMES.some((ending) => name === ending || name.endsWith(`.${ending}`));
+  return isPrivate ? notPublic : null;
+}
+
+// ---------------------------------------------------------------- requests
+
+/** One timeout for looking up, connecting, sending and reading. */
+const TIMEOUT = 10_000;
+/** Bytes of a response that are read, unless told otherwise. */
+const READ = 65_536;
+
+export interface GuardedRequest {
+  method?: string;
+  /** All headers that are sent, beside User-Agent and those of HTTP itself. */
+  headers?: Record<string, string>;
+  body?: string | Uint8Array<ArrayBuffer>;
+  /** Bytes of the response to read. */
+  read?: number;
+  /** For tests alone. */
+  timeout?: number;
+}
+
+/** Why there was no response: not allowed, a name that is not found or leads to a private address, no connection, or not in time. */
+export type Unreachable = 'target_refused' | 'name_not_found' | 'private_address' | 'connection_failed' | 'timeout';
+
+export interface Answered {
+  status: number;
+  headers: Headers;
+  /** The start of the response. */
+  text: string;
+  ms: number;
+}
+
+/** Sends one request to an address that a user chose. A redirect is an answer like any other. It never throws. */
+export async function guardedFetch(
+  egress: Egress,
+  url: string,
+  request: GuardedRequest = {},
+): Promise<Answered | { unreachable: Unreachable; ms: number }> {
+  const began = Date.now();
+  const signal = AbortSignal.timeout(request.timeout ?? TIMEOUT);
+  const ended = (unreachable: Unreachable) => ({ unreachable, ms: Date.now() - began });
+  // safety: egress-checked-before-request
+  if (checkTarget(url, egress) !== null) return ended('target_refused');
+  try {
+    const found = egress.allowPrivate ? null : await lookUp(new URL(url).hostname, signal);
+    // safety: egress-name-looked-up
+    if (found) return ended(found);
+    const response = await fetch(url, {
+      method: request.method ?? 'POST',
+      headers: { 'User-Agent': `secrets-vault-service/${version}`, ...request.headers },
+      ...(request.body !== undefined && { body: request.body }),
+      // safety: egress-redirects-not-followed
+      redirect: 'manual',
+      signal,
+    });
+    const text = await startOf(response, request.read ?? READ, signal);
+    return { status: response.status, headers: response.headers, text, ms: Date.now() - began };
+  } catch {
+    // What the platform says of it may quote the URL.
+    return ended(signal.aborted ? 'timeout' : 'connection_failed');
+  }
+}
+
+/** The start of a response's body, so many bytes of it; the rest is not read. */
+async function startOf({ body }: Response, most: number, signal: AbortSignal): Promise<string> {
+  if (!body) return '';
+  const reader = body.getReader();
+  const stop = () => void reader.cancel().catch(() => {});
+  signal.addEventListener('abort', stop);
+  const decoder = new TextDecoder();
+  let text = '';
+  try {
+    for (let left = most; left > 0; ) {
+      const { value, done } = await reader.read();
+      if (signal.aborted) throw new Error('timeout');
+      if (done) break;
+      text += decoder.decode(value.subarray(0, left), { stream: true });
+      left -= value.length;
+    }
+    return text;
+  } finally {
+    signal.removeEventListener('abort', stop);
+    stop();
+  }
+}
+
+// ---------------------------------------------------------------- names
+
+/** DNS over HTTPS, as JSON: https://developers.cloudflare.com/1.1.1.1/encryption/dns-over-https/make-api-requests/dns-json/ */
+const RESOLVER = 'https://cloudflare-dns.com/dns-query';
+const ADDRESSES = { A: 1, AAAA: 28 } as const;
+/** How long an isolate goes by a look-up. */
+const LOOKED_UP_FOR = 30_000;
+const lookedUp = new QuickLRU<string, 'public' | 'private_address'>({ maxSize: 1000, maxAge: LOOKED_UP_FOR });
+
+/** Null for a host all of whose addresses are public. */
+async function lookUp(host: string, signal: AbortSignal): Promise<Unreachable | null> {
+  if (host.startsWith('[') || ipaddr.IPv4.isValid(host)) return null;
+  const known = lookedUp.get(host);
+  if (known) return known === 'public' ? null : known;
+  const types = Object.keys(ADDRESSES) as (keyof typeof ADDRESSES)[];
+  const found = (await Promise.all(types.map((type) => addressesOf(host, type, signal)))).flat();
+  if (found.length === 0) return 'name_not_found';
+  // safety: egress-every-address-public
+  const isPublic = found.every(isPublicAddress);
+  lookedUp.set(host, isPublic ? 'public' : 'private_address');
+  return isPublic ? null : 'private_address';
+}
+
+/** Throws where the resolver gives no answer: then nothing is sent. */
+async function addressesOf(host: string, type: keyof typeof ADDRESSES, signal: AbortSignal): Promise<string[]> {
+  const response = await fetch(`${RESOLVER}?${new URLSearchParams({ name: host, type })}`, {
+    headers: { Accept: 'application/dns-json' },
+    redirect: 'error',
+    signal,
+  });
+  if (!response.ok) throw new Error('the resolver gives no answer');
+  const answer = JSON.parse(await startOf(response, READ, signal)) as { Status?: unknown; Answer?: { type: number; data: unknown }[] };
+  // 0: found; 3: there is no such name.
+  if (answer.Status !== 0 && answer.Status !== 3) throw new Error('the resolver gives no answer');
+  return (answer.Answer ?? []).filter((record) => record.type === ADDRESSES[type]).map(({ data }) => String(data));
+}

@@ -1,0 +1,134 @@
+// The egress guard: what may be a target, and how one is asked.
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { checkTarget, guardedFetch, isPublicAddress } from '../../../src/delivery/egress';
+import { hostileTargets, publicTargets } from './targets';
+
+const strict = { allowPrivate: false };
+const open = { allowPrivate: true };
+
+/** Requests that were sent, and what names lead to. */
+let sent: { url: string; init: RequestInit }[];
+let names: Record<string, { A?: string[]; AAAA?: string[] } | 'down'>;
+let answer: (signal: AbortSignal) => Response | Promise<Response>;
+
+beforeEach(() => {
+  sent = [];
+  names = {};
+  answer = () => new Response('fine');
+  vi.stubGlobal('fetch', async (url: string, init: RequestInit) => {
+    const asked = new URL(url);
+    if (asked.hostname !== 'cloudflare-dns.com') {
+      sent.push({ url, init });
+      return answer(init.signal as AbortSignal);
+    }
+    const name = asked.searchParams.get('name') as string;
+    const type = asked.searchParams.get('type') as 'A' | 'AAAA';
+    const found = names[name];
+    if (found === 'down') return new Response('busy', { status: 502 });
+    const data = found?.[type] ?? [];
+    const records = data.map((one) => ({ name, type: type === 'A' ? 1 : 28, TTL: 60, data: one }));
+    return Response.json({ Status: found ? 0 : 3, Answer: [{ name, type: 5, TTL: 60, data: 'alias.example.net.' }, ...records] });
+  });
+});
+afterEach(() => vi.unstubAllGlobals());
+
+describe('egress: which targets are allowed', () => {
+  it.each(hostileTargets)('egress: %s is refused', async (target) => {
+    expect(checkTarget(target, strict)).toMatch(/^must /);
+    expect(await guardedFetch(strict, target)).toMatchObject({ unreachable: 'target_refused' });
+    expect(sent).toEqual([]);
+  });
+
+  it.each(publicTargets)('egress: %s is allowed', (target) => {
+    expect(checkTarget(target, strict)).toBeNull();
+  });
+
+  it.each(['http://127.0.0.1:8080/', 'http://localhost/', 'https://10.0.0.1/', 'http://[::1]:3000/x'])(
+    'egress: %s is allowed for development alone',
+    (target) => {
+      expect(checkTarget(target, open)).toBeNull();
+      expect(checkTarget(target, strict)).not.toBeNull();
+    },
+  );
+
+  it.each(['http://user@127.0.0.1/', 'ftp://127.0.0.1/', 'http://127.0.0.1:22/', 'http://127.0.0.1:6379/', 'http://127.0.0.1/#x'])(
+    'egress: %s is refused for development too',
+    (target) => {
+      expect(checkTarget(target, open)).toMatch(/^must /);
+    },
+  );
+
+  it('egress: what is no address is not public', () => {
+    for (const text of ['', 'hooks.example.com', '256.1.1.1', '::g']) expect(isPublicAddress(text)).toBe(false);
+  });
+});
+
+describe('egress: names', () => {
+  it.each([
+    ['10.0.0.1', { A: ['10.0.0.1'] }],
+    ['a public and a private address', { A: ['93.184.215.14', '127.0.0.1'] }],
+    ['a private IPv6 address', { A: ['93.184.215.14'], AAAA: ['fd00::1'] }],
+    ['a mapped address', { AAAA: ['::ffff:169.254.169.254'] }],
+    ['something else than an address', { A: ['localhost'] }],
+  ])('egress: a name that leads to %s is refused', async (about, found) => {
+    const host = `${about.replaceAll(/[^a-z0-9]/gi, '-').toLowerCase()}.example.com`;
+    names[host] = found;
+    expect(await guardedFetch(strict, `https://${host}/`)).toMatchObject({ unreachable: 'private_address' });
+    expect(sent).toEqual([]);
+  });
+
+  it('egress: nothing is sent where the name is not found or the resolver gives no answer', async () => {
+    names['down.example.com'] = 'down';
+    expect(await guardedFetch(strict, 'https://unknown.example.com/')).toMatchObject({ unreachable: 'name_not_found' });
+    expect(await guardedFetch(strict, 'https://down.example.com/')).toMatchObject({ unreachable: 'connection_failed' });
+    expect(sent).toEqual([]);
+  });
+
+  it('egress: a name that leads to public addresses alone is asked', async () => {
+    names['public.example.com'] = { A: ['93.184.215.14'], AAAA: ['2606:4700::1111'] };
+    expect(await guardedFetch(strict, 'https://public.example.com/x')).toMatchObject({ status: 200, text: 'fine' });
+    expect(sent.map(({ url }) => url)).toEqual(['https://public.example.com/x']);
+  });
+});
+
+describe('egress: requests', () => {
+  it('egress: only the headers given and User-Agent are sent, and redirects are not followed', async () => {
+    answer = () => new Response(null, { status: 302, headers: { Location: 'http://169.254.169.254/' } });
+    const got = await guardedFetch(open, 'http://127.0.0.1:9/', { headers: { 'X-A': 'b' }, body: 'c' });
+    expect(got).toMatchObject({ unreachable: 'target_refused' });
+    const answered = await guardedFetch(open, 'http://127.0.0.1:9999/', { headers: { 'X-A': 'b' }, body: 'c' });
+    expect(answered).toMatchObject({ status: 302, text: '' });
+    expect(sent).toHaveLength(1);
+    expect(sent[0]?.init).toMatchObject({ method: 'POST', redirect: 'manual', body: 'c' });
+    expect(Object.keys(sent[0]?.init.headers as object)).toEqual(['User-Agent', 'X-A']);
+  });
+
+  it('egress: an endless response is read up to the limit', async () => {
+    let isCancelled = false;
+    answer = () =>
+      new Response(
+        new ReadableStream({
+          pull: (controller) => controller.enqueue(new TextEncoder().encode('é'.repeat(500))),
+          cancel: () => {
+            isCancelled = true;
+          },
+        }),
+      );
+    const got = await guardedFetch(open, 'http://127.0.0.1:9999/', { read: 1024 });
+    expect(got).toMatchObject({ status: 200, text: 'é'.repeat(512) });
+    expect(isCancelled).toBe(true);
+  });
+
+  it('egress: one timeout holds for connecting and reading', async () => {
+    answer = (signal) => new Promise((_, fail) => signal.addEventListener('abort', () => fail(signal.reason)));
+    expect(await guardedFetch(open, 'http://127.0.0.1:9999/', { timeout: 20 })).toMatchObject({ unreachable: 'timeout' });
+    answer = () => new Response(new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array([97])) }));
+    expect(await guardedFetch(open, 'http://127.0.0.1:9999/', { timeout: 20 })).toMatchObject({ unreachable: 'timeout' });
+  });
+
+  it('egress: what the platform says of a failure is not passed on', async () => {
+    answer = () => Promise.reject(new Error('connect to http://127.0.0.1:9999/token failed'));
+    const got = await guardedFetch(open, 'http://127.0.0.1:9999/token');
+    expect(got).toEqual({ unreachable: 'connection_failed', ms: expect.any(Number) });
+  });
+});
