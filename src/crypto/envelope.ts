@@ -11,7 +11,15 @@ const SALT = 24;
 const TAG = 16;
 
 /** What a key is used for; part of key derivation and of the authenticated data. */
-export type Purpose = 'org key' | 'deployment key' | 'secret value' | 'kept answer' | 'one-time value' | 'signing key' | 'cursor';
+export type Purpose =
+  | 'org key'
+  | 'deployment key'
+  | 'secret value'
+  | 'kept answer'
+  | 'one-time value'
+  | 'signing key'
+  | 'cursor'
+  | 'connection';
 
 function derive(root: Uint8Array, salt: Uint8Array, purpose: Purpose) {
   const bytes = hkdf(root, salt, `svc/v1/seal/${purpose}`, 44);
