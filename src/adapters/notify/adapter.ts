@@ -79,18 +79,17 @@ export const post = (url: string, body: object, headers: Record<string, string> 
 
 // ---------------------------------------------------------------- configs
 
-/** The address in effect may replace the host: a user name would be dropped unseen. */
-const hasNoUser = (text: string): boolean => {
-  const url = URL.parse(text);
-  return url !== null && !url.username && !url.password;
-};
-
-/** A URL that is a credential itself. Where it leads is judged with the address in effect. */
+/**
+ * A URL that is a credential itself. Where it leads is judged with the address in effect, for which a user name would be dropped unseen: it is
+ * refused here.
+ */
 export const SecretUrl = z
   .string()
   .max(2048)
-  .regex(/^https?:\/\/[^\s\\#]{1,2040}$/i, 'must be an https URL without spaces, backslashes or fragment')
-  .refine(hasNoUser, 'must not contain a user name or password');
+  .regex(/^https?:\/\/[^\s\\#/?][^\s\\#]{0,2039}$/i, 'must be an https URL without spaces, backslashes or fragment')
+  .refine((text) => !/\p{C}/u.test(text), 'must not contain control characters')
+  // safety: notification-no-user-info
+  .refine((text) => URL.canParse(text) && !/^https?:\/\/[^/?]*@/i.test(text), 'must not contain a user name or password');
 
 /** A credential that is sent in a header or a body. */
 export const SecretText = z.string().regex(/^[\x21-\x7e]{1,512}$/, 'must be 1 to 512 printable ASCII characters without spaces');
@@ -112,7 +111,7 @@ export const seconds = (value: unknown): number | null => {
 function retryAfter(headers: Headers, now: number): number | null {
   const header = headers.get('retry-after');
   if (header === null) return null;
-  const date = Date.parse(header);
+  const date = /^[A-Z]/i.test(header) ? Date.parse(header) : Number.NaN;
   return seconds(header) ?? (Number.isNaN(date) ? null : seconds(Math.max(0, date - now) / 1000));
 }
 
