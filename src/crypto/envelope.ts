@@ -19,6 +19,9 @@ export type Purpose =
   | 'one-time value'
   | 'signing key'
   | 'cursor'
+  | 'webhook URL'
+  | 'webhook secret'
+  | 'old webhook secret'
   | 'connection';
 
 function derive(root: Uint8Array, salt: Uint8Array, purpose: Purpose) {

@@ -12,6 +12,7 @@ import type { Draft } from './audit-log';
 import { batchOf } from './batch';
 import type { Core } from './core';
 import { isTooLarge } from './database';
+import { followWebhook } from './delivery-task';
 import { responseToStore } from './idempotency';
 import { reportViolation } from './integrity';
 import type { Intent } from './intents';
@@ -197,6 +198,7 @@ function apply(core: Core, intent: Intent, done: boolean) {
   const now = core.now();
   if (done) {
     for (const { kind, row } of intent.puts) {
+      if (kind === 'webhook') followWebhook(core, row.id, row, now);
       core.rows.put(kind, row as never);
       if (kind === 'approval') core.approvalWaiters.notify(row.id);
       if (kind === 'org' && row.deleted_at !== null) core.schedule.at('end', now);
@@ -205,6 +207,7 @@ function apply(core: Core, intent: Intent, done: boolean) {
       if (sweep !== null) core.schedule.at('rows', sweep);
     }
     for (const { kind, id } of intent.gone) {
+      if (kind === 'webhook') followWebhook(core, id, null, now);
       core.rows.bury(kind, id, now);
       if (kind === 'secret' || kind === 'environment') core.readers.forget(id);
       if (kind === 'environment') core.meta.forget(`revision:${id}`);

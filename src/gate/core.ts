@@ -8,6 +8,8 @@ import { type Bound, createBound } from './bound';
 import { type Checkpoints, createCheckpoints } from './checkpoints';
 import { type CiphertextCache, createCiphertextCache } from './ciphertext-cache';
 import { createDatabase, type Database } from './database';
+import { createDeliveries, type Deliveries } from './deliveries';
+import { wakeDeliveries } from './delivery-task';
 import { createDescendants, type Descendants } from './descendants';
 import { createDeviceProofs, type DeviceProofs } from './device-proofs';
 import { createIntents, type Intents } from './intents';
@@ -42,6 +44,7 @@ export interface Core {
   proofs: DeviceProofs;
   readers: Readers;
   outbox: Outbox;
+  deliveries: Deliveries;
   storedResponses: StoredResponses;
   intents: Intents;
   rotations: Rotations;
@@ -78,8 +81,8 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D
     head: () => entries.head().sequence,
     isKnown: (target) => rows.get('secret', target) !== null || rows.get('environment', target) !== null,
   });
-  const outbox = createOutbox(sql);
   const schedule = createSchedule(storage);
+  const outbox = createOutbox(sql, meta, (now) => wakeDeliveries({ rows, schedule }, now));
   const auditLog = recording(entries, lastUsed, readers, outbox, schedule, createNotedPatterns());
   return {
     storage,
@@ -96,6 +99,7 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D
     proofs: createDeviceProofs(sql),
     readers,
     outbox,
+    deliveries: createDeliveries(sql, meta),
     storedResponses: createStoredResponses(sql),
     intents: createIntents(sql),
     rotations: createRotations(sql),

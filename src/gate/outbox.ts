@@ -1,7 +1,9 @@
-// Events that are still to be delivered, thin: ids, names and versions, never a value. Invariant: an event is written in the same turn
-// as the audit entry of what it reports (of a checkpoint: as the note that it is stored), so that neither exists without the other; it goes once it is delivered, or after a month.
+// Events of an organisation, thin: ids, names and versions, never a value. Invariants: an event is written in the same turn as the audit entry
+// of what it reports (of a checkpoint: as the note that it is stored), so that neither exists without the other; it gets its number there, one
+// after the other without gaps; closed ranges move to D1 (`event-segments.ts`), and what is past its time, or too much, goes.
 import { newId } from '../db/ids';
 import { DAY } from '../db/rows';
+import type { Meta } from './meta';
 
 /** The kinds of event that this release raises. */
 export type EventType =
@@ -39,35 +41,104 @@ export interface Raised {
   data: Record<string, unknown>;
 }
 
+/** An event as it is kept: with its number, its id and its time. */
+export interface StoredEvent {
+  sequence: number;
+  id: string;
+  type: EventType;
+  at: number;
+  data: Record<string, unknown>;
+}
+
 export interface Outbox {
   put(event: Raised, now: number): void;
   /** Counts more uses of a break-glass token: the first is an event at once, later ones are one event a minute. */
   emergency(credential: string, count: number, now: number): void;
   /** Raises the events of minutes that are over; answers when the next one will be, or null. */
   flush(now: number): number | null;
-  /** Up to `limit` events, oldest first. */
-  oldest(limit: number): { id: string; type: string; at: number; data: Record<string, unknown> }[];
-  /** Drops what nobody fetched for a month, and the oldest of what is too much. */
+  /** Up to `limit` events that lie here with a greater sequence, oldest first. */
+  from(sequence: number, limit: number): StoredEvent[];
+  /** Up to `limit` events that lie here, oldest first. */
+  oldest(limit: number): StoredEvent[];
+  /** The sequence of the newest event; 0 where there is none yet. */
+  head(): number;
+  /** The sequence through which events do not lie here: they are in D1, or gone. */
+  moved(): number;
+  /** The sequence through which events are gone. */
+  gone(): number;
+  /** Events through a sequence are in D1: they leave here. */
+  move(sequence: number): void;
+  /** Events through a sequence are gone. */
+  forgetThrough(sequence: number): void;
+  /** Drops what has been here for 30 days, and the oldest of what is too much. */
   sweep(now: number): void;
   /** Forgets that a break-glass token was used: it is gone. */
   forget(credential: string): void;
 }
 
-const KEPT = 30 * DAY;
-const MOST_EVENTS = 100_000;
+/** For how long events are kept. */
+export const EVENTS_KEPT = 30 * DAY;
+/** Events that lie here at most: that many only while D1 takes none. */
+export const MOST_EVENTS = 100_000;
 const MINUTE = 60_000;
 
-export function createOutbox(sql: SqlStorage): Outbox {
+/** `onPut` is told of each event, in its turn. */
+export function createOutbox(sql: SqlStorage, meta: Meta, onPut: (now: number) => void = () => {}): Outbox {
   sql.exec(
-    'create table if not exists outbox (id text primary key, type text not null, at integer not null, data text not null) without rowid',
+    'create table if not exists outbox (sequence integer primary key, id text not null, type text not null, at integer not null, data text not null)',
   );
+  const moved = () => Number(meta.get('events:moved') ?? 0);
+  const gone = () => Number(meta.get('events:gone') ?? 0);
+  let head = sql.exec<{ n: number | null }>('select max(sequence) n from outbox').one().n ?? moved();
+  const put = ({ type, data }: Raised, now: number) => {
+    // safety: events-numbered
+    sql.exec('insert into outbox values (?, ?, ?, ?, ?)', head + 1, newId('evt', now), type, now, JSON.stringify(data));
+    head++;
+    onPut(now);
+  };
+  const from = (sequence: number, limit: number): StoredEvent[] =>
+    sql
+      .exec<{ sequence: number; id: string; type: EventType; at: number; data: string }>(
+        'select sequence, id, type, at, data from outbox where sequence > ? order by sequence limit ?',
+        sequence,
+        limit,
+      )
+      .toArray()
+      .map(({ data, ...event }) => ({ ...event, data: JSON.parse(data) }));
+  const move = (sequence: number) => {
+    if (sequence <= moved()) return;
+    meta.set('events:moved', String(sequence));
+    sql.exec('delete from outbox where sequence <= ?', sequence);
+    head = Math.max(head, sequence);
+  };
+  const forgetThrough = (sequence: number) => {
+    if (sequence <= gone()) return;
+    meta.set('events:gone', String(sequence));
+    move(sequence);
+  };
+  return {
+    ...createEmergencies(sql, put),
+    put,
+    from,
+    oldest: (limit) => from(0, limit),
+    head: () => head,
+    moved,
+    gone,
+    move,
+    forgetThrough,
+    sweep(now) {
+      const old = sql.exec<{ n: number | null }>('select max(sequence) n from outbox where at < ?', now - EVENTS_KEPT).one().n;
+      forgetThrough(Math.max(old ?? 0, head - MOST_EVENTS));
+    },
+  };
+}
+
+/** Uses of break-glass tokens. */
+function createEmergencies(sql: SqlStorage, put: Outbox['put']): Pick<Outbox, 'emergency' | 'flush' | 'forget'> {
   sql.exec(
     'create table if not exists emergencies (credential text not null, minute integer not null, count integer not null, primary key (credential, minute)) without rowid',
   );
-  const put = ({ type, data }: Raised, now: number) =>
-    void sql.exec('insert into outbox values (?, ?, ?, ?)', newId('evt', now), type, now, JSON.stringify(data));
   return {
-    put,
     emergency(credential, count, now) {
       // Minute 0 stands for the first use: it says that there was one.
       const isFirst = sql.exec('insert or ignore into emergencies values (?, 0, 1)', credential).rowsWritten > 0;
@@ -88,15 +159,6 @@ export function createOutbox(sql: SqlStorage): Outbox {
       sql.exec('delete from emergencies where minute between 1 and ?', minute - 1);
       const next = sql.exec<{ n: number | null }>('select min(minute) n from emergencies where minute > 0').one().n;
       return next === null ? null : (next + 1) * MINUTE;
-    },
-    oldest: (limit) =>
-      sql
-        .exec<{ id: string; type: string; at: number; data: string }>('select * from outbox order by id limit ?', limit)
-        .toArray()
-        .map(({ data, ...event }) => ({ ...event, data: JSON.parse(data) })),
-    sweep(now) {
-      sql.exec('delete from outbox where at < ?', now - KEPT);
-      sql.exec('delete from outbox where id <= (select id from outbox order by id desc limit 1 offset ?)', MOST_EVENTS);
     },
     forget: (credential) => void sql.exec('delete from emergencies where credential = ?', credential),
   };

@@ -26,6 +26,7 @@ const MOST_ENDED = 60_000;
 /** Deletes what is past its time, every hour, and goes on at once while there is more. */
 export async function retain(core: Core, org: string, now: number): Promise<number> {
   core.outbox.sweep(now);
+  const isMoreSent = core.deliveries.sweep(now);
   await takeUpSegments(core, org, { tell: true });
   if (isPastOver(core, org, now)) core.schedule.at('past', now);
   // It goes on by itself from then on.
@@ -49,7 +50,7 @@ export async function retain(core: Core, org: string, now: number): Promise<numb
     sql: `select ${left.join(' or ')} n, ${oldestKept(now)} is not null crowded`,
     params: [org],
   });
-  if (isMore || rest?.n) return now;
+  if (isMore || isMoreSent || rest?.n) return now;
   if (cutLog(core, org, now, cut)) return now + WINDOW;
   return now + (rest?.crowded ? CROWDED : HOUR);
 }

@@ -1,7 +1,18 @@
 // The schedule: which task is due when, in one table, behind the Durable Object's one alarm. Nothing depends on it being punctual: what has ended
 // is refused by time, the work only clears up.
 
-export type Task = 'settle' | 'minutes' | 'segments' | 'checkpoint' | 'replays' | 'rows' | 'retention' | 'past' | 'rotation' | 'end';
+export type Task =
+  | 'settle'
+  | 'minutes'
+  | 'segments'
+  | 'checkpoint'
+  | 'replays'
+  | 'rows'
+  | 'retention'
+  | 'past'
+  | 'rotation'
+  | 'deliveries'
+  | 'end';
 
 export interface Schedule {
   /** Asks for a task at a time; an earlier wish for it stands. */

@@ -26,6 +26,16 @@ const steps: ((sql: SqlStorage) => void)[] = [
   },
   // 4: policies, approvals and devices, which a release before would not heed.
   () => {},
+  // 5: events with numbers.
+  (sql) => {
+    if (sql.exec("select 1 from sqlite_master where type = 'table' and name = 'outbox'").toArray().length === 0) return;
+    sql.exec('alter table outbox rename to unnumbered');
+    sql.exec(
+      'create table outbox (sequence integer primary key, id text not null, type text not null, at integer not null, data text not null)',
+    );
+    sql.exec('insert into outbox select row_number() over (order by id), id, type, at, data from unnumbered');
+    sql.exec('drop table unnumbered');
+  },
 ];
 
 export const STORAGE_VERSION = steps.length + 1;

@@ -6,6 +6,7 @@ import type { RowKind } from '../db/rows';
 import { requestCheckpoint } from './checkpoint-task';
 import { settle } from './commit';
 import type { Core } from './core';
+import { deliver } from './delivery-task';
 import { purgePast, purgeRows } from './purge';
 import { WINDOW } from './rate-limit';
 import { retain } from './retention';
@@ -34,6 +35,7 @@ const tasks: Record<Task, (core: Core, org: string, now: number) => Promise<numb
   past: purgePast,
   retention: retain,
   rotation: findDue,
+  deliveries: deliver,
   end: endOrg,
 };
 
@@ -109,5 +111,6 @@ async function endOrg(core: Core, org: string, now: number): Promise<number | nu
   core.storage.transactionSync(() => core.rows.clear(CLEARED));
   core.storage.transactionSync(() => core.ciphertexts.clear());
   core.rotations.clear();
+  core.deliveries.clear();
   return null;
 }

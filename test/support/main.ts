@@ -28,6 +28,6 @@ const once = (env: Env) => {
 
 export default {
   fetch: (request, env, ctx) => worker.fetch(request, once(env), ctx),
-  queue: (batch, env) => worker.queue(batch as never, once(env)),
+  queue: (batch, env, ctx) => worker.queue(batch as never, once(env), ctx),
   scheduled: (controller, env) => worker.scheduled(controller, once(env)),
 } satisfies ExportedHandler<Env>;

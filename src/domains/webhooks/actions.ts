@@ -1,7 +1,19 @@
-// The actions of webhooks, and what each needs.
+// The actions of webhooks, and what each needs. The last two are the service's own: no route does them.
 import type { Needs } from '../../auth/actions';
 
-export const actions = {} as const satisfies Needs;
+export const actions = {
+  'webhook.list': { scopes: ['webhooks:read'] },
+  'webhook.read': { scopes: ['webhooks:read'] },
+  'webhook.deliveries': { scopes: ['webhooks:read'] },
+  'webhook.create': { scopes: ['webhooks:write'] },
+  'webhook.update': { scopes: ['webhooks:write'] },
+  'webhook.delete': { scopes: ['webhooks:write'] },
+  'webhook.rotate_secret': { scopes: ['webhooks:write'] },
+  'webhook.test': { scopes: ['webhooks:write'] },
+  'webhook.redeliver': { scopes: ['webhooks:write'] },
+  'webhook.deliver': { scopes: [], kinds: ['system'] },
+  'webhook.disable': { scopes: [], kinds: ['system'] },
+} as const satisfies Needs;
 
 declare module '../../auth/actions' {
   interface ActionNames {

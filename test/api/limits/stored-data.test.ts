@@ -213,21 +213,18 @@ describe('purge: expired data', () => {
   it('events over the newest 100,000, and events of a month ago', async () => {
     const o = await newOrg();
     const now = Date.now();
-    await inCore(o, ({ storage, outbox }) =>
+    const head = await inCore(o, ({ storage, outbox }) =>
       storage.transactionSync(() => {
-        for (let n = 0; n < 110_000; n++)
-          storage.sql.exec(
-            "insert into outbox values (?, 'CREDENTIAL_CREATED', ?, '{}')",
-            `evt_${String(n).padStart(8, '0')}`,
-            n < 500 ? now - 31 * DAY : now,
-          );
+        for (let n = 0; n < 110_000; n++) outbox.put({ type: 'CREDENTIAL_CREATED', data: {} }, n < 500 ? now - 31 * DAY : now);
         outbox.sweep(now);
+        return outbox.head();
       }),
     );
-    const left = await inCore(o, ({ storage }) =>
-      storage.sql.exec<{ n: number; first: string }>('select count(*) n, min(id) first from outbox').one(),
-    );
-    expect(left).toMatchObject({ n: 100_000, first: 'evt_00010000' });
+    const left = await inCore(o, ({ storage, outbox }) => ({
+      ...storage.sql.exec<{ n: number; first: number }>('select count(*) n, min(sequence) first from outbox').one(),
+      gone: outbox.gone(),
+    }));
+    expect(left).toEqual({ n: 100_000, first: head - 99_999, gone: head - 100_000 });
   });
 
   it('tombstones after 400 days, and the oldest of too many', async () => {

@@ -1,0 +1,65 @@
+// Encryption of what a webhook holds, in the Worker: its URL and its signing secrets. Invariant: each ciphertext is bound to its webhook and its
+// column, the URL to the host that the row shows as well, so that one that is moved does not decrypt.
+import { fromUtf8, randomBytes, toBase64, utf8 } from '../../crypto/bytes';
+import { decrypt, encrypt, type Purpose } from '../../crypto/envelope';
+import type { OrgKeys } from '../../crypto/keyring';
+import type { WebhookRow } from '../../db/schema';
+import { ApiError, refuse } from '../../errors';
+
+/** Standard Webhooks allows 24 to 64 bytes: https://www.standardwebhooks.com */
+const SECRET_BYTES = 32;
+
+export const newSigningSecret = (): string => `whsec_${toBase64(randomBytes(SECRET_BYTES))}`;
+
+/** Whose webhook it is. */
+interface Owner {
+  keys: OrgKeys;
+  org: string;
+  id: string;
+}
+
+const seal = ({ keys, org, id }: Owner, purpose: Purpose, context: string[], text: string): string =>
+  encrypt(keys.value, purpose, [org, id, ...context], utf8(text));
+
+/** Refuses as INTERNAL where the ciphertext was altered or is another's; the gate reports it once it is told. */
+function open({ keys, org, id }: Owner, purpose: Purpose, context: string[], sealed: string): string {
+  // safety: webhook-ciphertext-bound
+  const plain = decrypt(keys.value, purpose, [org, id, ...context], sealed);
+  const text = plain && fromUtf8(plain);
+  if (text === null) throw new ApiError(refuse('INTERNAL'), { event: 'value_does_not_open', resource: id });
+  return text;
+}
+
+export const encryptUrl = (owner: Owner, url: string) => {
+  const { host } = new URL(url);
+  return { host, url_sealed: seal(owner, 'webhook URL', [host], url) };
+};
+export const decryptUrl = (owner: Owner, { host, url_sealed }: Pick<WebhookRow, 'host' | 'url_sealed'>): string =>
+  open(owner, 'webhook URL', [host], url_sealed);
+
+export const encryptSecret = (owner: Owner, secret: string): string => seal(owner, 'webhook secret', [], secret);
+export const decryptSecret = (owner: Owner, sealed: string): string => open(owner, 'webhook secret', [], sealed);
+
+/** The same for the secret before the last rotation. */
+export const encryptOldSecret = (owner: Owner, secret: string): string => seal(owner, 'old webhook secret', [], secret);
+export const decryptOldSecret = (owner: Owner, sealed: string): string => open(owner, 'old webhook secret', [], sealed);
+
+/** Hosts whose webhook URLs are credentials: whoever knows one may post there. */
+const CREDENTIAL_HOSTS = [
+  ...['hooks.slack.com', 'hooks.slack-gov.com', 'discord.com', 'discordapp.com', 'chat.googleapis.com', 'webhook.office.com'],
+  ...['outlook.office.com', 'logic.azure.com', 'api.powerplatform.com', 'api.telegram.org', 'hooks.zapier.com', 'maker.ifttt.com'],
+  ...['make.com', 'integromat.com', 'pipedream.net', 'webhook.site', 'hooks.airtable.com', 'open.feishu.cn', 'oapi.dingtalk.com'],
+];
+/** Parameters that carry credentials. */
+const CREDENTIAL_PARAMETER = /token|key|secret|sig|auth|pass|code|hash/i;
+
+/** A URL as it is shown: one that is itself a credential without all that follows the host. */
+export function shownUrl(url: string): string {
+  const { origin, hostname, searchParams } = new URL(url);
+  const name = hostname.replace(/\.$/, '');
+  const isCredential =
+    CREDENTIAL_HOSTS.some((host) => name === host || name.endsWith(`.${host}`)) ||
+    [...searchParams.keys()].some((parameter) => CREDENTIAL_PARAMETER.test(parameter));
+  // safety: credential-url-shown-as-host
+  return isCredential ? origin : url;
+}

@@ -1,0 +1,149 @@
+// Deliveries, as the gate takes part in them: it gives the job what is due, notes what came of it, and disables endpoints that are gone or keep
+// failing. Invariant: taking and reporting leave no audit entries, so that deliveries give no occasion for more.
+import { newId } from '../../../db/ids';
+import { refuse } from '../../../errors';
+import { revision } from '../../../gate/commit';
+import type { Attempt, DeliveryStatus, Disabling, Sent, Taken } from '../../../gate/deliveries';
+import { ATTENDED } from '../../../gate/delivery-task';
+import type { ListInput } from '../../../gate/listing';
+import { fail, type Outcome, ok } from '../../../gate/outcome';
+import type { Call, Operation, OperationOutcome } from '../../../gate/types';
+import { deliveryOut } from '../wire';
+import { find, type Target, targetOf, whole } from './webhook';
+
+/** Deliveries that one call sends anew. */
+const MOST_AGAIN = 1000;
+
+// ---------------------------------------------------------------- by callers
+
+const list: Operation<ListInput & { status: DeliveryStatus | null }> = {
+  reach: whole,
+  read(call): Outcome {
+    const { core, input } = call;
+    const row = find(call);
+    if (!row) return fail(refuse('NOT_FOUND'));
+    const found = core.deliveries.page(row.id, input.status, input.after, input.limit + 1);
+    const items = found.slice(0, input.limit).map(deliveryOut);
+    return ok({ items, next: found.length > input.limit ? (items.at(-1)?.id ?? null) : null });
+  },
+};
+
+const disabled = fail(refuse('CONFLICT', { message: 'This webhook is disabled. Enable it first.' }));
+
+const redeliver: Operation<Record<string, never>> = {
+  reach: whole,
+  read(call): Outcome {
+    const { core, ask } = call;
+    const row = find(call);
+    const delivery = row && core.deliveries.get(row.id, ask.named.delivery as string);
+    if (!row || !delivery) return fail(refuse('NOT_FOUND'));
+    if (row.disabled !== null) return disabled;
+    const now = core.now();
+    core.storage.transactionSync(() => core.deliveries.again(delivery.id, now));
+    core.schedule.at('deliveries', now);
+    return ok(deliveryOut(core.deliveries.get(row.id, delivery.id) ?? delivery), { status: 202 });
+  },
+};
+
+const redeliverSince: Operation<{ since: number }> = {
+  reach: whole,
+  read(call): Outcome {
+    const { core, input } = call;
+    const row = find(call);
+    if (!row) return fail(refuse('NOT_FOUND'));
+    if (row.disabled !== null) return disabled;
+    const now = core.now();
+    const { redelivered, more } = core.storage.transactionSync(() => core.deliveries.againSince(row.id, input.since, MOST_AGAIN, now));
+    core.schedule.at('deliveries', now);
+    return ok({ redelivered, has_more: more }, { status: 202 });
+  },
+};
+
+/** What the Worker needs for a test; then what came of it, for the log of deliveries. */
+export interface Testing {
+  target: Target;
+  event: Sent;
+}
+
+const test: Operation<{ event?: Sent; attempt?: Attempt }> = {
+  reach: whole,
+  read(call): OperationOutcome {
+    const { core, input } = call;
+    const row = find(call);
+    if (!row) return fail(refuse('NOT_FOUND'));
+    const now = core.now();
+    const { event, attempt } = input;
+    if (event && attempt) {
+      const noted = core.storage.transactionSync(() => core.deliveries.note(row.id, event, attempt, now));
+      return { ...ok(deliveryOut(noted)), audited: true };
+    }
+    const made: Sent = { id: newId('evt', now), type: 'WEBHOOK_TEST', at: now, data: { webhook_id: row.id } };
+    return ok({ target: targetOf(row, now), event: made } satisfies Testing);
+  },
+};
+
+// ---------------------------------------------------------------- by the job
+
+export interface DeliverInput {
+  webhook: string;
+  reports: { id: string; lease: number; attempt: Attempt }[];
+  /** Whether the job goes on. */
+  more: boolean;
+}
+
+/** What the job is to do next; nothing where `taken` is empty and nothing is to be disabled. */
+export interface Given {
+  disabling: Disabling | null;
+  target: Target | null;
+  taken: Taken[];
+}
+
+const NOTHING: Given = { disabling: null, target: null, taken: [] };
+
+const deliver: Operation<DeliverInput> = {
+  read: ({ core, input }): OperationOutcome => ({ ...ok(core.storage.transactionSync(() => step(core, input))), audited: true }),
+};
+
+function step(core: Call<unknown>['core'], { webhook, reports, more }: DeliverInput): Given {
+  const now = core.now();
+  const { deliveries } = core;
+  for (const { id, lease, attempt } of reports) deliveries.report(id, lease, attempt, now);
+  const row = core.rows.get('webhook', webhook);
+  if (row?.disabled !== null) return NOTHING;
+  const disabling = deliveries.disabling(webhook);
+  if (disabling) return { ...NOTHING, disabling };
+  const taken = more ? deliveries.take(webhook, now) : [];
+  if (taken.length) deliveries.attend(webhook, now);
+  // Another job may be on it: a queue delivers a message twice.
+  else if (!deliveries.isBusy(webhook, now)) deliveries.attend(webhook, null);
+  const since = deliveries.attendedSince(webhook);
+  const due = deliveries.dueAt(webhook, now);
+  if (due !== null) core.schedule.at('deliveries', Math.max(due, since === null ? 0 : since + ATTENDED));
+  return { disabling: null, target: targetOf(row, now), taken };
+}
+
+/** Disables an endpoint, if that is still what its deliveries say. */
+const disable: Operation<{ webhook: string }> = {
+  subject: ({ input }) => ({ resource: input.webhook }),
+  change: {
+    locks: ({ input }) => [input.webhook],
+    plan(call, now) {
+      const { core, input } = call;
+      const row = core.rows.get('webhook', input.webhook);
+      const reason = core.deliveries.disabling(input.webhook);
+      if (!row || row.disabled !== null || reason === null) return { status: 204, data: null };
+      const put = revision(call, 'webhook', row, { disabled: reason, updated_at: now });
+      const data = { webhook_id: row.id, host: row.host, reason };
+      return { status: 204, data: null, puts: [put], events: [{ type: 'WEBHOOK_DISABLED', data }], about: { reason } };
+    },
+  },
+};
+
+export const deliveryOperations = {
+  'webhook.deliveries': list,
+  'webhook.redeliver': redeliver,
+  'webhook.redeliver_since': redeliverSince,
+  'webhook.test': test,
+  'webhook.deliver': deliver,
+  'webhook.disable': disable,
+};

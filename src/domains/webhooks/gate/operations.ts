@@ -1,0 +1,140 @@
+// What can be done with webhooks, as the gate does it. Invariants: only who is bounded neither in environments nor in names has events of the
+// whole organisation sent anywhere, or sees what was sent; the gate holds URLs and signing secrets as ciphertext alone.
+import { idStart } from '../../../db/ids';
+import type { WebhookRow } from '../../../db/schema';
+import { refuse } from '../../../errors';
+import { insertion, removal, revision } from '../../../gate/commit';
+import { type ListInput, listed } from '../../../gate/listing';
+import { fail, type Outcome, ok } from '../../../gate/outcome';
+import type { Operation } from '../../../gate/types';
+import { webhookOut } from '../wire';
+import { deliveryOperations } from './deliveries';
+import { find, target, whole } from './webhook';
+
+const MOST_WEBHOOKS = 100;
+
+/** A webhook for the Worker, which decrypts the URL and shows it. */
+const sealed = (row: WebhookRow) => ({ ...webhookOut(row), host: row.host, url_sealed: row.url_sealed });
+export type SealedWebhook = ReturnType<typeof sealed>;
+
+const list: Operation<ListInput> = {
+  reach: whole,
+  read: ({ core, input }) => listed(core, 'webhook', idStart('webhook'), input, sealed),
+};
+
+const read: Operation<Record<string, never>> = {
+  reach: whole,
+  read(call): Outcome {
+    const row = find(call);
+    return row ? ok(sealed(row)) : fail(refuse('NOT_FOUND'));
+  },
+};
+
+interface CreateInput {
+  id: string;
+  /** As it is shown. */
+  url: string;
+  host: string;
+  url_sealed: string;
+  secret_sealed: string;
+  events: string[] | null;
+  description: string | null;
+}
+
+const create: Operation<CreateInput> = {
+  subject: ({ input }) => ({ resource: input.id }),
+  reach: whole,
+  change: {
+    locks: ({ input }) => ['webhooks', input.id],
+    plan(call, now) {
+      const { core, ask, caller } = call;
+      const { url, ...fields } = call.input;
+      // safety: webhooks-bounded
+      if (core.rows.count('webhook') >= MOST_WEBHOOKS)
+        return refuse('LIMIT_REACHED', { message: `An organisation can have at most ${MOST_WEBHOOKS} webhooks.` });
+      const put = insertion(call, 'webhook', { org_id: ask.org, ...fields, created_by: caller.id, created_at: now, updated_at: now });
+      const row = put.row as WebhookRow;
+      return { status: 201, data: { ...webhookOut(row), url }, puts: [put], resource: row.id };
+    },
+  },
+};
+
+interface UpdateInput {
+  address: { host: string; url_sealed: string } | null;
+  events?: string[] | null;
+  description?: string | null;
+  enabled?: boolean;
+}
+
+const update: Operation<UpdateInput> = {
+  reach: whole,
+  change: {
+    locks: (call) => [target(call)],
+    plan(call, now) {
+      const row = find(call);
+      if (!row) return refuse('NOT_FOUND');
+      const { address, enabled, ...rest } = call.input;
+      const disabled = enabled === undefined ? row.disabled : enabled ? null : (row.disabled ?? 'user');
+      const put = revision(call, 'webhook', row, { ...rest, ...address, disabled, updated_at: now });
+      return { status: 200, data: sealed(put.row as WebhookRow), puts: [put] };
+    },
+  },
+};
+
+const remove: Operation<Record<string, never>> = {
+  reach: whole,
+  change: {
+    locks: (call) => [target(call)],
+    plan(call) {
+      const row = find(call);
+      if (!row) return refuse('NOT_FOUND');
+      return { status: 204, data: null, ...removal(call.ask.org, [{ kind: 'webhook', id: row.id }]), destroyed: [row.id] };
+    },
+  },
+};
+
+export interface RotateInput {
+  overlap: number;
+  /** The new secret, and the one before, encrypted anew as the old one. Absent at first: the gate says which one that is. */
+  made?: { from: string; secret_sealed: string; old_secret_sealed: string; url: string };
+}
+
+/** What the Worker needs to make the new secret. */
+export interface Rotating {
+  host: string;
+  url_sealed: string;
+  secret_sealed: string;
+}
+
+const rotateSecret: Operation<RotateInput> = {
+  reach: whole,
+  change: {
+    locks: (call) => [target(call)],
+    plan(call, now) {
+      const row = find(call);
+      if (!row) return refuse('NOT_FOUND');
+      const { overlap, made } = call.input;
+      const { host, url_sealed, secret_sealed } = row;
+      // safety: old-secret-is-the-current-one
+      if (made?.from !== secret_sealed) return { more: { host, url_sealed, secret_sealed } satisfies Rotating };
+      const put = revision(call, 'webhook', row, {
+        secret_sealed: made.secret_sealed,
+        // safety: no-overlap-no-old-secret
+        old_secret_sealed: overlap === 0 ? null : made.old_secret_sealed,
+        old_secret_until: overlap === 0 ? null : now + overlap * 1000,
+        updated_at: now,
+      });
+      return { status: 200, data: { ...webhookOut(put.row as WebhookRow), url: made.url }, puts: [put], resource: row.id };
+    },
+  },
+};
+
+export const webhookOperations = {
+  'webhook.list': list,
+  'webhook.read': read,
+  'webhook.create': create,
+  'webhook.update': update,
+  'webhook.delete': remove,
+  'webhook.rotate_secret': rotateSecret,
+  ...deliveryOperations,
+};

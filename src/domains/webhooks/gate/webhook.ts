@@ -1,0 +1,27 @@
+// A webhook that a request names, and what the Worker is told of it. Invariant: only who is bounded neither in environments nor in names uses
+// webhooks, which get the events of all of them.
+import { reachesAll } from '../../../auth/authorize';
+import type { WebhookRow } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import type { Call } from '../../../gate/types';
+
+export const target = ({ ask }: Call<unknown>): string => ask.named.webhook as string;
+export const find = (call: Call<unknown>): WebhookRow | null => call.core.rows.get('webhook', target(call));
+
+/** 403 for who is limited. */
+export const whole = ({ need, caller }: Call<unknown>): Refusal | null =>
+  // safety: webhooks-by-unlimited-callers
+  reachesAll(caller, need.scopes)
+    ? null
+    : refuse('INSUFFICIENT_SCOPE', { message: 'A credential that is limited to environments or names cannot use webhooks.' });
+
+/** Where deliveries go, and how they are signed. */
+export const targetOf = (row: WebhookRow, now: number) => ({
+  id: row.id,
+  host: row.host,
+  url_sealed: row.url_sealed,
+  secret_sealed: row.secret_sealed,
+  // safety: old-secret-ends
+  old_secret_sealed: (row.old_secret_until ?? 0) > now ? row.old_secret_sealed : null,
+});
+export type Target = ReturnType<typeof targetOf>;

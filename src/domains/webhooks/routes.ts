@@ -1,0 +1,204 @@
+// Webhooks over HTTP. What a URL may be is judged, and URLs and secrets are encrypted, before the gate hears of them.
+import { newId } from '../../db/ids';
+import { checkTarget } from '../../delivery/egress';
+import { ApiError, invalid } from '../../errors';
+import { unwrap } from '../../gate/outcome';
+import { type Context, keysOf, pageOf, type RenderContext } from '../../http/context';
+import { listName, listRoute, PageQuery, type Slice } from '../../http/list';
+import { type DeclaredRoute, type Input, route } from '../../http/route';
+import { attempt } from './deliver';
+import { decryptSecret, decryptUrl, encryptOldSecret, encryptSecret, encryptUrl, newSigningSecret, shownUrl } from './encryption';
+import type { Testing } from './gate/deliveries';
+import type { RotateInput, Rotating, SealedWebhook } from './gate/operations';
+import * as wire from './wire';
+
+const tag = 'Webhooks';
+const webhooks = '/orgs/{org_id}/webhooks';
+const one = `${webhooks}/{id}`;
+const deliveries = `${one}/deliveries`;
+const byWebhook = ({ params }: { params: Record<string, string> }) => ({ webhook: params.id as string });
+
+const ownerIn = (context: Context, id: string) => ({ keys: keysOf(context), org: context.org, id });
+
+/** A URL, encrypted for its webhook; refused where it may not be a target. */
+function addressOf(context: Context, id: string, url: string) {
+  const problem = checkTarget(url, context.settings);
+  // safety: webhook-target-checked
+  if (problem !== null) throw new ApiError(invalid('url', problem));
+  return encryptUrl(ownerIn(context, id), url);
+}
+
+/** A webhook with its URL, as far as that is shown. */
+function shown(context: Context, { host, url_sealed, ...rest }: SealedWebhook) {
+  return { ...rest, url: shownUrl(decryptUrl(ownerIn(context, rest.id), { host, url_sealed })) };
+}
+
+const renderOne = (webhook: SealedWebhook, _input: unknown, context: Context) => ({ json: shown(context, webhook) });
+
+/** The new secret of a webhook, and the one before, encrypted as the old one. */
+async function rotated({ host, url_sealed, secret_sealed }: Rotating, id: string, overlap: number, context: Context) {
+  const owner = ownerIn(context, id);
+  const secret = newSigningSecret();
+  const made = {
+    from: secret_sealed,
+    secret_sealed: encryptSecret(owner, secret),
+    old_secret_sealed: encryptOldSecret(owner, decryptSecret(owner, secret_sealed)),
+    url: shownUrl(decryptUrl(owner, { host, url_sealed })),
+  };
+  return { input: { overlap, made } satisfies RotateInput, once: { secret } };
+}
+
+/** Sends the test event, and has it noted. */
+async function tested({ target, event }: Testing, context: RenderContext) {
+  const outcome = await attempt(context.settings, keysOf(context), context.org, target, event);
+  return { json: unwrap(await context.further({ event, attempt: outcome })).data };
+}
+
+const OVERLAP = 86_400;
+
+export const webhookRoutes: DeclaredRoute[] = [
+  route({
+    method: 'post',
+    path: webhooks,
+    action: 'webhook.create',
+    tag,
+    summary: 'Create a webhook',
+    description:
+      'Events from now on are sent to the URL as signed POST requests. The response holds the signing secret once. A credential that is limited to environments or names cannot use webhooks.',
+    body: { schema: wire.WebhookIn, nulls: ['description'] },
+    answers: { 201: wire.WebhookCreated },
+    refusals: ['LIMIT_REACHED'],
+    prepare({ body }, context) {
+      const id = newId('whk');
+      const secret = newSigningSecret();
+      const address = addressOf(context, id, body.url);
+      const sealed = { ...address, secret_sealed: encryptSecret(ownerIn(context, id), secret) };
+      const { events, description = null } = body;
+      return { input: { id, url: shownUrl(body.url), ...sealed, events, description }, once: { secret } };
+    },
+  }),
+  route({
+    method: 'get',
+    path: webhooks,
+    action: 'webhook.list',
+    tag,
+    summary: 'List webhooks',
+    query: PageQuery,
+    answers: { 200: wire.WebhookPage },
+    refusals: ['INVALID_CURSOR'],
+    prepare: ({ query }) => ({ input: { limit: query.limit ?? 50, after: query.cursor ?? null } }),
+    render: (slice: Slice, { params }, context) => ({
+      json: pageOf(context, listName(webhooks, params), {
+        ...slice,
+        items: slice.items.map((webhook) => shown(context, webhook as SealedWebhook)),
+      }),
+    }),
+  }),
+  route({
+    method: 'get',
+    path: one,
+    action: 'webhook.read',
+    tag,
+    summary: 'Show a webhook',
+    answers: { 200: wire.Webhook },
+    refusals: ['NOT_FOUND'],
+    named: byWebhook,
+    render: renderOne,
+  }),
+  route({
+    method: 'patch',
+    path: one,
+    action: 'webhook.update',
+    tag,
+    summary: 'Change a webhook',
+    description:
+      'A new URL is signed with the same secret. While a webhook is disabled it gets no deliveries, and those that wait have failed; `POST /webhooks/:id/redeliver` sends them once it is enabled again. Events that happen meanwhile are in the feed alone.',
+    body: { schema: wire.WebhookPatch },
+    answers: { 200: wire.Webhook },
+    refusals: ['NOT_FOUND'],
+    named: byWebhook,
+    resumes: true,
+    prepare({ body, params }, context) {
+      const { url, ...rest } = body;
+      return { input: { address: url === undefined ? null : addressOf(context, params.id as string, url), ...rest } };
+    },
+    render: renderOne,
+  }),
+  route({
+    method: 'delete',
+    path: one,
+    action: 'webhook.delete',
+    tag,
+    summary: 'Delete a webhook',
+    description: 'Also deletes its deliveries.',
+    answers: { 204: null },
+    refusals: ['NOT_FOUND'],
+    named: byWebhook,
+  }),
+  route({
+    method: 'post',
+    path: `${one}/rotate-secret`,
+    action: 'webhook.rotate_secret',
+    tag,
+    summary: 'Rotate the signing secret of a webhook',
+    description:
+      'The response holds the new secret once. For the overlap, `webhook-signature` lists signatures by both secrets, and `X-Svc-Signature` stays with the old one. A secret that was already being replaced ends at once.',
+    body: { schema: wire.RotateSecretIn, optional: true },
+    answers: { 200: wire.WebhookCreated },
+    refusals: ['NOT_FOUND'],
+    named: byWebhook,
+    prepare: ({ body }) => ({ input: { overlap: body.overlap_seconds ?? OVERLAP } satisfies RotateInput }),
+    more: (asked: Rotating, { params, body }, context) => rotated(asked, params.id as string, body.overlap_seconds ?? OVERLAP, context),
+  }),
+  route({
+    method: 'post',
+    path: `${one}/test`,
+    action: 'webhook.test',
+    tag,
+    summary: 'Send a test event to a webhook',
+    description:
+      'Sends an event of the type `WEBHOOK_TEST` at once, in one attempt, to a disabled webhook too. The answer is 200 whatever came of it: `status` is `delivered` or `failed`.',
+    answers: { 200: wire.Delivery },
+    refusals: ['NOT_FOUND'],
+    named: byWebhook,
+    unkept: true,
+    render: (testing: Testing, _input: Input, context: RenderContext) => tested(testing, context),
+  }),
+  listRoute({
+    path: deliveries,
+    action: 'webhook.deliveries',
+    tag,
+    summary: 'List the deliveries of a webhook',
+    description: 'Newest first. Deliveries are kept for 30 days.',
+    query: wire.DeliveryQuery,
+    answers: { 200: wire.DeliveryPage },
+    refusals: ['NOT_FOUND'],
+    named: byWebhook,
+    filters: ({ status }) => ({ status: status ?? null }),
+  }),
+  route({
+    method: 'post',
+    path: `${deliveries}/{delivery_id}/redeliver`,
+    action: 'webhook.redeliver',
+    tag,
+    summary: 'Send a delivery again',
+    description: 'Whatever its status: it is pending again, with as many attempts as a new one, and the same `webhook-id`.',
+    answers: { 202: wire.Delivery },
+    refusals: ['NOT_FOUND', 'CONFLICT'],
+    named: ({ params }) => ({ webhook: params.id as string, delivery: params.delivery_id as string }),
+  }),
+  route({
+    method: 'post',
+    path: `${one}/redeliver`,
+    action: 'webhook.redeliver',
+    operation: 'webhook.redeliver_since',
+    tag,
+    summary: 'Send all failed deliveries since a time again',
+    description: 'Up to 1,000 in one call, oldest first; test events are left out.',
+    body: { schema: wire.RedeliverIn },
+    answers: { 202: wire.Redelivered },
+    refusals: ['NOT_FOUND', 'CONFLICT'],
+    named: byWebhook,
+    prepare: ({ body }) => ({ input: body }),
+  }),
+];
