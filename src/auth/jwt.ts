@@ -72,8 +72,8 @@ export async function readSession(keys: SigningKeys, issuer: string, text: strin
   }
 }
 
-function refOf({ org, sid, jti = '' }: JWTPayload): TokenRef | null {
+function refOf({ org, sid, jti = '', exp = 0 }: JWTPayload): TokenRef | null {
   if (typeof org !== 'string' || typeof sid !== 'string') return null;
   // A JWT of a release before 0.4.0 has no number: it comes before all others.
-  return { kind: 'browser', org, hash: sid, jwt: /^[1-9]\d{0,8}$/.test(jti) ? Number(jti) : 0 };
+  return { kind: 'browser', org, hash: sid, jwt: /^[1-9]\d{0,8}$/.test(jti) ? Number(jti) : 0, until: exp * 1000 };
 }

@@ -34,6 +34,8 @@ export interface TokenRef {
   hash: string;
   /** Of a browser session: the number of the JWT that asks; absent where the refresh cookie does. */
   jwt?: number;
+  /** Of a JWT: when it ends, in milliseconds. */
+  until?: number;
 }
 
 export interface NewToken {

@@ -64,6 +64,14 @@ const parameters: Record<string, Parameter> = {
     schema: { type: 'string', minLength: 1, maxLength: 8192 },
     example: 'eyJ0eXAiOiJkcG9wK2p3dCIsImFsZyI6IkVkRFNBIiwiandrIjp7fX0.eyJodG0iOiJHRVQifQ.c2lnbmF0dXJl',
   },
+  LastEventId: {
+    name: 'Last-Event-ID',
+    in: 'header',
+    required: false,
+    description: 'The id of the last event that the client received: the stream goes on behind it. It counts before after.',
+    schema: { type: 'string', maxLength: 15 },
+    example: '42',
+  },
   IfMatch: {
     name: 'If-Match',
     in: 'header',
@@ -111,6 +119,7 @@ export function parametersOf(route: Route, generated: Operation, components: Com
     });
   const shared = [
     ...(route.conditional ?? []).map((name) => (name === 'if-match' ? 'IfMatch' : 'IfNoneMatch')),
+    ...(route.streams ? ['LastEventId'] : []),
     ...(isKept(route) ? ['IdempotencyKey'] : []),
     ...(refusalsOf(route).includes('APPROVAL_MISMATCH') ? ['ApprovalId'] : []),
     'AccessReason',

@@ -19,6 +19,7 @@ import type { Intent } from './intents';
 import { fail, type Outcome, ok } from './outcome';
 import type { Plan, Put } from './plan';
 import { namingViolation } from './policies';
+import { raisedBy } from './raised';
 import { type Call, isRefusal, type OperationOutcome } from './types';
 
 /** Builds statements; never connected to anything. */
@@ -120,6 +121,7 @@ export async function commit(
       ? fail(made.refusal)
       : ok(made.data, { status: made.status, ...(made.etag && { etag: made.etag }) });
     if (nothing) return { ...outcome, about: made.about };
+    const events = raisedBy(core, made, ask.action);
     const intent: Intent = {
       id: ask.request.id,
       at: now,
@@ -128,7 +130,8 @@ export async function commit(
       environments: made.environments ?? [],
       draft: draft(made.about),
       status: made.status,
-      ...(made.events?.length && { events: made.events }),
+      // safety: events-follow-from-rows
+      ...(events.length && { events }),
       keep: made.refusal || made.isRead ? null : responseToStore(ask, call.caller.root, outcome, made.resource ?? null, now),
       destroyed: made.destroyed ?? [],
       trimmed: made.trimmed ?? [],
@@ -199,6 +202,8 @@ function apply(core: Core, intent: Intent, done: boolean) {
   if (done) {
     for (const { kind, row } of intent.puts) {
       if (kind === 'webhook') followWebhook(core, row.id, row, now);
+      const told = core.expiries.note(kind, core.rows.get(kind, row.id), row, intent.at);
+      if (told !== null) core.schedule.at('expiry', told);
       core.rows.put(kind, row as never);
       if (kind === 'approval') core.approvalWaiters.notify(row.id);
       if (kind === 'org' && row.deleted_at !== null) core.schedule.at('end', now);
@@ -224,9 +229,14 @@ function apply(core: Core, intent: Intent, done: boolean) {
     const entry = core.auditLog.append(intent.draft, intent.status, now);
     for (const id of intent.environments) core.meta.set(`revision:${id}`, String(entry.sequence));
     for (const event of intent.events ?? []) core.outbox.put(event, now);
+    if (mayEnd(intent)) core.listeners.wake();
   } else core.auditLog.append(intent.draft, 503, now);
   core.intents.drop(intent.id);
 }
+
+/** Whether a change may end a caller, or narrow what one may see. New session tokens end nobody, and come by the thousand. */
+const mayEnd = ({ puts, gone }: Intent): boolean =>
+  gone.length > 0 || puts.some(({ kind, row }) => kind !== 'secret' && !(kind === 'credential' && row.revision === 1));
 
 export const epochOf = (core: Core): number => Number(core.meta.get('epoch') ?? 1);
 

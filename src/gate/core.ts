@@ -12,9 +12,12 @@ import { createDeliveries, type Deliveries } from './deliveries';
 import { wakeDeliveries } from './delivery-task';
 import { createDescendants, type Descendants } from './descendants';
 import { createDeviceProofs, type DeviceProofs } from './device-proofs';
+import { canCloseEvents } from './event-segments';
+import { createExpiries, type Expiries } from './expiries';
 import { createIntents, type Intents } from './intents';
 import { createLastUsed, type LastUsed } from './last-used';
 import { lineageOf, type Overlaps, type Strangers } from './lineage';
+import { createListeners, type Listeners } from './listeners';
 import { createLocks, type Locks } from './locks';
 import { createMeta, type Meta } from './meta';
 import { createNotedPatterns } from './noted-patterns';
@@ -48,9 +51,11 @@ export interface Core {
   storedResponses: StoredResponses;
   intents: Intents;
   rotations: Rotations;
+  expiries: Expiries;
   schedule: Schedule;
   locks: Locks;
   approvalWaiters: Waiters;
+  listeners: Listeners;
   strangers: Strangers;
   overlaps: Overlaps;
   /** Asks the Worker to run a job. */
@@ -82,7 +87,12 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D
     isKnown: (target) => rows.get('secret', target) !== null || rows.get('environment', target) !== null,
   });
   const schedule = createSchedule(storage);
-  const outbox = createOutbox(sql, meta, (now) => wakeDeliveries({ rows, schedule }, now));
+  const listeners = createListeners();
+  const outbox = createOutbox(sql, meta, (now) => {
+    listeners.wake();
+    wakeDeliveries({ rows, schedule }, now);
+    if (canCloseEvents({ outbox })) schedule.at('events', now);
+  });
   const auditLog = recording(entries, lastUsed, readers, outbox, schedule, createNotedPatterns());
   return {
     storage,
@@ -103,9 +113,11 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D
     storedResponses: createStoredResponses(sql),
     intents: createIntents(sql),
     rotations: createRotations(sql),
+    expiries: createExpiries(sql, meta),
     schedule,
     locks: createLocks(),
     approvalWaiters: createWaiters(),
+    listeners,
     strangers: new QuickLRU({ maxSize: 2500 }),
     overlaps: new QuickLRU({ maxSize: 1000 }),
     async enqueue(job, id) {

@@ -27,6 +27,10 @@ export function followWebhook(core: Core, id: string, after: WebhookRow | null, 
   core.schedule.at('deliveries', now);
 }
 
+/** The sequence through which events have their deliveries. */
+export const deliveredThrough = ({ rows, deliveries }: Pick<Core, 'rows' | 'deliveries'>): number =>
+  rows.count('webhook') > 0 ? (deliveries.cursor() ?? 0) : Number.MAX_SAFE_INTEGER;
+
 /** One run. */
 export async function deliver(core: Core, org: string, now: number): Promise<number | null> {
   if (core.rows.get('org', org)?.deleted_at !== null) return null;

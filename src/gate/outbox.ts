@@ -6,34 +6,36 @@ import { DAY } from '../db/rows';
 import type { Meta } from './meta';
 
 /** The kinds of event that this release raises. */
-export type EventType =
-  | 'CREDENTIAL_CREATED'
-  | 'CREDENTIAL_REVOKED'
-  | 'BREAK_GLASS_ISSUED'
-  | 'BREAK_GLASS_USED'
-  | 'MEMBER_ENROLLED'
-  | 'SECRET_ROTATION_DUE'
-  | 'SECRET_ROTATED'
-  | 'POLICY_VIOLATED'
-  | 'APPROVAL_REQUESTED'
-  | 'APPROVAL_DECIDED'
-  | 'DEVICE_REGISTERED'
-  | 'DEVICE_ASSIGNED'
-  | 'DEVICE_UNASSIGNED'
-  | 'DEVICE_BLOCKED'
-  | 'DEVICE_REMOVED'
-  | 'AUDIT_CHECKPOINT'
-  | 'SECRET_CREATED'
-  | 'SECRET_UPDATED'
-  | 'SECRET_DELETED'
-  | 'SECRET_RESTORED'
-  | 'SECRET_SHARED'
-  | 'SECRET_REVOKED'
-  | 'SECRET_EXPIRING'
-  | 'SECRET_EXPIRED'
-  | 'SECRET_LEAKED'
-  | 'CREDENTIAL_EXPIRING'
-  | 'WEBHOOK_DISABLED';
+export const eventTypes = [
+  'CREDENTIAL_CREATED',
+  'CREDENTIAL_REVOKED',
+  'BREAK_GLASS_ISSUED',
+  'BREAK_GLASS_USED',
+  'MEMBER_ENROLLED',
+  'SECRET_ROTATION_DUE',
+  'SECRET_ROTATED',
+  'POLICY_VIOLATED',
+  'APPROVAL_REQUESTED',
+  'APPROVAL_DECIDED',
+  'DEVICE_REGISTERED',
+  'DEVICE_ASSIGNED',
+  'DEVICE_UNASSIGNED',
+  'DEVICE_BLOCKED',
+  'DEVICE_REMOVED',
+  'AUDIT_CHECKPOINT',
+  'SECRET_CREATED',
+  'SECRET_UPDATED',
+  'SECRET_DELETED',
+  'SECRET_RESTORED',
+  'SECRET_SHARED',
+  'SECRET_REVOKED',
+  'SECRET_EXPIRING',
+  'SECRET_EXPIRED',
+  'SECRET_LEAKED',
+  'CREDENTIAL_EXPIRING',
+  'WEBHOOK_DISABLED',
+] as const;
+export type EventType = (typeof eventTypes)[number];
 
 /** What happened. `data` holds ids, names, versions and counts. */
 export interface Raised {

@@ -8,8 +8,10 @@ import { genesis, MOST_ENTRIES, RESERVE } from './audit-log';
 import { sqlite } from './commit';
 import type { Core } from './core';
 import { takeUpSegments } from './cut';
+import { takeUpEvents } from './event-segments';
 import { reportViolation } from './integrity';
 import { gapsBetween, missingEntries, noteMissing } from './missing-entries';
+import { MOST_EVENTS } from './outbox';
 import type { RequestFacts } from './types';
 
 const PAGE = 2000;
@@ -52,6 +54,8 @@ export async function recover(core: Core, org: string, key: Uint8Array, by: Requ
     }
   }
   await takeUpLog(core, org);
+  await takeUpEvents(core, org, MOST_EVENTS);
+  core.expiries.begin(core.now());
   core.meta.set('epoch', String(epoch));
   core.meta.set('reads_since', String(core.now()));
   const met = { request_id: by.id, ip: by.ip, user_agent: by.user_agent };

@@ -55,6 +55,7 @@ export async function restore(core: Core, org: string, key: Uint8Array, request:
     const write = writer(core, org, request, epoch);
     await write(await governing(core, org));
     const adopted = await takeSecrets(core, org, key, by, write);
+    core.expiries.begin(core.now());
     return { ...adopted, audit_entries_lost: await loseEntries(core, org) };
   } finally {
     core.intents.held = false;

@@ -5,7 +5,9 @@
 import { DAY, REMEMBERED } from '../db/rows';
 import type { Core } from './core';
 import { cutOf, noteCut, takeUpSegments } from './cut';
+import { forgetOldEvents } from './event-segments';
 import { endedWithDevices } from './identity';
+import { EVENTS_KEPT } from './outbox';
 import { BATCH, isPastOver, purge } from './purge';
 import { WINDOW } from './rate-limit';
 import { hasRules } from './rotation';
@@ -27,6 +29,8 @@ const MOST_ENDED = 60_000;
 export async function retain(core: Core, org: string, now: number): Promise<number> {
   core.outbox.sweep(now);
   const isMoreSent = core.deliveries.sweep(now);
+  const goneEvents = await forgetOldEvents(core, org, now - EVENTS_KEPT);
+  if (core.expiries.next() !== null) core.schedule.at('expiry', now);
   await takeUpSegments(core, org, { tell: true });
   if (isPastOver(core, org, now)) core.schedule.at('past', now);
   // It goes on by itself from then on.
@@ -42,7 +46,7 @@ export async function retain(core: Core, org: string, now: number): Promise<numb
   )
     return now + WINDOW;
   const cut = cutOf(core)?.sequence ?? 0;
-  const over = overdue(core, now, cut);
+  const over = overdue(core, now, cut, goneEvents);
   const done = await core.database.write(over.map(({ table, where }) => deletion(org, table, where)));
   if (done.end !== 'done') return now + WINDOW;
   const left = over.map(({ table, where }) => `exists (select 1 from ${table} where org_id = ?1 and ${where})`);
@@ -94,7 +98,7 @@ const oldestKept = (now: number) =>
   `(select expires_at from credentials where org_id = ?1 and kind = 'session' and expires_at < ${now} order by expires_at desc limit 1 offset ${MOST_SESSIONS - 1})`;
 
 /** What is past its time in D1, by table. Times are numbers of our own. */
-const overdue = ({ intents, rows }: Core, now: number, cut: number) => {
+const overdue = ({ intents, rows }: Core, now: number, cut: number, goneEvents: number) => {
   const session = now - SESSIONS_REMEMBERED;
   const early = now - CROWDED;
   // What is in the gate, or comes back into it by a commit in doubt, may be changed there, and then has to be in D1.
@@ -111,6 +115,7 @@ const overdue = ({ intents, rows }: Core, now: number, cut: number) => {
     // safety: expired-sessions-bounded
     ...(next > early ? [surplus] : []),
     { table: 'audit_segments', where: `last_sequence <= ${cut}` },
+    { table: 'event_segments', where: `last_sequence <= ${goneEvents}` },
     // That at the cut stays: the log begins there.
     { table: 'audit_checkpoints', where: `sequence < ${cut}` },
     // A commit in doubt is settled by its marker.

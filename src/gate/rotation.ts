@@ -10,6 +10,7 @@ import type { SecretRow } from '../db/schema';
 import type { Core } from './core';
 import { slugOf } from './named';
 import { policiesOf } from './policies';
+import { secretData } from './raised';
 import { WINDOW } from './rate-limit';
 
 const HOUR = 3_600_000;
@@ -56,8 +57,7 @@ export function isToRotate(core: Core, row: SecretRow, now: number): boolean {
 
 /** Raises that a secret is due; `failed` says why it was not rotated where it should have been. */
 export function raiseDue(core: Core, row: SecretRow, since: number, failed: string | null, now: number): void {
-  const { id, name, version, environment_id } = row;
-  const data = { secret_id: id, name, environment: slugOf(core, environment_id), version, due_at: new Date(since).toISOString() };
+  const data = { ...secretData(core, row), due_at: new Date(since).toISOString() };
   core.outbox.put({ type: 'SECRET_ROTATION_DUE', data: { ...data, ...(failed !== null && { failed }) } }, now);
 }
 

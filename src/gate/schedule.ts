@@ -12,6 +12,8 @@ export type Task =
   | 'past'
   | 'rotation'
   | 'deliveries'
+  | 'expiry'
+  | 'events'
   | 'end';
 
 export interface Schedule {

@@ -1,5 +1,5 @@
 // The tasks of a gate, run by its schedule in bounded batches: settle what is in doubt, close minutes of the rate limit, move audit segments to
-// D1 and have checkpoints signed, purge what has ended, find what is due for rotation. Invariant: each task may be cut off anywhere and simply
+// D1 and have checkpoints signed, purge what has ended, find what is due for rotation, tell what expires. Invariant: each task may be cut off anywhere and simply
 // runs again.
 
 import type { RowKind } from '../db/rows';
@@ -7,6 +7,8 @@ import { requestCheckpoint } from './checkpoint-task';
 import { settle } from './commit';
 import type { Core } from './core';
 import { deliver } from './delivery-task';
+import { closeEvents } from './event-segments';
+import { tellExpiries } from './expiry';
 import { purgePast, purgeRows } from './purge';
 import { WINDOW } from './rate-limit';
 import { retain } from './retention';
@@ -36,6 +38,8 @@ const tasks: Record<Task, (core: Core, org: string, now: number) => Promise<numb
   retention: retain,
   rotation: findDue,
   deliveries: deliver,
+  expiry: tellExpiries,
+  events: closeEvents,
   end: endOrg,
 };
 

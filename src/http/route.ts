@@ -18,6 +18,8 @@ export interface Input<Q = unknown, B = unknown> {
   body: B;
   if_match: string | null;
   if_none_match: string | null;
+  /** Of a route that streams events: where to go on. */
+  last_event_id?: string | null;
 }
 
 /** What the gate is asked, and the one-time values of the answer by their place in it ("api_key.token"). */
@@ -43,6 +45,8 @@ export interface Route<Q extends z.ZodType = z.ZodType, B extends z.ZodType = z.
   /** The body, if the route takes one; `optional` allows none. In the fields `nulls`, null counts as omitted. */
   body?: { schema: B; optional?: boolean; nulls?: readonly string[] };
   conditional?: ('if-match' | 'if-none-match')[];
+  /** It takes Last-Event-ID, as Server-Sent Events do. */
+  streams?: true;
   /** What each success looks like; null for no body. */
   answers: Record<number, z.ZodType | null>;
   /** Further forms of the first success. */

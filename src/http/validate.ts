@@ -21,7 +21,10 @@ export function validate(
   body: ReadBody,
 ): { input: Input; finding: Refusal | null } {
   const { if_match, if_none_match } = headers;
-  const input: Input = { params, query: {}, body: undefined, if_match, if_none_match };
+  const input: Input = {
+    ...{ params, query: {}, body: undefined, if_match, if_none_match },
+    ...(route.streams && { last_event_id: request.headers.get('last-event-id') }),
+  };
   const absent = body.json === undefined && body.bytes.length === 0;
   if (route.body && absent && !route.body.optional)
     return { input, finding: refuse('MALFORMED_JSON', { message: 'The body is missing. This call requires a JSON object.' }) };

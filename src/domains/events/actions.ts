@@ -1,7 +1,13 @@
-// The actions of events, and what each needs.
+// The actions of events, and what each needs. The last three are the service's own: a scheduled task does them.
 import type { Needs } from '../../auth/actions';
 
-export const actions = {} as const satisfies Needs;
+export const actions = {
+  'event.read': { scopes: ['events:read', 'secrets:list', 'secrets:read'] },
+  'event.stream': { scopes: ['events:read', 'secrets:list', 'secrets:read'] },
+  'secret.expiring': { scopes: [], kinds: ['system'] },
+  'secret.expired': { scopes: [], kinds: ['system'] },
+  'credential.expiring': { scopes: [], kinds: ['system'] },
+} as const satisfies Needs;
 
 declare module '../../auth/actions' {
   interface ActionNames {

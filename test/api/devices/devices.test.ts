@@ -13,7 +13,8 @@ import { type Caller, codeOf, newOrg, useWorld } from '../../support/world';
 
 useWorld();
 
-const events = async (o: Caller) => (await inCore(o, (core) => core.outbox.oldest(100))).map(({ type, data }) => ({ type, data }));
+const events = async (o: Caller) =>
+  (await inCore(o, (core) => core.outbox.oldest(100))).flatMap(({ type, data }) => (type.startsWith('DEVICE_') ? [{ type, data }] : []));
 const ANN = { name: 'Laptop of Ann', platform: 'macOS 26' };
 
 describe('device', () => {

@@ -133,8 +133,9 @@ describe('panic', () => {
 
   it('events: reports one event', async () => {
     const o = await newOrg();
+    const before = await inGate(o, ({ core }) => core.outbox.head());
     await panic(o, { api_keys: true }, { 'Idempotency-Key': 'p' });
-    const events = await inGate(o, ({ core }) => core.outbox.oldest(10));
+    const events = await inGate(o, ({ core }) => core.outbox.from(before, 10));
     expect(events.map(({ type }) => type)).toEqual(['CREDENTIAL_REVOKED', 'CREDENTIAL_CREATED']);
   });
 });

@@ -16,7 +16,7 @@ import { environmentOf } from '../../../gate/named';
 import type { Plan } from '../../../gate/plan';
 import type { Call, Operation } from '../../../gate/types';
 import { isoOrNull } from '../../../http/wire';
-import { endIn, raised, shown, type TokenInput } from './credential';
+import { endIn, shown, type TokenInput } from './credential';
 
 const MOST_CREDENTIALS = 10_000;
 const AGENT_LIVES = 30 * DAY;
@@ -125,8 +125,7 @@ function issue(call: Call<unknown>, token: TokenInput, made: Made, permissions: 
     ...parentColumn(parentId),
   });
   const row = put.row as CredentialRow;
-  const events = [raised(row.kind === 'break_glass' ? 'BREAK_GLASS_ISSUED' : 'CREDENTIAL_CREATED', row)];
-  return { status: 201, data: shown(core, row), puts: [put], resource: token.id, events };
+  return { status: 201, data: shown(core, row), puts: [put], resource: token.id };
 }
 
 /** What every new credential has. */

@@ -2,7 +2,6 @@
 import type { CredentialKind, CredentialRow } from '../../../db/schema';
 import type { Core } from '../../../gate/core';
 import { slugOf } from '../../../gate/named';
-import type { Raised } from '../../../gate/outbox';
 import type { Call } from '../../../gate/types';
 import { accessTokenOut, agentOut, apiKeyOut, breakGlassOut, providerTokenOut, type Shown } from '../wire';
 
@@ -35,11 +34,6 @@ export function find(call: Call<unknown>, kind: CredentialKind): CredentialRow |
   const row = call.core.rows.get('credential', target(call));
   return row?.kind === kind ? row : null;
 }
-
-export const raised = (type: Raised['type'], { id, kind, name }: CredentialRow): Raised => ({
-  type,
-  data: { credential_id: id, kind, name },
-});
 
 /** When a lifetime that is asked for would end; null where none is. */
 export const endIn = (ttlSeconds: number | null, now: number) => (ttlSeconds === null ? null : now + ttlSeconds * 1000);

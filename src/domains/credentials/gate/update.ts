@@ -20,7 +20,7 @@ import { environmentOf } from '../../../gate/named';
 import type { Plan } from '../../../gate/plan';
 import type { Call, Operation } from '../../../gate/types';
 import { fresh, maker, makerLocks, unknownEnvironment, wouldOwn } from './create';
-import { endIn, find, raised, shown, type TokenInput, target } from './credential';
+import { endIn, find, shown, type TokenInput, target } from './credential';
 
 /** What a credential holds, as its row says. */
 const held = ({ scopes, environments, secrets, allowed_addresses, expires_at, device_id }: CredentialRow): Wanted => ({
@@ -155,7 +155,6 @@ export const rotateKey: Operation<RotateInput> = {
         data: shown(core, made),
         puts: [successor, old],
         resource: input.token.id,
-        events: [raised('CREDENTIAL_CREATED', made)],
         about: { successor: made.id },
       };
     },
@@ -188,7 +187,7 @@ export function revoke(kind: CredentialKind, isOwn: (row: CredentialRow, caller:
         if (!row && !known) return refuse('NOT_FOUND');
         if (!row || row.revoked_at !== null) return { status: 204, data: null };
         const put = revision(call, 'credential', row, { revoked_at: now });
-        return { status: 204, data: null, puts: [put], events: kind === 'session' ? [] : [raised('CREDENTIAL_REVOKED', row)] };
+        return { status: 204, data: null, puts: [put] };
       },
     },
   };

@@ -13,10 +13,9 @@ import { portion, revision, rowKeyOf } from '../../../gate/commit';
 import { callerOf, isAlive } from '../../../gate/identity';
 import { lineageOf } from '../../../gate/lineage';
 import { missingEntries } from '../../../gate/missing-entries';
-import { slugOf } from '../../../gate/named';
 import { ok } from '../../../gate/outcome';
+import { secretData } from '../../../gate/raised';
 import type { Call, Operation, OperationOutcome } from '../../../gate/types';
-import { raised } from '../../credentials/gate/credential';
 import { etagOf, statusOf } from '../../secrets/rules';
 import { independentOf } from '../descendants';
 import type { ChildrenPart, CredentialSummary, LogPart, NamedSecret, Part, RootPart, SecretsPart } from '../parts';
@@ -96,7 +95,6 @@ export const contain: Operation<{ rotate: boolean }> = {
         status: 200,
         data: { remaining: living.length - rows.length } satisfies Contained,
         puts: rows.map((row) => revision(call, 'credential', row, { revoked_at: now })),
-        events: rows.map((row) => raised('CREDENTIAL_REVOKED', row)),
       };
     },
   },
@@ -171,13 +169,7 @@ function due(call: Call<unknown>, ids: string[]): boolean {
       const row = core.rows.get('secret', secret);
       if (!row) continue;
       core.meta.set(`due:${id}:${secret}`, String(core.now()));
-      const data = {
-        secret_id: secret,
-        name: row.name,
-        environment: slugOf(core, row.environment_id),
-        version: row.version,
-        credential_id: id,
-      };
+      const data = { ...secretData(core, row), credential_id: id };
       core.outbox.put({ type: 'SECRET_ROTATION_DUE', data }, core.now());
     }
     return fresh.length > 0;

@@ -8,7 +8,7 @@ import type { Put } from '../../../gate/plan';
 import type { Call, Operation } from '../../../gate/types';
 import { iso } from '../../../http/wire';
 import { firstKey } from '../../credentials/gate/create';
-import { raised, shown, type TokenInput } from '../../credentials/gate/credential';
+import { shown, type TokenInput } from '../../credentials/gate/credential';
 import { recentOf } from './recent';
 
 interface PanicInput {
@@ -53,10 +53,7 @@ export const panic: Operation<PanicInput> = {
         puts: [org, ...(key ? [key] : []), ...onlyThisJwt(call)],
         resource: row?.id ?? ask.org,
         ...(row && { about: { successor: row.id } }),
-        events: [
-          { type: 'CREDENTIAL_REVOKED', data: { all: true, api_keys: key !== null, by: caller.id } },
-          ...(row ? [raised('CREDENTIAL_CREATED', row)] : []),
-        ],
+        events: [{ type: 'CREDENTIAL_REVOKED', data: { all: true, api_keys: key !== null, by: caller.id } }],
       };
     },
   },

@@ -18,7 +18,6 @@ import { environmentOf } from '../../../gate/named';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
 import type { Plan } from '../../../gate/plan';
 import type { Call, Operation } from '../../../gate/types';
-import { raised } from '../../credentials/gate/credential';
 import { type Status, statusOf } from '../rules';
 import { memberOut } from '../wire';
 
@@ -223,7 +222,6 @@ const remove: Operation<{ revoke: boolean }> = {
           ...(remaining && { remaining }),
         },
         puts: ended.map((credential) => revision(call, 'credential', credential, { revoked_at: now })),
-        events: ended.map((credential) => raised('CREDENTIAL_REVOKED', credential)),
         describes: `remove the member ${row?.name ?? ''}`,
       };
       return row ? { ...plan, ...removal(ask.org, belongings(core, row)), resource: row.id, destroyed: [row.id] } : plan;

@@ -70,9 +70,7 @@ const rotate: Operation<RotateInput> = {
         return refuse('CONFLICT', { message: 'This secret has changed meanwhile, or is not due any more.' });
       const plan = advance(call, row, input.value, {}, kept as Kept | null, now);
       if (isRefusal(plan)) return plan;
-      const { resource, resource_name, environment, version } = plan.about ?? {};
-      const event = { type: 'SECRET_ROTATED' as const, data: { secret_id: resource, name: resource_name, environment, version } };
-      return { ...plan, data: null, etag: undefined, events: [event] };
+      return { ...plan, data: null, etag: undefined };
     },
   },
 };

@@ -1,0 +1,104 @@
+// What the gate gives of the events: those that lie here, and from where on the rest lies in D1. A stream waits here for more. Invariant: a
+// stream ends in the turn in which its caller does: each change that may end one wakes it, and it is judged anew before it gets anything.
+import { type Refusal, refuse } from '../../../errors';
+import type { EventType, StoredEvent } from '../../../gate/outbox';
+import { fail, type Outcome, ok } from '../../../gate/outcome';
+import type { Call, Operation, OperationOutcome } from '../../../gate/types';
+import { mostLookedAt, shows, type View, viewOf } from '../view';
+
+interface Asked {
+  /** Events with a greater sequence; null for all that are kept, or of a stream for what comes from now on. */
+  after: number | null;
+  /** The kinds that are asked for; null for all. */
+  types: EventType[] | null;
+  /** A further part of an answer that has its audit entry already. */
+  further: boolean;
+}
+
+export interface EventsPart {
+  /** After which sequence this is. */
+  after: number;
+  /** Events that lie here, as far as the caller may see them. */
+  events: StoredEvent[];
+  /** The sequence through which was looked. */
+  through: number;
+  head: number;
+  /** The sequence through which events lie in D1. */
+  moved: number;
+  view: View | null;
+}
+
+/** What a page or a stream finds at once. */
+const MOST_FOUND = 100;
+
+/** 410 for what begins before the oldest event that is kept. */
+export const eventsGone = (first: number): Refusal =>
+  refuse('EVENTS_GONE', {
+    message: `The events after this sequence are no longer kept. The first one that is kept has the sequence ${first}.`,
+  });
+
+function look({ core, caller }: Call<unknown>, after: number, types: EventType[] | null, limit: number): EventsPart {
+  const { outbox } = core;
+  const view = viewOf(caller);
+  const part = {
+    after,
+    events: [] as StoredEvent[],
+    through: Math.max(after, outbox.moved()),
+    head: outbox.head(),
+    moved: outbox.moved(),
+    view,
+  };
+  for (const event of outbox.from(part.through, mostLookedAt(view))) {
+    part.through = event.sequence;
+    if (shows(view, types, event)) part.events.push(event);
+    if (part.events.length === limit) break;
+  }
+  return part;
+}
+
+const read: Operation<Asked & { limit: number }> = {
+  read(call): OperationOutcome {
+    const { core, input } = call;
+    const gone = core.outbox.gone();
+    const after = input.after ?? gone;
+    // safety: gone-events-told
+    if (after < gone) return { ...fail(eventsGone(gone + 1)), audited: input.further };
+    return { ...ok(look(call, after, input.types, input.limit)), audited: input.further };
+  },
+};
+
+/** A round of a stream: it ends when there is something, or after so many milliseconds. */
+const stream: Operation<Asked & { wait: number }> = {
+  async read(call): Promise<OperationOutcome> {
+    const { core, input } = call;
+    const answer = (outcome: Outcome): OperationOutcome => ({ ...outcome, audited: input.further });
+    const gone = core.outbox.gone();
+    let after = input.after ?? core.outbox.head();
+    if (after < gone) return answer(fail(eventsGone(gone + 1)));
+    const deadline = Date.now() + input.wait;
+    for (;;) {
+      const part = look(call, after, input.types, MOST_FOUND);
+      const left = Math.min(deadline - Date.now(), endOf(call) - core.now());
+      if (part.events.length || part.moved > after || part.through < part.head || left <= 0) return answer(ok(part));
+      after = part.through;
+      const { root } = call.caller;
+      if (core.listeners.isFull(root))
+        return answer(
+          fail(refuse('LIMIT_REACHED', { message: 'An organisation can have at most 1,000 streams at a time, a credential 100.' })),
+        );
+      await core.listeners.wait(root, left);
+      // safety: stream-judged-again
+      const refusal = call.recheck() ?? (endOf(call) <= core.now() ? refuse('TOKEN_EXPIRED') : null);
+      if (refusal) return answer(fail(refusal));
+    }
+  },
+};
+
+/** When the caller ends by time: the credential, or the JWT that a member sent. */
+function endOf({ ask: { bearer }, caller }: Call<unknown>): number {
+  // safety: stream-ends-with-jwt
+  const until = typeof bearer === 'object' && 'kind' in bearer ? bearer.until : undefined;
+  return Math.min(caller.expires_at ?? Number.POSITIVE_INFINITY, until ?? Number.POSITIVE_INFINITY);
+}
+
+export const eventOperations = { 'event.read': read, 'event.stream': stream };

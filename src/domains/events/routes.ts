@@ -1,0 +1,58 @@
+import type { z } from '@hono/zod-openapi';
+import { ApiError, invalid } from '../../errors';
+import { type Input, route } from '../../http/route';
+import { feedOn } from './feed';
+import type { EventsPart } from './gate/operations';
+import { streamOf } from './stream';
+import * as wire from './wire';
+
+const path = '/orgs/{org_id}/events';
+const tag = 'Events';
+
+type Query = z.output<typeof wire.EventsQuery>;
+type StreamQuery = z.output<typeof wire.StreamQuery>;
+
+/** Where a stream goes on: behind the last event that the client has. */
+function afterOf({ query, last_event_id }: Pick<Input<StreamQuery>, 'query' | 'last_event_id'>): number | null {
+  if (last_event_id == null || last_event_id === '') return query.after ?? null;
+  if (!/^\d{1,15}$/.test(last_event_id)) throw new ApiError(invalid('Last-Event-ID', 'must be the id of an event of this stream'));
+  return Number(last_event_id);
+}
+
+export const eventRoutes = [
+  route({
+    method: 'get',
+    path,
+    action: 'event.read',
+    tag,
+    summary: 'List events',
+    description:
+      'Returns events, oldest first. Events are kept for 30 days. A credential with events:read and no limits sees all kinds. One that is limited to environments or names, or that holds only secrets:list or secrets:read, sees the kinds SECRET_* of the names that it reaches.',
+    query: wire.EventsQuery,
+    answers: { 200: wire.EventPage },
+    refusals: ['EVENTS_GONE'],
+    prepare: ({ query }) => ({
+      input: { after: query.after ?? null, types: query.types ?? null, limit: query.limit ?? 50, further: false },
+    }),
+    async render(part: EventsPart, { query }: Input<Query>, context) {
+      const { events, next_after, has_more } = await feedOn(context, part, query.types ?? null, query.limit ?? 50);
+      return { json: { data: events.map((event) => wire.eventOut(context.org, event)), next_after, has_more } };
+    },
+  }),
+  route({
+    method: 'get',
+    path: `${path}/stream`,
+    action: 'event.stream',
+    tag,
+    summary: 'Stream events',
+    description:
+      'Sends events as they happen, as Server-Sent Events: id is the sequence, event the kind, data the event. A comment comes every 25 seconds. The stream ends when its credential does, and after an hour at most; clients connect again with Last-Event-ID and miss nothing.',
+    query: wire.StreamQuery,
+    answers: { 200: wire.Event },
+    alsoAs: ['text/event-stream'],
+    refusals: ['EVENTS_GONE', 'LIMIT_REACHED'],
+    streams: true,
+    prepare: (input) => ({ input: { after: afterOf(input), types: input.query.types ?? null, further: false, wait: 0 } }),
+    render: (part: EventsPart, { query }: Input<StreamQuery>, context) => streamOf(context, part, query.types ?? null),
+  }),
+];

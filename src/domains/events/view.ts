@@ -1,0 +1,53 @@
+// What a caller may see of the events. Pure. Invariant: who is limited to environments or names, or does not hold `events:read`, sees the kinds
+// SECRET_* alone, of the names that they reach; an event is shown only if each name in it is reached.
+import { type Caller, reachesAll } from '../../auth/authorize';
+import { matches, widthOf } from '../../auth/globs';
+import { covers } from '../../auth/scopes';
+import type { EventType, StoredEvent } from '../../gate/outbox';
+
+/** Any of these gives the events of secrets, in its environments and for its names; the first gives all, where nothing limits it. */
+const SCOPES = ['events:read', 'secrets:list', 'secrets:read'] as const;
+
+/** The places that a caller reaches. Environments are ids: a slug may come to mean another environment. */
+export interface View {
+  places: { environments: readonly string[] | null; secrets: readonly string[] | null }[];
+}
+
+/** What a caller sees; null for everything. */
+export function viewOf(caller: Caller): View | null {
+  if (reachesAll(caller, ['events:read'])) return null;
+  return {
+    places: caller.permissions
+      .filter(({ scopes }) => SCOPES.some((scope) => covers(scopes, scope)))
+      .map(({ environments, secrets }) => ({ environments, secrets })),
+  };
+}
+
+/** Steps of comparing names with patterns that one request may take; an event has two names of 255 characters at most. */
+const MOST_STEPS = 4_000_000;
+const LONGEST = 510;
+/** Events that one request looks at. */
+const LOOKED_AT = 5000;
+
+/** How many events one request may look at: the fewer, the more patterns a view has. */
+export function mostLookedAt(view: View | null): number {
+  const width = widthOf(view?.places.flatMap(({ secrets }) => secrets ?? []) ?? []);
+  return Math.max(1, Math.min(LOOKED_AT, Math.floor(MOST_STEPS / (LONGEST * Math.max(1, width)))));
+}
+
+/** Whether an event is shown in a view, and of the kinds that are asked for. */
+export function shows(view: View | null, types: readonly EventType[] | null, { type, data }: Pick<StoredEvent, 'type' | 'data'>): boolean {
+  if (types !== null && !types.includes(type)) return false;
+  if (view === null) return true;
+  // safety: events-of-reached-names
+  if (!type.startsWith('SECRET_')) return false;
+  const { environment_id, name, former_name = name } = data;
+  return [name, former_name].every((one) => typeof one === 'string' && reachesName(view, environment_id, one));
+}
+
+const reachesName = ({ places }: View, environment: unknown, name: string): boolean =>
+  places.some(
+    ({ environments, secrets }) =>
+      (environments === null || (typeof environment === 'string' && environments.includes(environment))) &&
+      (secrets === null || secrets.some((pattern) => matches(pattern, name))),
+  );

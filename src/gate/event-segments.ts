@@ -1,0 +1,80 @@
+// Moving events to D1: closed ranges of them, one compressed row each. Invariants: an event leaves the gate only once D1 holds it; ranges follow
+// each other without gaps; the newest events stay here.
+import { toBase64, utf8 } from '../crypto/bytes';
+import { gzip } from '../crypto/gzip';
+import { eventSegments } from '../db/schema';
+import { insertOf } from '../db/statements';
+import type { Core } from './core';
+import { deliveredThrough } from './delivery-task';
+import type { StoredEvent } from './outbox';
+
+/** Events of a range, and how many stay here at least: what is delivered is read from here. */
+export const EVENTS_A_SEGMENT = 1000;
+const STAY = 1000;
+/** Bytes of a range, and of its row. */
+const MOST_UNPACKED = 2 * 1024 * 1024;
+const MOST_ROW = 1_000_000;
+const RETRY = 5000;
+
+/** The first of some events, as many as one range takes. */
+function range(events: StoredEvent[]): StoredEvent[] {
+  let bytes = 0;
+  const past = events.findIndex((event) => {
+    bytes += utf8(JSON.stringify(event)).length;
+    return bytes > MOST_UNPACKED;
+  });
+  return past < 0 ? events : events.slice(0, Math.max(1, past));
+}
+
+/** Whether there are so many events that a range can be closed. */
+export const canCloseEvents = ({ outbox }: Pick<Core, 'outbox'>): boolean => outbox.head() - outbox.moved() >= EVENTS_A_SEGMENT + STAY;
+
+/** Moves the oldest range; answers when the next can move, or null. */
+export const closeEvents = (core: Core, org: string, now: number): Promise<number | null> =>
+  core.locks.hold(['event_segments'], async () => {
+    if (!canCloseEvents(core)) return null;
+    for (let part = range(core.outbox.from(core.outbox.moved(), EVENTS_A_SEGMENT)); ; part = part.slice(0, Math.ceil(part.length / 2))) {
+      const [first, last] = [part[0], part.at(-1)];
+      if (!first || !last) return null;
+      // safety: events-kept-until-delivered
+      if (last.sequence > deliveredThrough(core)) return now + RETRY;
+      const events = toBase64(await gzip(utf8(JSON.stringify(part))));
+      if (part.length > 1 && events.length > MOST_ROW) continue;
+      // Replaces what a move that was cut off has left under this number.
+      const { sql, params } = insertOf(eventSegments, {
+        org_id: org,
+        first_sequence: first.sequence,
+        last_sequence: last.sequence,
+        first_at: first.at,
+        last_at: last.at,
+        events,
+      });
+      const { end } = await core.database.write([{ sql: sql.replace('insert into', 'insert or replace into'), params }]);
+      // safety: events-kept-until-stored
+      if (end !== 'done') return now + RETRY;
+      core.storage.transactionSync(() => core.outbox.move(last.sequence));
+      return canCloseEvents(core) ? now : null;
+    }
+  });
+
+/** Forgets events that have been in D1 for 30 days: the feed ends there, and the rows go next. Answers through which sequence. */
+export async function forgetOldEvents(core: Core, org: string, before: number): Promise<number> {
+  const [old] = await core.database.all<{ n: number | null }>({
+    sql: 'select max(last_sequence) n from event_segments where org_id = ? and last_at < ?',
+    params: [org, before],
+  });
+  // D1 cannot have the gate forget what it holds itself.
+  // safety: events-forgotten-only-if-moved
+  core.storage.transactionSync(() => core.outbox.forgetThrough(Math.min(old?.n ?? 0, core.outbox.moved())));
+  return core.outbox.gone();
+}
+
+/** Goes on with the numbers of events where D1 ends, well behind all that a lost gate may have given: none means two events. */
+export async function takeUpEvents(core: Core, org: string, most: number): Promise<void> {
+  const [newest] = await core.database.all<{ n: number | null }>({
+    sql: 'select max(last_sequence) n from event_segments where org_id = ?',
+    params: [org],
+  });
+  // safety: event-numbers-not-reused
+  core.outbox.forgetThrough((newest?.n ?? 0) + most);
+}

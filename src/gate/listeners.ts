@@ -1,0 +1,41 @@
+// Streams of events that wait for something to happen. In memory alone: a gate that starts anew has none, and whoever waited asks again.
+// Invariant: every one is woken in the turn in which an event is raised, or a row is written that may end its caller.
+
+export interface Listeners {
+  /** Resolves when something has happened, or after so many milliseconds. */
+  wait(root: string, ms: number): Promise<void>;
+  /** Whether there are as many as there may be, of all callers or of this one. */
+  isFull(root: string): boolean;
+  wake(): void;
+}
+
+/** Streams of an organisation at a time, and those of one caller. */
+const MOST = 1000;
+const MOST_OF_ONE = 100;
+
+export function createListeners(): Listeners {
+  const waiting = new Set<() => void>();
+  const counts = new Map<string, number>();
+  return {
+    wait(root, ms) {
+      counts.set(root, (counts.get(root) ?? 0) + 1);
+      return new Promise<void>((resolve) => {
+        const end = () => {
+          clearTimeout(timer);
+          if (!waiting.delete(end)) return;
+          const left = (counts.get(root) ?? 1) - 1;
+          if (left) counts.set(root, left);
+          else counts.delete(root);
+          resolve();
+        };
+        const timer = setTimeout(end, ms);
+        waiting.add(end);
+      });
+    },
+    // safety: listeners-bounded
+    isFull: (root) => waiting.size >= MOST || (counts.get(root) ?? 0) >= MOST_OF_ONE,
+    wake() {
+      for (const end of [...waiting]) end();
+    },
+  };
+}
