@@ -1,5 +1,6 @@
 // Bindings and deployment variables. Every variable is checked before anything is served; a fault names the variable, never its value.
 import { z } from 'zod';
+import { notifyPlatforms, syncPlatforms } from './adapters/platforms';
 import { fromBase64 } from './crypto/bytes';
 import type { QueueMessage } from './delivery/messages';
 import type { GateCalls } from './gate/calls';
@@ -35,6 +36,8 @@ export interface Settings {
   publicUrl: string | null;
   /** Whether what users choose as targets may be http, and private addresses. */
   allowPrivate: boolean;
+  /** Base URLs in place of a platform's own, by its name. */
+  platformBaseUrls: Record<string, string>;
 }
 
 const masterKeys = z.string().transform((text, context): MasterKey[] => {
@@ -57,19 +60,24 @@ const isOrigin = (text: string) => {
 };
 const isLoopback = (text: string) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(text).hostname);
 
+/** What the parser would have to repair (spaces, backslashes, a bare `?`) is refused. */
 const isBaseUrl = (value: unknown) => {
-  const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : null;
-  return url !== null && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search && !url.hash;
+  const url = typeof value === 'string' && /^https?:\/\/[^\s\\?#]+$/i.test(value) ? URL.parse(value) : null;
+  return url !== null && !url.username && !url.password;
 };
 
-const isBaseUrls = (text: string) => {
+/** The base URLs that a variable holds, by platform; null for what is malformed. */
+function baseUrlsIn(text: string | undefined): Record<string, string> | null {
+  if (!text) return {};
   try {
-    const map = JSON.parse(text) as Record<string, unknown>;
-    return typeof map === 'object' && map !== null && !Array.isArray(map) && Object.values(map).every(isBaseUrl);
+    const map = JSON.parse(text) as Record<string, string>;
+    if (typeof map !== 'object' || map === null || Array.isArray(map)) return null;
+    const platforms: readonly string[] = [...syncPlatforms, ...notifyPlatforms];
+    return Object.entries(map).every(([platform, url]) => platforms.includes(platform) && isBaseUrl(url)) ? map : null;
   } catch {
-    return false;
+    return null;
   }
-};
+}
 
 /** What each variable has to be, in the words of the message that names it. */
 const checks: [keyof Env, string, (env: Env) => boolean][] = [
@@ -84,8 +92,8 @@ const checks: [keyof Env, string, (env: Env) => boolean][] = [
   ],
   [
     'PLATFORM_BASE_URLS',
-    'a JSON object that maps platform names to base URLs',
-    (env) => !env.PLATFORM_BASE_URLS || isBaseUrls(env.PLATFORM_BASE_URLS),
+    'a JSON object that maps names of platforms to base URLs without credentials, query or fragment',
+    (env) => baseUrlsIn(env.PLATFORM_BASE_URLS) !== null,
   ],
 ];
 
@@ -103,6 +111,7 @@ export function settingsOf(env: Env): Settings | { problem: string } {
         bootstrapToken: env.BOOTSTRAP_TOKEN as string,
         publicUrl: env.PUBLIC_URL ? new URL(env.PUBLIC_URL).origin : null,
         allowPrivate: env.ALLOW_PRIVATE_TARGETS === 'true',
+        platformBaseUrls: baseUrlsIn(env.PLATFORM_BASE_URLS) as Record<string, string>,
       };
   known.set(env, settings);
   return settings;

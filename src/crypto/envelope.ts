@@ -22,7 +22,8 @@ export type Purpose =
   | 'cursor'
   | 'webhook URL'
   | 'webhook secret'
-  | 'old webhook secret';
+  | 'old webhook secret'
+  | 'connection';
 
 function derive(root: Uint8Array, salt: Uint8Array, purpose: Purpose) {
   const bytes = hkdf(root, salt, `svc/v1/seal/${purpose}`, 44);

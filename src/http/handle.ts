@@ -207,21 +207,21 @@ async function askGate(ready: Ready): Promise<Response> {
     const { outcome } = await gate({ ...ask, action, operation, named, input, ...apart, approval: undefined });
     return outcome.kind === 'more' && waitsForApproval(outcome.data) ? fail(refuse('APPROVAL_REQUIRED')) : outcome;
   };
-  const first = await gate(ask);
-  let [reply, made, again] = [first, ready, ask];
-  for (let rounds = 0; reply.outcome.kind === 'more' && rounds < MOST_ROUNDS; rounds++) {
-    const { data } = reply.outcome;
-    if (waitsForApproval(data)) again = { ...again, approval: identified(ready, null), again: true };
-    else {
-      const more = await route.more?.(data as never, asked.input, context);
-      if (!more) break;
-      made = { ...ready, prepared: more };
-      again = { ...again, input: more.input, one_time: encryptOneTime(caller.bearer, ownerOf(ready), more.once), again: true };
-    }
-    // The rate limit is that of the first call: the others do not count.
-    reply = { ...(await gate(again)), rate_limit: first.rate_limit };
-  }
   try {
+    const first = await gate(ask);
+    let [reply, made, again] = [first, ready, ask];
+    for (let rounds = 0; reply.outcome.kind === 'more' && rounds < MOST_ROUNDS; rounds++) {
+      const { data } = reply.outcome;
+      if (waitsForApproval(data)) again = { ...again, approval: identified(ready, null), again: true };
+      else {
+        const more = await route.more?.(data as never, asked.input, context);
+        if (!more) break;
+        made = { ...ready, prepared: more };
+        again = { ...again, input: more.input, one_time: encryptOneTime(caller.bearer, ownerOf(ready), more.once), again: true };
+      }
+      // The rate limit is that of the first call: the others do not count.
+      reply = { ...(await gate(again)), rate_limit: first.rate_limit };
+    }
     return await respond(made, reply, { further, also });
   } catch (error) {
     if (error instanceof ApiError && error.violation) await gate({ ...ask, input: null, violation: error.violation, again: true });

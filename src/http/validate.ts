@@ -97,7 +97,8 @@ function withoutNulls(names: readonly string[], json: unknown): unknown {
 /** Names a field by its path, bounded and printable, since an unknown field's name is the caller's own; never quotes what a field held. */
 const detail = (path: PropertyKey[], message: string): Detail => ({ path: printable(path.map(String).join('.'), 200), message });
 
-const detailsOf = (error: z.ZodError, unknown: string): Detail[] =>
+/** What is wrong, field by field. */
+export const detailsOf = (error: z.ZodError, unknown: string): Detail[] =>
   error.issues
     .slice(0, MOST_DETAILS)
     .flatMap((issue) =>

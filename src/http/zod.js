@@ -6,6 +6,7 @@ export * from '../../node_modules/zod/v4/classic/errors.js';
 export * as iso from '../../node_modules/zod/v4/classic/iso.js';
 export * from '../../node_modules/zod/v4/classic/parse.js';
 export * from '../../node_modules/zod/v4/classic/schemas.js';
+export { toJSONSchema } from '../../node_modules/zod/v4/core/json-schema-processors.js';
 
 import * as z from './zod.js';
 

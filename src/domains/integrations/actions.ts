@@ -1,7 +1,15 @@
 // The actions of integrations, and what each needs.
 import type { Needs } from '../../auth/actions';
 
-export const actions = {} as const satisfies Needs;
+export const actions = {
+  'integration.platforms': { scopes: ['integrations:read'] },
+  'integration.list': { scopes: ['integrations:read'] },
+  'integration.read': { scopes: ['integrations:read'] },
+  'integration.create': { scopes: ['integrations:write'] },
+  'integration.update': { scopes: ['integrations:write'] },
+  'integration.delete': { scopes: ['integrations:write'] },
+  'integration.notify': { scopes: ['integrations:notify'] },
+} as const satisfies Needs;
 
 declare module '../../auth/actions' {
   interface ActionNames {

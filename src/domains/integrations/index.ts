@@ -1,5 +1,16 @@
-// Connections to other platforms.
+// Connections to other platforms: where messages are sent.
 import type { Domain } from '../domain';
 import { actions } from './actions';
+import { integrationOperations } from './gate/operations';
+import { integrationRoutes } from './routes';
 
-export const integrations = { tags: {}, actions, rows: ['integration'], operations: {}, routes: [], examples: {} } satisfies Domain;
+export const integrations = {
+  tags: {
+    Integrations: 'Connections to other platforms: chat, paging, e-mail and webhooks that messages are sent to. Fields are in camelCase.',
+  },
+  actions,
+  rows: ['integration'],
+  operations: integrationOperations,
+  routes: integrationRoutes,
+  examples: {},
+} satisfies Domain;

@@ -1,0 +1,16 @@
+// Any other receiver: JSON of our own, signed like a webhook's delivery where there is a secret.
+import { z } from '@hono/zod-openapi';
+import { utf8 } from '../../crypto/bytes';
+import { hmacHex } from '../../crypto/digest';
+import { adapter, post, SecretUrl } from './adapter';
+
+export const webhook = adapter({
+  platform: 'webhook',
+  config: z.strictObject({ url: SecretUrl, secret: z.string().min(1).max(512).optional() }),
+  credentials: ['url', 'secret'],
+  request({ url, secret }, { severity, text, event, time }) {
+    const sent = post(url, { severity, message: text.toWellFormed(), timestamp: new Date(time).toISOString(), event });
+    if (secret === undefined) return sent;
+    return { ...sent, headers: { ...sent.headers, 'X-Svc-Signature': hmacHex(utf8(secret), utf8(sent.body)) } };
+  },
+});

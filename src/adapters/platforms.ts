@@ -1,0 +1,23 @@
+// The names of the platforms that this service knows: those that a deployment can give another address (PLATFORM_BASE_URLS).
+
+/** Platforms that secrets are written to. */
+export const syncPlatforms = [
+  ...(['vercel', 'netlify', 'heroku', 'fly', 'render', 'railway', 'cloudflare-workers', 'cloudflare-pages', 'digitalocean'] as const),
+  ...(['supabase', 'github-actions', 'gitlab-ci', 'circleci', 'bitbucket-pipelines', 'buildkite', 'hcp-terraform'] as const),
+  ...(['aws-secrets-manager', 'aws-ssm', 'gcp-secret-manager', 'azure-key-vault', 'kubernetes'] as const),
+];
+
+/** Platforms that messages are sent to. */
+export const notifyPlatforms = [
+  ...(['slack', 'microsoft-teams', 'discord', 'google-chat', 'mattermost', 'telegram'] as const),
+  ...(['pagerduty', 'opsgenie', 'webhook', 'email'] as const),
+];
+
+export type NotifyPlatform = (typeof notifyPlatforms)[number];
+
+/** Puts another address in front of a URL's path and query; without one the URL stays as it is. */
+export function rebased(url: string, base: string | undefined): string {
+  if (base === undefined) return url;
+  const [from, to] = [new URL(url), new URL(base)];
+  return `${to.origin}${to.pathname.replace(/\/+$/, '')}${from.pathname}${from.search}`;
+}

@@ -1,0 +1,23 @@
+// Encryption of a connection's credentials, in the Worker. Invariant: they are bound to their organisation and their row, and the row is checked before
+// they are decrypted, so that a database that was altered can neither swap them nor lead them elsewhere.
+import { fromUtf8, utf8 } from '../../crypto/bytes';
+import { equal } from '../../crypto/digest';
+import { decrypt, encrypt } from '../../crypto/envelope';
+import type { OrgKeys } from '../../crypto/keyring';
+import { macOf } from '../../db/rows';
+import type { IntegrationRow } from '../../db/schema';
+import { ApiError, refuse } from '../../errors';
+import type { Config, Parts } from './config';
+
+export const encryptCredentials = (keys: OrgKeys, org: string, id: string, credentials: Config): string =>
+  encrypt(keys.value, 'connection', [org, id], utf8(JSON.stringify(credentials)));
+
+/** The parts of a stored config; refuses as INTERNAL if the row or the ciphertext was altered or is another's. */
+export function decryptConfig(keys: OrgKeys, org: string, row: IntegrationRow): Parts {
+  // safety: connection-row-mac
+  const holds = row.org_id === org && equal(row.mac, macOf(keys.row, 'integration', row));
+  const plain = holds && row.credentials_sealed !== null ? decrypt(keys.value, 'connection', [org, row.id], row.credentials_sealed) : null;
+  const text = plain && fromUtf8(plain);
+  if (!text) throw new ApiError(refuse('INTERNAL'), { event: 'value_does_not_open', resource: row.id });
+  return { shown: row.config, credentials: JSON.parse(text) };
+}

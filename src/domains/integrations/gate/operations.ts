@@ -1,0 +1,133 @@
+// What can be done with connections, as the gate does it. Invariants: credentials come here encrypted and are never answered; what is sent is sent by the
+// Worker, which tells the gate how it ended, so that the audit entry says so.
+import type { Verdict } from '../../../adapters/notify/adapter';
+import { reachesAll } from '../../../auth/authorize';
+import { idStart } from '../../../db/ids';
+import type { IntegrationRow } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import { insertion, removal, revision } from '../../../gate/commit';
+import { type ListInput, listed } from '../../../gate/listing';
+import { fail, type Outcome, ok } from '../../../gate/outcome';
+import type { Call, Operation } from '../../../gate/types';
+import type { Detail } from '../../../http/shape';
+import { integrationOut } from '../wire';
+
+const MOST_INTEGRATIONS = 100;
+
+const target = ({ ask }: Call<unknown>) => ask.named.integration as string;
+const find = (call: Call<unknown>): IntegrationRow | null => call.core.rows.get('integration', target(call));
+
+/** 403 for who is limited: a connection is told of events beyond these limits. */
+// safety: connections-by-unlimited-callers
+const whole = ({ need, caller }: Call<unknown>): Refusal | null =>
+  reachesAll(caller, need.scopes)
+    ? null
+    : refuse('INSUFFICIENT_SCOPE', { message: 'A credential that is limited to environments or names cannot change connections.' });
+
+/** The Worker shows them: they are the same for everybody. */
+const platforms: Operation<Record<string, never>> = { read: () => ok(null) };
+
+const list: Operation<ListInput> = {
+  read: ({ core, input }) => listed(core, 'integration', idStart('integration'), input, integrationOut),
+};
+
+const read: Operation<Record<string, never>> = {
+  read(call): Outcome {
+    const row = find(call);
+    return row ? ok(integrationOut(row)) : fail(refuse('NOT_FOUND'));
+  },
+};
+
+type NewInput = Pick<IntegrationRow, 'id' | 'kind' | 'platform' | 'name' | 'config' | 'credentials_sealed' | 'events'>;
+
+const create: Operation<NewInput> = {
+  subject: ({ input }) => ({ resource: input.id }),
+  reach: whole,
+  change: {
+    locks: ({ input }) => ['integrations', input.id],
+    plan(call, now) {
+      const { core, ask, caller, input } = call;
+      if (core.rows.count('integration') >= MOST_INTEGRATIONS)
+        return refuse('LIMIT_REACHED', {
+          message: 'An organisation can have at most 100 connections. Remove some that you no longer need.',
+        });
+      const fields = { org_id: ask.org, ...input, auto: 0, prune: 0, created_by: caller.id, created_at: now, updated_at: now };
+      const put = insertion(call, 'integration', fields);
+      return { status: 201, data: integrationOut(put.row as IntegrationRow), puts: [put] };
+    },
+  },
+};
+
+/** What the Worker made of a stored row and the fields to replace: the next config, or what is wrong with it. */
+export type Made = { revision: number } & (Pick<IntegrationRow, 'config' | 'credentials_sealed'> | { details: Detail[] });
+
+const update: Operation<{ name?: string; events?: IntegrationRow['events']; configures: boolean; made?: Made }> = {
+  reach: whole,
+  change: {
+    locks: (call) => [target(call)],
+    plan(call, now) {
+      const { configures, made, ...fields } = call.input;
+      const row = find(call);
+      if (!row) return refuse('NOT_FOUND');
+      if (configures && !made) return { more: row };
+      if (made && 'details' in made) return refuse('VALIDATION_FAILED', { details: made.details });
+      // safety: connection-unchanged-meanwhile
+      if (made && made.revision !== row.revision)
+        return refuse('CONFLICT', { message: 'The connection was changed by another request meanwhile. Repeat the request.' });
+      const { config, credentials_sealed } = made ?? row;
+      const put = revision(call, 'integration', row, { ...fields, config, credentials_sealed, updated_at: now });
+      return { status: 200, data: integrationOut(put.row as IntegrationRow), puts: [put] };
+    },
+  },
+};
+
+const remove: Operation<Record<string, never>> = {
+  change: {
+    locks: (call) => [target(call)],
+    plan(call) {
+      const row = find(call);
+      if (!row) return refuse('NOT_FOUND');
+      return { status: 204, data: null, ...removal(call.ask.org, [{ kind: 'integration', id: row.id }]) };
+    },
+  },
+};
+
+interface NotifyInput {
+  platform: string | null;
+  integration: string | null;
+  /** How it ended; absent before it is sent. */
+  sent?: { verdict: Verdict | null };
+}
+
+/** What the Worker says of a message that it sent. */
+function ended(verdict: Verdict | null): Outcome {
+  if (verdict === null) return fail(refuse('TARGET_UNREACHABLE'));
+  const { delivered, status, retry_after } = verdict;
+  if (delivered) return ok({ delivered, status });
+  const message = `The target answered with status ${status}.`;
+  return fail(refuse('TARGET_REJECTED', { message, ...(retry_after !== null && { retry_after }) }));
+}
+
+const notify: Operation<NotifyInput> = {
+  subject: ({ core, input: { platform, integration } }) => ({
+    resource: integration === null ? platform : (core.rows.get('integration', integration)?.id ?? null),
+  }),
+  read({ core, input: { integration, sent } }): Outcome {
+    if (sent) return ended(sent.verdict);
+    const row = integration === null ? null : core.rows.get('integration', integration);
+    if (integration !== null && !row) return fail(refuse('NOT_FOUND', { message: 'The connection in integrationId does not exist.' }));
+    if (row && row.kind !== 'notify')
+      return fail(refuse('VALIDATION_FAILED', { details: [{ path: 'integrationId', message: 'must be a connection of kind notify' }] }));
+    return { kind: 'more', data: { row } };
+  },
+};
+
+export const integrationOperations = {
+  'integration.platforms': platforms,
+  'integration.list': list,
+  'integration.read': read,
+  'integration.create': create,
+  'integration.update': update,
+  'integration.delete': remove,
+  'integration.notify': notify,
+};

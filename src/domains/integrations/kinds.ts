@@ -1,0 +1,52 @@
+// Kinds of events, as connections subscribe to them: which by default, and how severe each is.
+import type { Severity } from '../../adapters/notify/adapter';
+import type { EventType } from '../../gate/outbox';
+
+/** How severe an event is, with its title. What is not listed here does not exist. */
+const kinds = {
+  SECRET_LEAKED: ['critical', 'Secret leaked'],
+  BREAK_GLASS_ISSUED: ['critical', 'Break-glass token issued'],
+  BREAK_GLASS_USED: ['critical', 'Break-glass token used'],
+  SYNC_FAILED: ['error', 'Sync failed'],
+  WEBHOOK_DISABLED: ['error', 'Webhook disabled'],
+  POLICY_VIOLATED: ['warning', 'Policy violated'],
+  SECRET_EXPIRING: ['warning', 'Secret expires soon'],
+  CREDENTIAL_EXPIRING: ['warning', 'Credential expires soon'],
+  SECRET_EXPIRED: ['warning', 'Secret expired'],
+  SECRET_REVOKED: ['warning', 'Secret revoked'],
+  SECRET_ROTATION_DUE: ['warning', 'Secret due for rotation'],
+  CREDENTIAL_REVOKED: ['warning', 'Credential revoked'],
+  DEVICE_BLOCKED: ['warning', 'Device blocked'],
+  SECRET_CREATED: ['info', 'Secret created'],
+  SECRET_UPDATED: ['info', 'Secret updated'],
+  SECRET_ROTATED: ['info', 'Secret rotated'],
+  SECRET_DELETED: ['info', 'Secret deleted'],
+  SECRET_RESTORED: ['info', 'Secret restored'],
+  SECRET_SHARED: ['info', 'Secret shared'],
+  DEVICE_REGISTERED: ['info', 'Device registered'],
+  DEVICE_ASSIGNED: ['info', 'Device assigned'],
+  DEVICE_UNASSIGNED: ['info', 'Device unassigned'],
+  DEVICE_REMOVED: ['info', 'Device removed'],
+  APPROVAL_REQUESTED: ['info', 'Approval requested'],
+  APPROVAL_DECIDED: ['info', 'Approval decided'],
+  MEMBER_ENROLLED: ['info', 'Member enrolled'],
+  CREDENTIAL_CREATED: ['info', 'Credential created'],
+  SYNC_COMPLETED: ['info', 'Sync completed'],
+  AUDIT_CHECKPOINT: ['info', 'Audit log checkpoint'],
+} as const satisfies Record<EventType | 'SYNC_FAILED' | 'SYNC_COMPLETED', readonly [Severity, string]>;
+
+export type EventKind = keyof typeof kinds;
+export const eventKinds = Object.keys(kinds) as [EventKind, ...EventKind[]];
+
+export const severityOf = (kind: EventKind): Severity => kinds[kind][0];
+export const titleOf = (kind: EventKind): string => kinds[kind][1];
+
+/** Platforms that wake somebody up. */
+const PAGING = ['pagerduty', 'opsgenie'];
+
+/** What a connection subscribes to unless it says so. */
+export const defaultEvents = (platform: string): EventKind[] => [
+  'SECRET_ROTATED',
+  'SECRET_LEAKED',
+  ...(PAGING.includes(platform) ? [] : (['POLICY_VIOLATED'] as const)),
+];

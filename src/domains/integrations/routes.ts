@@ -1,0 +1,182 @@
+// Connections over HTTP. Credentials are encrypted before the gate hears of them, and decrypted here alone, to be sent to their platform.
+import { z } from '@hono/zod-openapi';
+import { adapters } from '../../adapters/notify';
+import type { Message, Severity } from '../../adapters/notify/adapter';
+import { clean } from '../../adapters/notify/text';
+import { newId } from '../../db/ids';
+import type { IntegrationRow } from '../../db/schema';
+import { ApiError, refuse } from '../../errors';
+import { type Context, keysOf } from '../../http/context';
+import { listRoute } from '../../http/list';
+import { route } from '../../http/route';
+import { type Config, checked, merged, partsOf } from './config';
+import { decryptConfig, encryptCredentials } from './encryption';
+import type { Made } from './gate/operations';
+import { defaultEvents } from './kinds';
+import { send } from './send';
+import * as wire from './wire';
+
+const integrations = '/orgs/{org_id}/integrations';
+const byIntegration = ({ params }: { params: Record<string, string> }) => ({ integration: params.id as string });
+
+/** A config in its parts, its credentials encrypted for a row; or what is wrong with it. */
+function stored(context: Context, id: string, platform: string, given: Config) {
+  const found = checked(platform, given, context.settings);
+  if ('details' in found) return found;
+  const { shown, credentials } = partsOf(platform, found.config);
+  return { config: shown, credentials_sealed: encryptCredentials(keysOf(context), context.org, id, credentials) };
+}
+
+const eventsOf = (events: '*' | string[]): string[] | null => (events === '*' ? null : events);
+
+/** The next config of a row: checked as a whole. */
+function changed(context: Context, row: IntegrationRow, given: Config): Made {
+  const before = decryptConfig(keysOf(context), context.org, row);
+  return { revision: row.revision, ...stored(context, row.id, row.platform, merged(row.platform, before, given)) };
+}
+
+const refused = (details: { path: string; message: string }[]) => new ApiError(refuse('VALIDATION_FAILED', { details }));
+
+const platformPage = () => ({
+  data: Object.values(adapters).map(({ platform, config, credentials }) => ({
+    platform,
+    kind: 'notify',
+    configSchema: writeOnly(z.toJSONSchema(config, { io: 'input' }), credentials),
+  })),
+  next_cursor: null,
+  has_more: false,
+});
+
+function writeOnly(schema: object, credentials: readonly string[]): object {
+  const { properties } = schema as { properties: Record<string, object> };
+  const marked = credentials.map((name) => [name, { ...properties[name], writeOnly: true }]);
+  return { ...schema, properties: { ...properties, ...Object.fromEntries(marked) } };
+}
+
+const TEST = 'This is a test notification of this vault.';
+
+/** A message that a caller sends: an incident of its own. */
+function messageOf({ request }: Context, severity: Severity = 'info', text = TEST): Message {
+  const title = text === TEST ? 'Test notification' : 'Message from Secrets Vault Service';
+  const visible = clean(text).trim() ? text : '(no visible text)';
+  return { severity, title, text: visible, event: null, link: null, key: `notify:${request.id}`, time: Date.now() };
+}
+
+/** Where a message goes: the stored connection, or the one in the body. */
+function destination(context: Context, row: IntegrationRow | null, body: { platform?: string; config?: Config }) {
+  if (!row) return { platform: body.platform as string, config: body.config as Config };
+  const { credentials, shown } = decryptConfig(keysOf(context), context.org, row);
+  return { platform: row.platform, config: { ...shown, ...credentials } };
+}
+
+const notifyRoute = route({
+  method: 'post',
+  path: `${integrations}/notify`,
+  action: 'integration.notify',
+  tag: 'Integrations',
+  summary: 'Send a message to a platform',
+  description:
+    'To a stored connection, or to a platform with a config that is forgotten once the call has ended. It is one try: the response says how it ended. The text cannot mention, ping or format anything on the platform.',
+  body: { schema: wire.NotifyIn },
+  answers: { 200: wire.Notified },
+  refusals: ['NOT_FOUND', 'TARGET_REJECTED', 'TARGET_UNREACHABLE'],
+  unkept: true,
+  prepare({ body }, { settings }) {
+    const { platform = null, config, integrationId = null } = body;
+    const found = platform !== null && config ? checked(platform, config, settings) : null;
+    if (found && 'details' in found) throw refused(found.details);
+    return { input: { platform, integration: integrationId } };
+  },
+  async more({ row }: { row: IntegrationRow | null }, { body }, context) {
+    const { platform, config } = destination(context, row, body);
+    const verdict = await send(platform, config, messageOf(context, body.severity, body.message), context.settings);
+    return { input: { platform: body.platform ?? null, integration: body.integrationId ?? null, sent: { verdict } } };
+  },
+});
+
+export const integrationRoutes = [
+  route({
+    method: 'get',
+    path: `${integrations}/platforms`,
+    action: 'integration.platforms',
+    tag: 'Integrations',
+    summary: 'List the platforms',
+    description: 'Returns every platform with the JSON Schema of its config.',
+    answers: { 200: wire.PlatformPage },
+    render: () => ({ json: platformPage() }),
+  }),
+  notifyRoute,
+  route({
+    method: 'post',
+    path: integrations,
+    action: 'integration.create',
+    tag: 'Integrations',
+    summary: 'Store a connection',
+    description:
+      'Messages about the events are sent there. Credentials in config are encrypted and never returned. A credential that is limited to environments or names cannot store one.',
+    body: { schema: wire.IntegrationIn },
+    answers: { 201: wire.Integration },
+    refusals: ['LIMIT_REACHED'],
+    prepare({ body }, context) {
+      const { kind, platform, name, config, events = defaultEvents(platform) } = body;
+      const id = newId('int');
+      const made = stored(context, id, platform, config);
+      if ('details' in made) throw refused(made.details);
+      return { input: { id, kind, platform, name, ...made, events: eventsOf(events) } };
+    },
+  }),
+  listRoute({
+    path: integrations,
+    action: 'integration.list',
+    tag: 'Integrations',
+    summary: 'List the connections',
+    answers: { 200: wire.IntegrationPage },
+  }),
+  route({
+    method: 'get',
+    path: `${integrations}/{id}`,
+    action: 'integration.read',
+    tag: 'Integrations',
+    summary: 'Show a connection',
+    answers: { 200: wire.Integration },
+    refusals: ['NOT_FOUND'],
+    named: byIntegration,
+  }),
+  route({
+    method: 'patch',
+    path: `${integrations}/{id}`,
+    action: 'integration.update',
+    tag: 'Integrations',
+    summary: 'Change a connection',
+    description:
+      'Fields of config are merged, and the result is checked as a whole. A change of a field that is no credential erases the stored credentials: send them in the same call. kind and platform cannot be changed.',
+    body: { schema: wire.IntegrationPatch },
+    answers: { 200: wire.Integration },
+    refusals: ['NOT_FOUND', 'CONFLICT'],
+    named: byIntegration,
+    prepare: ({ body }) => ({ input: patchInput(body) }),
+    more: async (row: IntegrationRow, { body }, context) => ({
+      input: { ...patchInput(body), made: changed(context, row, body.config ?? {}) },
+    }),
+  }),
+  route({
+    method: 'delete',
+    path: `${integrations}/{id}`,
+    action: 'integration.delete',
+    tag: 'Integrations',
+    summary: 'Remove a connection',
+    description: 'From then on nothing is sent there.',
+    answers: { 204: null },
+    refusals: ['NOT_FOUND'],
+    named: byIntegration,
+  }),
+];
+
+/** What the gate hears of a change. The config stays here until it is encrypted. */
+function patchInput({ name, events, config }: z.output<typeof wire.IntegrationPatch>) {
+  return {
+    ...(name !== undefined && { name }),
+    ...(events !== undefined && { events: eventsOf(events) }),
+    configures: config !== undefined,
+  };
+}

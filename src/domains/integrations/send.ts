@@ -1,0 +1,12 @@
+// Sends a message to a platform, through the egress guard. Invariant: what the platform answers goes no further than its status and the time that it names.
+import { type Message, outcome, type Verdict } from '../../adapters/notify/adapter';
+import { guardedFetch } from '../../delivery/egress';
+import type { Settings } from '../../env';
+import { adapterOf, type Config, requestOf } from './config';
+
+/** How sending ended; null where there was no answer. */
+export async function send(platform: string, config: Config, message: Message, settings: Settings): Promise<Verdict | null> {
+  const { url, method, headers, body } = requestOf(platform, config, message, settings);
+  const answered = await guardedFetch(settings, url, { method, headers, body });
+  return 'unreachable' in answered ? null : outcome(adapterOf(platform), answered, Date.now());
+}

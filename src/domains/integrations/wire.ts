@@ -1,0 +1,134 @@
+// Connections to other platforms, on the wire: in camelCase.
+import { z } from '@hono/zod-openapi';
+import { severities } from '../../adapters/notify/adapter';
+import { notifyPlatforms } from '../../adapters/platforms';
+import { exampleId } from '../../db/ids';
+import type { IntegrationRow } from '../../db/schema';
+import { iso, Name, pageOf, Time } from '../../http/wire';
+import { eventKinds } from './kinds';
+
+const slack = { webhookUrl: 'https://hooks.slack.com/services/T000/B000/XXXX' };
+
+/** Fields of a config: each platform has its own schema, by which they are checked. */
+const MOST_FIELDS = 20;
+const Value = z.union([
+  z.string().max(16_384),
+  z
+    .number()
+    .min(Number.MIN_SAFE_INTEGER + 1)
+    .max(Number.MAX_SAFE_INTEGER - 1),
+  z.array(z.string().max(1024)).max(100),
+]);
+const fieldsOf = <T extends z.ZodType>(value: T) =>
+  z
+    .record(z.string().max(64), value)
+    .refine((fields) => Object.keys(fields).length <= MOST_FIELDS, `must have at most ${MOST_FIELDS} fields`);
+const Config = fieldsOf(Value).openapi({
+  description:
+    'What the platform needs, by the schema that GET /integrations/platforms shows for it. Credentials in it are never returned.',
+  example: slack,
+});
+
+const Platform = z.enum(notifyPlatforms).openapi({ example: 'slack' });
+const IntegrationId = z
+  .string()
+  .max(64)
+  .openapi({ example: exampleId('integration') });
+
+const distinct = (list: readonly string[]) => new Set(list).size === list.length;
+const Events = z
+  .union([z.literal('*'), z.array(z.enum(eventKinds)).min(1).max(eventKinds.length).refine(distinct, 'must not contain duplicates')])
+  .openapi({ description: 'Kinds of events to send messages about, or "*" for all.', example: ['SECRET_ROTATED', 'SECRET_LEAKED'] });
+
+export const IntegrationIn = z
+  .strictObject({
+    kind: z.enum(['notify']).openapi({ description: 'notify: messages are sent there.', example: 'notify' }),
+    platform: Platform,
+    name: Name.openapi({ example: 'Operations channel' }),
+    config: Config,
+    events: Events.optional().openapi({
+      description:
+        'Kinds of events to send messages about, or "*" for all. By default SECRET_ROTATED and SECRET_LEAKED, and POLICY_VIOLATED except for pagerduty and opsgenie.',
+    }),
+  })
+  .openapi('IntegrationIn');
+
+export const IntegrationPatch = z
+  .strictObject({
+    name: Name.optional().openapi({ example: 'Operations channel' }),
+    config: fieldsOf(Value.nullable()).optional().openapi({
+      description:
+        'Fields to replace; null removes an optional one, and what is absent stays. If a field that is no credential changes, the stored credentials are erased and must come along.',
+      example: slack,
+    }),
+    events: Events.optional(),
+  })
+  .openapi('IntegrationPatch');
+
+export const Integration = z
+  .object({
+    id: IntegrationId,
+    kind: z.enum(['sync', 'notify']),
+    platform: z.string().openapi({ example: 'slack' }),
+    name: z.string().openapi({ example: 'Operations channel' }),
+    config: z.record(z.string(), z.union([z.string(), z.number(), z.array(z.string())])).openapi({
+      description: 'The config without its credentials; of a webhook URL its host alone.',
+      example: { webhookUrl: 'hooks.slack.com' },
+    }),
+    events: Events,
+    createdAt: Time,
+    updatedAt: Time,
+  })
+  .openapi('Integration');
+export const IntegrationPage = pageOf(Integration, 'IntegrationPage');
+
+export const PlatformPage = pageOf(
+  z
+    .object({
+      platform: z.string().openapi({ example: 'slack' }),
+      kind: z.enum(['sync', 'notify']),
+      configSchema: z
+        .record(z.string(), z.unknown())
+        .openapi({ description: 'JSON Schema (2020-12) of the config. Credentials are writeOnly.', example: { type: 'object' } }),
+    })
+    .openapi('Platform'),
+  'PlatformPage',
+);
+
+/** A message may be as long as a body: it is cut to what the platform takes. */
+const MOST_MESSAGE = 1_048_576;
+
+export const NotifyIn = z
+  .strictObject({
+    platform: Platform.optional(),
+    config: Config.optional(),
+    integrationId: IntegrationId.optional().openapi({
+      description: 'A stored connection of kind notify, in place of platform and config.',
+    }),
+    severity: z.enum(severities).optional().openapi({ description: 'info by default.', example: 'info' }),
+    message: z.string().min(1).max(MOST_MESSAGE).optional().openapi({
+      description: 'By default a sentence that says that this is a test. Too long a message is cut to what the platform takes.',
+      example: 'Deployed 1.4.2 to production',
+    }),
+  })
+  .refine(
+    ({ platform, config, integrationId }) =>
+      integrationId === undefined ? platform !== undefined && config !== undefined : platform === undefined && config === undefined,
+    'must have either integrationId, or platform and config',
+  )
+  .openapi('NotifyIn', { example: { platform: 'slack', config: slack, severity: 'info', message: 'Deployed 1.4.2 to production' } });
+
+export const Notified = z
+  .object({
+    delivered: z.literal(true),
+    status: z.int().openapi({ description: 'The HTTP status of the platform.', example: 200 }),
+  })
+  .openapi('Notified');
+
+export const integrationOut = (row: IntegrationRow): z.infer<typeof Integration> => ({
+  ...{ id: row.id, kind: row.kind, platform: row.platform, name: row.name },
+  config: row.config as z.infer<typeof Integration>['config'],
+  events: (row.events as (typeof eventKinds)[number][] | null) ?? '*',
+  createdAt: iso(row.created_at),
+  updatedAt: iso(row.updated_at),
+});
