@@ -12,6 +12,7 @@ import { createDescendants, type Descendants } from './descendants';
 import { createDeviceProofs, type DeviceProofs } from './device-proofs';
 import { createIntents, type Intents } from './intents';
 import { createLastUsed, type LastUsed } from './last-used';
+import { createLeaks, type Leaks } from './leaks';
 import { lineageOf, type Overlaps, type Strangers } from './lineage';
 import { createLocks, type Locks } from './locks';
 import { createMeta, type Meta } from './meta';
@@ -42,6 +43,7 @@ export interface Core {
   proofs: DeviceProofs;
   readers: Readers;
   outbox: Outbox;
+  leaks: Leaks;
   storedResponses: StoredResponses;
   intents: Intents;
   rotations: Rotations;
@@ -96,6 +98,7 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D
     proofs: createDeviceProofs(sql),
     readers,
     outbox,
+    leaks: createLeaks(sql),
     storedResponses: createStoredResponses(sql),
     intents: createIntents(sql),
     rotations: createRotations(sql),

@@ -26,6 +26,7 @@ const MOST_ENDED = 60_000;
 /** Deletes what is past its time, every hour, and goes on at once while there is more. */
 export async function retain(core: Core, org: string, now: number): Promise<number> {
   core.outbox.sweep(now);
+  core.leaks.sweep(now);
   await takeUpSegments(core, org, { tell: true });
   if (isPastOver(core, org, now)) core.schedule.at('past', now);
   // It goes on by itself from then on.
