@@ -1,10 +1,12 @@
 // Checks of credentials that can be checked offline: checksums, account numbers, structure, and whether a text looks random at all. Pure, and
 // linear in the text that is checked. Invariant: a check that cannot be made counts as failed, so that it reports nothing.
 
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 /** Base64 and base64url, padded or not, as text; null if it is neither, or not UTF-8. */
 export function decodedText(text: string): string | null {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(text, 'base64'));
+    return decoder.decode(Buffer.from(text, 'base64'));
   } catch {
     return null;
   }
@@ -49,22 +51,28 @@ export function hasChecksum(token: string): boolean {
 
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-/** An access key id of AWS: since 2019 it holds the number of the account, of at most twelve digits. */
-export function isAwsKeyId(id: string): boolean {
-  if (id.endsWith('EXAMPLE')) return false;
-  const body = id.slice(4);
+/** The number of the account that an access key id of AWS holds since 2019; null where it holds none, or none that there can be. */
+export function awsAccountOf(id: string): string | null {
   // Older ids hold none.
-  if (body.startsWith('I') || body.startsWith('J')) return isVaried(body);
+  if ('IJ'.includes(id.charAt(4))) return null;
   let bits = 0n;
-  for (const char of body.slice(0, 10)) bits = bits * 32n + BigInt(BASE32.indexOf(char));
-  // 50 bits: the account's 40 bits follow the first one.
-  return ((bits >> 9n) & 0xffffffffffn) <= 999_999_999_999n && isVaried(body);
+  for (const char of id.slice(4, 14)) bits = bits * 32n + BigInt(BASE32.indexOf(char));
+  // Of these 50 bits, the 40 after the first one are the number.
+  const account = (bits >> 9n) & 0xffffffffffn;
+  return account <= 999_999_999_999n ? account.toString().padStart(12, '0') : null;
 }
+
+/** An access key id of AWS: one whose account there can be, or an older one. */
+export const isAwsKeyId = (id: string): boolean =>
+  !id.endsWith('EXAMPLE') && isVaried(id.slice(4)) && ('IJ'.includes(id.charAt(4)) || awsAccountOf(id) !== null);
 
 /** A JWT: a header that names its algorithm, and a payload, both JSON objects. A DPoP proof serves one request and is none. */
 export function isJwt(token: string): boolean {
   const [header, payload] = token.split('.');
-  const head = parsed(decodedText(header ?? ''));
+  const text = Buffer.from(header ?? '', 'base64').toString('latin1');
+  // Most of what only looks like one is told without an exception.
+  if (!text.includes('"alg"') || !text.endsWith('}')) return false;
+  const head = parsed(text);
   return typeof head?.alg === 'string' && head.typ !== 'dpop+jwt' && parsed(decodedText(payload ?? '')) !== null;
 }
 
@@ -80,20 +88,26 @@ export function isKeyBody(body: string): boolean {
 
 /** What Basic authentication sends: `user:password`. */
 export function isBasic(token: string): boolean {
-  const text = decodedText(token.slice(token.lastIndexOf(' ') + 1));
-  const colon = text?.indexOf(':') ?? -1;
-  return text !== null && colon > 0 && /^[\x20-\x7e]+$/.test(text) && isLikelySecret(text.slice(colon + 1));
+  const text = Buffer.from(token.slice(token.lastIndexOf(' ') + 1), 'base64').toString('latin1');
+  const colon = text.indexOf(':');
+  return colon > 0 && /^[\x20-\x7e]+$/.test(text) && isLikelySecret(text.slice(colon + 1));
 }
 
 /** The bearer part of tokens that hold JSON: those of Grafana and 1Password. */
 export const holdsJson = (token: string): boolean => parsed(decodedText(token.slice(token.indexOf('eyJ')))) !== null;
 
+/** How often each character of ASCII occurs; the last place counts all others. */
+const counts = new Uint32Array(129);
+
 /** Bits of information in each character, by how often each occurs. */
 export function entropyOf(text: string): number {
-  const counts = new Map<string, number>();
-  for (const char of text) counts.set(char, (counts.get(char) ?? 0) + 1);
+  counts.fill(0);
+  for (let at = 0; at < text.length; at++) {
+    const code = Math.min(text.charCodeAt(at), 128);
+    counts[code] = (counts[code] as number) + 1;
+  }
   let bits = 0;
-  for (const count of counts.values()) bits -= (count / text.length) * Math.log2(count / text.length);
+  for (const count of counts) if (count) bits -= (count / text.length) * Math.log2(count / text.length);
   return bits;
 }
 
@@ -119,6 +133,7 @@ const PATH_OF_NAMES = /^[A-Za-z_][A-Za-z0-9_]*(?:[.][A-Za-z_][A-Za-z0-9_]*){1,40
 export function isRandom(text: string): boolean {
   if (text.length < 20 || PATH_OF_NAMES.test(text) || !isLikelySecret(text) || entropyOf(text) < 3.7) return false;
   const runs = text.match(/[A-Z]+|[a-z]+|\d+/g) ?? [];
-  // A name such as userAccessV2 has long runs.
+  // A name such as UserAccessV2 has long runs, and digits at one place.
+  if (runs.filter((run) => /\d/.test(run)).length < 2) return false;
   return runs.length >= text.length / 4 && !/^[0-9a-f]+$|^[0-9A-F]+$/.test(text) && !/^[0-9a-f]{8}-[0-9a-f]{4}-/i.test(text);
 }

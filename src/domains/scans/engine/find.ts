@@ -79,7 +79,8 @@ function endOfRun(text: string, from: number): number {
   return at;
 }
 
-/** Characters of a JWT's header and payload that are looked into. */
+/** Characters that a JWT's header has at least, and characters of header and payload that are looked into. */
+const LEAST_HEADER = 15;
 const MOST_HEADER = 4096;
 const MOST_PAYLOAD = 65_536;
 
@@ -89,15 +90,10 @@ function jwts(text: string, hits: Hit[]): void {
     const ends: number[] = [endOfRun(text, at)];
     const isFirst = at === 0 || !isUrl64(text.charCodeAt(at - 1)) || (text[at - 2] === '\\' && text[at - 1] === 'n');
     while (isFirst && ends.length < 3 && text[ends.at(-1) as number] === '.') ends.push(endOfRun(text, (ends.at(-1) as number) + 1));
-    const [header, payload, end] = ends;
-    if (
-      header !== undefined &&
-      payload !== undefined &&
-      end !== undefined &&
-      header - at <= MOST_HEADER &&
-      payload - header <= MOST_PAYLOAD
-    )
-      if (isJwt(text.slice(at, end))) hits.push({ rule: 'jwt', at, length: end - at, prefix: 'eyJ' });
+    const [header = at, payload, end] = ends;
+    const fits = header - at >= LEAST_HEADER && header - at <= MOST_HEADER;
+    if (fits && payload !== undefined && end !== undefined && payload - header <= MOST_PAYLOAD && isJwt(text.slice(at, end)))
+      hits.push({ rule: 'jwt', at, length: end - at, prefix: 'eyJ' });
     at = text.indexOf('eyJ', ends[0]);
   }
 }

@@ -107,7 +107,7 @@ const prefixed: readonly Format[] = [
   plain('digitalocean-oauth-token', 'DigitalOcean OAuth token', 'doo_v1_', `${HEX}{64}`),
   plain('digitalocean-refresh-token', 'DigitalOcean refresh token', 'dor_v1_', `${HEX}{64}`),
   plain('heroku-key', 'Heroku API key', 'HRKU-AA', `${URL64}{58}`),
-  plain('flyio-token', 'Fly.io access token', ['fo1_', 'FlyV1 fm2_', 'fm2_'], '[A-Za-z0-9_+/-]{43,280}={0,3}'),
+  plain('flyio-token', 'Fly.io access token', ['fo1_', 'fm2_'], '[A-Za-z0-9_+/-]{43,280}={0,3}'),
   plain('netlify-token', 'Netlify access token', 'nfp_', `${WORD}{36}`),
   plain('supabase-token', 'Supabase access token', 'sbp_', `${HEX}{40}`),
   plain('supabase-secret-key', 'Supabase secret key', 'sb_secret_', `${URL64}{31,48}`),
