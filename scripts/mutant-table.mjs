@@ -1755,6 +1755,7 @@ export const mutants = [
     tag: 'grant-held-as-share',
     change: { from: "? ['secret.read', 'secret.share']", to: "? ['secret.read']" },
     notice: 'api/shares/grants: secret.share holds links and grants',
+  },
 
   // ---------------------------------------------------------------- notifications
   {

@@ -47,6 +47,8 @@ export interface Draft {
   approval?: string;
   /** The approval policies that a break-glass token passed. */
   bypassed_policies?: readonly string[];
+  /** Of a scan: how many findings are known by their format alone, are tokens of this organisation, and are values of secrets. */
+  findings?: { known: number; secrets: number; tokens: number };
   /** Of a restore, or of a gate that begins again: the stretches of the log that are lost, for whoever checks it without the service. */
   missing?: readonly Missing[];
   reason: string | null;
@@ -71,6 +73,7 @@ export type Subject = Pick<
   | 'share'
   | 'approval'
   | 'bypassed_policies'
+  | 'findings'
   | 'missing'
 > & {
   reason?: string;
@@ -260,6 +263,7 @@ function entryOf(draft: Draft, status: number, count: number, { sequence, at, ha
     emergency: kind === 'break_glass' || draft.action === 'break_glass.create',
     environment: draft.environment,
     expires_at: draft.expires_at,
+    findings: draft.findings && { known: draft.findings.known, secrets: draft.findings.secrets, tokens: draft.findings.tokens },
     format: FORMAT,
     former_name: draft.former_name,
     id: newId('aud', at),

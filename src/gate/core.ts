@@ -16,6 +16,7 @@ import { canCloseEvents } from './event-segments';
 import { createExpiries, type Expiries } from './expiries';
 import { createIntents, type Intents } from './intents';
 import { createLastUsed, type LastUsed } from './last-used';
+import { createLeaks, type Leaks } from './leaks';
 import { lineageOf, type Overlaps, type Strangers } from './lineage';
 import { createListeners, type Listeners } from './listeners';
 import { createLocks, type Locks } from './locks';
@@ -48,6 +49,7 @@ export interface Core {
   readers: Readers;
   outbox: Outbox;
   deliveries: Deliveries;
+  leaks: Leaks;
   storedResponses: StoredResponses;
   intents: Intents;
   rotations: Rotations;
@@ -110,6 +112,7 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D
     readers,
     outbox,
     deliveries: createDeliveries(sql, meta),
+    leaks: createLeaks(sql),
     storedResponses: createStoredResponses(sql),
     intents: createIntents(sql),
     rotations: createRotations(sql),

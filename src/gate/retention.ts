@@ -31,6 +31,7 @@ export async function retain(core: Core, org: string, now: number): Promise<numb
   const isMoreSent = core.deliveries.sweep(now);
   const goneEvents = await forgetOldEvents(core, org, now - EVENTS_KEPT);
   if (core.expiries.next() !== null) core.schedule.at('expiry', now);
+  core.leaks.sweep(now);
   await takeUpSegments(core, org, { tell: true });
   if (isPastOver(core, org, now)) core.schedule.at('past', now);
   // It goes on by itself from then on.

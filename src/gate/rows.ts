@@ -27,6 +27,8 @@ export interface Rows {
   within<K extends RowKind>(kind: K, space: string): RowTypes[K][];
   /** Names and ids of up to `limit` secrets of an environment whose name has that prefix and comes after `after`, in the order of names. */
   named(environment: string, prefix: string, after: string, limit: number): { name: string; id: string }[];
+  /** The live secrets whose current value has one of these keyed digests, with the environment and name of each. */
+  withFingerprints(fingerprints: readonly string[]): Iterable<{ id: string; environment: string; name: string; fingerprint: string }>;
   put<K extends RowKind>(kind: K, row: RowTypes[K]): void;
   /** Leaves a tombstone, for 400 days at most. */
   bury(kind: RowKind, id: string, now: number): void;
@@ -80,6 +82,7 @@ export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
   sql.exec(
     "create index if not exists rows_rotating on rows (id) where kind = 'secret' and key is not null and body ->> 'rotate_every_seconds' is not null",
   );
+  sql.exec("create index if not exists rows_fingerprint on rows (body ->> 'fingerprint') where kind = 'secret' and key is not null");
   sql.exec('create unique index if not exists rows_key on rows (kind, space, key) where key is not null');
   sql.exec('create index if not exists rows_buried on rows (sweep_at) where body is null');
   const counts = new Map<string, number>();
@@ -182,6 +185,14 @@ export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
           limit,
         )
         .toArray(),
+    *withFingerprints(fingerprints) {
+      for (let at = 0; at < fingerprints.length; at += 1000)
+        yield* sql.exec<{ id: string; environment: string; name: string; fingerprint: string }>(
+          `select rows.id, space environment, rows.key name, value fingerprint from json_each(?) cross join rows indexed by rows_fingerprint
+            where kind = 'secret' and rows.key is not null and body ->> 'fingerprint' = value`,
+          JSON.stringify(fingerprints.slice(at, at + 1000)),
+        );
+    },
     put(kind, row) {
       tally(kind, row.id, row);
       const { space, key } = places[kind];

@@ -240,7 +240,7 @@ async function respond(
   if (outcome.kind !== 'ok') return errorResponse(refusalOf(outcome), incoming.base, incoming.trace, rate_limit, headers);
   const { status, data, etag = null } = outcome;
   if (etag) headers.ETag = etag;
-  if (route.render && status === 200 && (!replay || route.resumes))
+  if (route.render && (status === 200 || status === 201) && (!replay || route.resumes))
     return rendered(await route.render(data as never, asked.input, { ...context, ...calls, etag }), status, rate_limit, headers);
   const once = replay ? decryptOneTime(caller.bearer, ownerOf(ready), replay.one_time) : prepared.once;
   return rendered({ json: data === null ? undefined : withOnce(data, once) }, status, rate_limit, headers);

@@ -62,6 +62,10 @@ export const AuditEntry = z
     former_name: z.string().optional().openapi({ description: 'For a change that renames or deletes a secret: its previous name.' }),
     approval: z.string().optional().openapi({ description: 'The id of the approval that the request used.' }),
     bypassed_policies: z.array(z.string()).optional().openapi({ description: 'The ids of policies that a break-glass token passed.' }),
+    findings: z.object({ known: z.int(), secrets: z.int(), tokens: z.int() }).optional().openapi({
+      description:
+        'For a scan: how many findings are known by their format alone, how many secrets have a value that was found, and how many tokens of this organisation were found.',
+    }),
     missing: z
       .array(z.object(Stretch))
       .optional()

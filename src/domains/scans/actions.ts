@@ -1,7 +1,9 @@
 // The actions of scans, and what each needs.
 import type { Needs } from '../../auth/actions';
 
-export const actions = {} as const satisfies Needs;
+export const actions = {
+  'scan.create': { scopes: ['scans:write'] },
+} as const satisfies Needs;
 
 declare module '../../auth/actions' {
   interface ActionNames {

@@ -12,6 +12,9 @@ import type { SecretRow } from '../../db/schema';
 import { ApiError, refuse } from '../../errors';
 import type { Delivered, EncryptedValue, Readable } from './rules';
 
+/** The keyed digest of a value. */
+export const fingerprintOf = (keys: OrgKeys, value: Uint8Array): string => hmacHex(keys.fingerprint, tuple('svc/v1/fingerprint', value));
+
 /** Encrypts a value for a secret, bound to a random id of its own: the gate numbers the version later. `generated`: this service made the value. */
 export function encryptValue(keys: OrgKeys, org: string, secret: string, value: string, generated: 1 | null = null): EncryptedValue {
   const plain = utf8(value);
@@ -19,7 +22,7 @@ export function encryptValue(keys: OrgKeys, org: string, secret: string, value: 
   return {
     seal_id,
     value_sealed: encrypt(keys.value, 'secret value', [org, secret, seal_id], plain),
-    fingerprint: hmacHex(keys.fingerprint, tuple('svc/v1/fingerprint', plain)),
+    fingerprint: fingerprintOf(keys, plain),
     size: plain.length,
     generated,
   };

@@ -1,0 +1,109 @@
+// Scans, as the gate does them: whether tokens are live, and which secrets have a value of which the Worker sends the keyed digest. Invariants:
+// a secret that the caller may not read now, by reach, status or approval, is not told from one that does not exist; a leak is raised in the
+// turn of the scan's audit entry.
+import { mayAct, reaches, reasons, stepsFor } from '../../../auth/authorize';
+import { mayReveal } from '../../../gate/hold';
+import { isAlive } from '../../../gate/identity';
+import { lineageOf } from '../../../gate/lineage';
+import { slugOf } from '../../../gate/named';
+import type { Raised } from '../../../gate/outbox';
+import { fail, ok } from '../../../gate/outcome';
+import type { Call, Operation, OperationOutcome } from '../../../gate/types';
+import { inDoubt } from '../../secrets/gate/state';
+import { readableVersion } from '../../secrets/rules';
+import type { FoundToken, KnownToken, ScanInput, ScanPart } from '../parts';
+
+/** Steps of comparing names with patterns that one scan may take. */
+const MOST_STEPS = 20_000_000;
+/** Secrets that one scan names: as many as findings are listed. */
+const MOST_SECRETS = 1000;
+/** Members among whom a token of an enrolment link is looked for: as many as an organisation has. */
+const MOST_MEMBERS = 2000;
+
+/** The ids of the active secrets that the caller may read now and that have one of these values, by fingerprint. */
+function secretsWith(call: Call<ScanInput>, fingerprints: readonly string[], now: number): Record<string, string[]> {
+  const { core, caller } = call;
+  const found: Record<string, string[]> = {};
+  const steps = stepsFor(caller, ['secrets:read'], MOST_STEPS);
+  let count = 0;
+  for (const { id, environment, name, fingerprint } of core.rows.withFingerprints(fingerprints)) {
+    // It ends without a word: how many secrets have a value is not for a caller who may not read them.
+    // safety: scan-steps-bounded
+    if (!steps.take(environment, name)) break;
+    // safety: scan-within-reach
+    if (!reaches(caller, ['secrets:read'], environment, name)) continue;
+    const row = core.rows.get('secret', id);
+    // safety: scan-active-only
+    if (!row || readableVersion(row, row.version, now) !== null) continue;
+    // safety: scan-is-no-way-around-approval
+    if (mayReveal(call, row).isHeld) continue;
+    found[fingerprint] = [...(found[fingerprint] ?? []), id];
+    if (++count >= MOST_SECRETS) break;
+  }
+  return found;
+}
+
+/** What is known of tokens of this organisation. */
+function tokensOf({ core, ask, caller }: Call<ScanInput>, tokens: readonly FoundToken[], now: number): KnownToken[] {
+  const self = core.rows.get('credential', caller.credential);
+  const own = self ? lineageOf(core, self).map(({ id }) => id) : [];
+  const isShown = reasons(caller.permissions, ['tokens:read'], null).length > 0;
+  const enrolments = tokens.some(({ kind }) => kind === 'enrolment')
+    ? new Set(
+        core.rows
+          .after('member', '', MOST_MEMBERS)
+          .flatMap((row) => ((row.enrolment_ends_at ?? 0) > now ? (row.enrolment_hash ?? []) : [])),
+      )
+    : new Set<string>();
+  return tokens.map(({ kind, hash }) => {
+    if (kind === 'enrolment') return { kind, live: enrolments.has(hash), id: null, isShown: false, above: null };
+    const row = core.rows.find('credential', kind, hash);
+    const at = row ? own.indexOf(row.id) : -1;
+    return { kind, live: row !== null && isAlive(core, ask.org, row), id: row?.id ?? null, isShown, above: at < 0 ? null : at };
+  });
+}
+
+/** What is raised for values that were found at places where they were not found in the last day. */
+function leaksOf({ core, input }: Call<ScanInput>, secrets: Record<string, string[]>, now: number): Raised[] {
+  return Object.entries(secrets).flatMap(([fingerprint, ids]) =>
+    ids.flatMap((id): Raised[] => {
+      const row = core.rows.get('secret', id);
+      const places = core.leaks.note(id, input.places?.[fingerprint] ?? [], now);
+      if (!row || places === 0) return [];
+      const { name, version, environment_id } = row;
+      const data = { secret_id: id, name, environment: slugOf(core, environment_id), version, scan_id: input.id, places };
+      return [{ type: 'SECRET_LEAKED', data }];
+    }),
+  );
+}
+
+function scan(call: Call<ScanInput>): OperationOutcome {
+  const { core, input } = call;
+  const now = core.now();
+  const secrets = secretsWith(call, input.fingerprints, now);
+  const tokens = tokensOf(call, input.tokens, now);
+  const ids = Object.values(secrets).flat();
+  const doubt = inDoubt(call, ...ids, ...tokens.flatMap(({ id }) => id ?? []));
+  if (doubt) return fail(doubt);
+  // The Worker works out the places of those alone that are values.
+  if (ids.length && input.places === null) return { kind: 'more', data: { fingerprints: Object.keys(secrets) } };
+  return {
+    ...ok({ tokens, secrets } satisfies ScanPart, { status: 201 }),
+    about: { findings: { known: input.known, tokens: tokens.length, secrets: ids.length } },
+    events: leaksOf(call, secrets, now),
+  };
+}
+
+/** Whoever has tokens revoked needs what revoking them needs. Each is revoked by its own operation, which asks again. */
+function mayRevoke({ ask, need, caller, input }: Call<ScanInput>) {
+  // safety: scan-revokes-by-scope
+  return input.revoke_live ? mayAct(caller, { ...need, scopes: ['tokens:write'] }, ask.request.ip) : null;
+}
+
+export const scanOperations: Record<string, Operation> = {
+  'scan.create': {
+    subject: ({ input }: Call<ScanInput>) => ({ resource: input.id }),
+    authorize: mayRevoke,
+    read: scan,
+  } as Operation,
+};

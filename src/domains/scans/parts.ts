@@ -1,0 +1,39 @@
+// What passes between the Worker and the gate of a scan. Invariant: of the text nothing, and of what was found hashes and keyed digests alone.
+import type { Kind } from '../../auth/token';
+
+/** A genuine token of this organisation that stands in the text. */
+export interface FoundToken {
+  kind: Kind | 'enrolment';
+  /** SHA-256 of the token. */
+  hash: string;
+}
+
+export interface ScanInput {
+  id: string;
+  revoke_live: boolean;
+  /** How many findings are known by their format alone. */
+  known: number;
+  tokens: FoundToken[];
+  /** Keyed digests of what could be the value of a secret. */
+  fingerprints: string[];
+  /** Keyed digests of the places of those that are values, by fingerprint; null where the Worker does not know yet which these are. */
+  places: Record<string, string[]> | null;
+}
+
+/** What the gate knows of a token. */
+export interface KnownToken {
+  live: boolean;
+  kind: FoundToken['kind'];
+  /** Null where the gate does not know it any more. */
+  id: string | null;
+  /** Whether the caller may know which one it is. */
+  isShown: boolean;
+  /** How far above the caller it is: 0 for the calling credential itself; null where the caller does not end with it. */
+  above: number | null;
+}
+
+export interface ScanPart {
+  tokens: KnownToken[];
+  /** Ids of the secrets that have these values, by fingerprint. */
+  secrets: Record<string, string[]>;
+}

@@ -1,0 +1,53 @@
+// Scans over HTTP.
+import type { z } from '@hono/zod-openapi';
+import { newId } from '../../db/ids';
+import { keysOf, type RenderContext } from '../../http/context';
+import { type Input, route } from '../../http/route';
+import type { ScanPart } from './parts';
+import { sarifOf } from './sarif';
+import { begin, inputOf, resultOf, type Scanning, withPlaces } from './service';
+import * as wire from './wire';
+
+type Body = z.output<typeof wire.ScanIn>;
+type ScanRequest = Input<z.output<typeof wire.ScanQuery>, Body>;
+
+/** Scans under way, by the bodies of their requests. */
+const underWay = new WeakMap<Body, Scanning>();
+
+const filesOf = ({ text, files }: Body) => files ?? [{ path: null, content: text ?? '' }];
+
+async function render(part: ScanPart, { body, query }: ScanRequest, context: RenderContext) {
+  const result = await resultOf(context, underWay.get(body) as Scanning, part);
+  if (query.format !== 'sarif') return { json: result };
+  return new Response(JSON.stringify(sarifOf(result, context.base)), {
+    status: 201,
+    headers: { 'Content-Type': 'application/sarif+json' },
+  });
+}
+
+export const scanRoutes = [
+  route({
+    method: 'post',
+    path: '/orgs/{org_id}/scans',
+    action: 'scan.create',
+    tag: 'Scans',
+    summary: 'Scan a text or files for credentials',
+    description:
+      'Finds well-known credential formats, tokens of this service, and exact current values (8 characters or more) of active secrets that the caller may read without approval. The text is not stored. A stored value that is found raises SECRET_LEAKED, once a day for each place. With revoke_live, live tokens of this organisation are revoked, each with an audit entry of its own.',
+    query: wire.ScanQuery,
+    body: { schema: wire.ScanIn },
+    answers: { 201: wire.Scan },
+    alsoAs: ['application/sarif+json'],
+    // What it tells depends on the time of the call.
+    unkept: true,
+    prepare({ body }, context) {
+      const scanning = begin(context, newId('scn'), filesOf(body), body.revoke_live ?? false);
+      underWay.set(body, scanning);
+      return { input: inputOf(scanning) };
+    },
+    more: async ({ fingerprints }: { fingerprints: string[] }, { body }, context) => ({
+      input: withPlaces(keysOf(context), underWay.get(body) as Scanning, fingerprints),
+    }),
+    render,
+  }),
+];

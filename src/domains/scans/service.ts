@@ -1,0 +1,163 @@
+// Scans in the Worker: the engine runs here, and the gate is asked with hashes and keyed digests. Invariant: nothing of the text leaves this
+// isolate, but the paths that the caller gave, and previews without the credential.
+import type { Kind } from '../../auth/token';
+import { tuple, utf8 } from '../../crypto/bytes';
+import { hmacHex } from '../../crypto/digest';
+import type { OrgKeys } from '../../crypto/keyring';
+import type { Also, Context, RenderContext } from '../../http/context';
+import { keysOf } from '../../http/context';
+import { fingerprintOf } from '../secrets/encryption';
+import { type File, type Found, MOST_FINDINGS, type Scanned, scanFiles } from './engine/scan';
+import type { KnownToken, ScanInput, ScanPart } from './parts';
+
+/** A scan under way: what was found, and the texts behind the keyed digests. */
+export interface Scanning extends Scanned {
+  id: string;
+  revoke_live: boolean;
+  /** Candidates by their keyed digests. */
+  candidatesBy: Map<string, string>;
+  /** Tokens of this organisation, in the order in which the gate is asked about them. */
+  tokens: string[];
+}
+
+export function begin(context: Context, id: string, files: readonly File[], revoke_live: boolean): Scanning {
+  const keys = keysOf(context);
+  const scanned = scanFiles(files, context.deployment.tokenTag);
+  const candidatesBy = new Map([...scanned.candidates.keys()].map((value) => [fingerprintOf(keys, utf8(value)), value]));
+  // safety: scan-tokens-of-own-org
+  const own = scanned.found.flatMap(({ token }) => (token?.org === context.org ? token.hash : []));
+  return { ...scanned, id, revoke_live, candidatesBy, tokens: [...new Set(own)] };
+}
+
+/** What the gate is asked first. */
+export function inputOf({ id, revoke_live, found, tokens, candidatesBy }: Scanning): ScanInput {
+  const kinds = new Map(found.flatMap(({ token }) => (token ? [[token.hash, token.kind] as const] : [])));
+  return {
+    ...{ id, revoke_live, places: null, known: found.filter(({ token }) => !token).length },
+    tokens: tokens.map((hash) => ({ hash, kind: kinds.get(hash) as Kind })),
+    fingerprints: [...candidatesBy.keys()],
+  };
+}
+
+/** What it is asked once it has said which of the digests are values: with their places, of which it learns a keyed digest too. */
+export function withPlaces(keys: OrgKeys, scanning: Scanning, fingerprints: readonly string[]): ScanInput {
+  const places = Object.fromEntries(
+    fingerprints.map((fingerprint) => {
+      const found = scanning.candidates.get(scanning.candidatesBy.get(fingerprint) ?? '') ?? [];
+      return [fingerprint, [...new Set(found.map(({ file, at }) => placeOf(keys, scanning, file, at)))]];
+    }),
+  );
+  return { ...inputOf(scanning), fingerprints: [...fingerprints], places };
+}
+
+/** A place, as the gate remembers it: the file's path and the text of the line, wherever in the file it stands now. */
+function placeOf(keys: OrgKeys, { files }: Scanning, file: number, at: number): string {
+  const { path, content } = files[file] as File;
+  const end = content.indexOf('\n', at);
+  const line = content.slice(content.lastIndexOf('\n', at - 1) + 1, end < 0 ? undefined : end);
+  return hmacHex(keys.digest, tuple('scan place', path ?? '', line));
+}
+
+/** A finding as it is shown. */
+export interface Shown {
+  rule: string;
+  path: string | null;
+  line: number;
+  column: number;
+  preview: string;
+  secret_id?: string;
+  live?: boolean;
+  credential_id?: string;
+  is_caller?: boolean;
+  revoked?: boolean;
+}
+
+/** Characters of a public prefix that are shown. */
+const SHOWN = 4;
+
+// safety: scan-preview-redacted
+export const previewOf = ({ prefix, length }: Pick<Found, 'prefix' | 'length'>): string => `${prefix.slice(0, SHOWN)}…(${length})`;
+
+/** Tokens that one call revokes. */
+const MOST_REVOKED = 100;
+
+const REVOKING = {
+  api_key: 'api_key.revoke',
+  session: 'access_token.revoke',
+  agent: 'agent.revoke',
+  provider: 'provider_token.revoke',
+  break_glass: 'break_glass.revoke',
+} as const satisfies Record<Kind, Also['action']>;
+
+/**
+ * Revokes live tokens by their own operations; answers which are revoked now. What the caller ends with comes last, and of that only the
+ * furthest up: then the rest has ended too, and the caller can do no more.
+ */
+async function revoke(context: RenderContext, tokens: readonly KnownToken[]): Promise<{ revoked: Set<string>; isCut: boolean }> {
+  const live = tokens.filter(({ live, kind, id }) => live && kind !== 'enrolment' && id !== null);
+  const own = live.filter(({ above }) => above !== null).sort((a, b) => (b.above as number) - (a.above as number));
+  const others = live.filter(({ above }) => above === null);
+  const revoked = new Set<string>();
+  const end = async ({ kind, id }: KnownToken) => {
+    const outcome = await context.also({ action: REVOKING[kind as Kind], named: { credential: id as string }, input: {} });
+    if (outcome.kind === 'ok') revoked.add(id as string);
+    return outcome.kind === 'ok';
+  };
+  for (const token of others.slice(0, MOST_REVOKED)) await end(token);
+  const [top, ...below] = own;
+  if (top && (await end(top))) for (const { id } of below) revoked.add(id as string);
+  return { revoked, isCut: others.length > MOST_REVOKED };
+}
+
+/** What is answered: the findings, in the order of the files. */
+export async function resultOf(context: RenderContext, scanning: Scanning, part: ScanPart) {
+  const { revoked, isCut } = scanning.revoke_live ? await revoke(context, part.tokens) : { revoked: new Set<string>(), isCut: false };
+  const known = new Map(scanning.tokens.map((hash, at) => [hash, part.tokens[at] as KnownToken]));
+  const stored = storedIn(scanning, part);
+  const findings = scanning.found.flatMap((found): (Shown & Place)[] => {
+    const token = found.token && known.get(found.token.hash);
+    const shown = { ...shownOf(found), ...(token && tokenShown(token, scanning.revoke_live, revoked)) };
+    const key = `${found.file} ${found.at} ${found.length}`;
+    const secrets = stored.get(key)?.secrets ?? [];
+    stored.delete(key);
+    return secrets.length ? secrets.map((secret_id) => ({ ...shown, secret_id })) : [shown];
+  });
+  for (const { file, at, length, secrets } of stored.values()) {
+    const path = (scanning.files[file] as File).path;
+    const shown = { ...shownOf({ rule: 'stored-secret', path, ...scanning.positionOf(file, at), file, at, length, prefix: '' }) };
+    for (const secret_id of secrets) findings.push({ ...shown, secret_id });
+  }
+  findings.sort((a, b) => a.file - b.file || a.at - b.at);
+  return {
+    id: scanning.id,
+    findings: findings.slice(0, MOST_FINDINGS).map(({ file: _, at: __, ...shown }): Shown => shown),
+    truncated: scanning.truncated || isCut || findings.length > MOST_FINDINGS,
+  };
+}
+
+interface Place {
+  file: number;
+  at: number;
+}
+
+const shownOf = ({ rule, path, line, column, prefix, length, file, at }: Found): Shown & Place => ({
+  ...{ rule, path, line, column, preview: previewOf({ prefix, length }), file, at },
+});
+
+const tokenShown = ({ live, id, isShown, above }: KnownToken, revoke_live: boolean, revoked: Set<string>): Partial<Shown> => ({
+  live,
+  ...(isShown && id !== null && { credential_id: id }),
+  ...(above !== null && { is_caller: true }),
+  ...(revoke_live && live && { revoked: id !== null && revoked.has(id) }),
+});
+
+/** Where stored values stand, by place. */
+function storedIn({ candidates, candidatesBy }: Scanning, { secrets }: ScanPart) {
+  const stored = new Map<string, Place & { length: number; secrets: string[] }>();
+  for (const [fingerprint, ids] of Object.entries(secrets)) {
+    const value = candidatesBy.get(fingerprint) as string;
+    for (const { file, at } of candidates.get(value) ?? [])
+      stored.set(`${file} ${at} ${value.length}`, { file, at, length: value.length, secrets: ids });
+  }
+  return stored;
+}

@@ -1,0 +1,42 @@
+// Where a live value was found in the last day, so that a leak is told once a day for each place. Invariant: a place is a keyed digest, and says
+// nothing of the text or of its path.
+import { DAY } from '../db/rows';
+
+export interface Leaks {
+  /** Notes places of a secret's value; answers how many of them are new today. */
+  note(secret: string, places: readonly string[], now: number): number;
+  /** Forgets places of more than a day ago, and the oldest of too many. */
+  sweep(now: number): void;
+}
+
+const MOST_PLACES = 100_000;
+
+export function createLeaks(sql: SqlStorage, most = MOST_PLACES): Leaks {
+  sql.exec(
+    'create table if not exists leaks (secret text not null, place text not null, at integer not null, primary key (secret, place)) without rowid',
+  );
+  sql.exec('create index if not exists leaks_at on leaks (at)');
+  const sweep = (now: number) => {
+    sql.exec('delete from leaks where at <= ?', now - DAY);
+    sql.exec('delete from leaks where at <= (select at from leaks order by at desc limit 1 offset ?)', most);
+  };
+  return {
+    note(secret, places, now) {
+      let fresh = 0;
+      for (const place of places)
+        fresh += sql
+          .exec<{ at: number }>(
+            // safety: leak-told-once-a-day
+            'insert into leaks values (?, ?, ?) on conflict do update set at = excluded.at where leaks.at <= ? returning at',
+            secret,
+            place,
+            now,
+            now - DAY,
+          )
+          .toArray().length;
+      if (fresh) sweep(now);
+      return fresh;
+    },
+    sweep,
+  };
+}

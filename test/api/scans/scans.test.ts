@@ -1,0 +1,278 @@
+// Scans over HTTP: known formats, our own tokens, and values of stored secrets within the caller's reach.
+import { describe, expect, it } from 'vitest';
+import { newToken } from '../../../src/auth/token';
+import { newApprovalPolicy, newOffice } from '../../support/approvals';
+import { newAgent, newKey, newProvider, newSession } from '../../support/credentials';
+import { faults } from '../../support/faults';
+import { inCore } from '../../support/gate';
+import { DAY } from '../../support/time';
+import { type Caller, codeOf, newOrg, newSecret, send, useWorld, whoami } from '../../support/world';
+
+useWorld();
+
+const AWS = ['AKIA', 'Y3M2XTF6BQ4LZWNE'].join('');
+
+interface Finding {
+  rule: string;
+  path: string | null;
+  line: number;
+  column: number;
+  preview: string;
+  secret_id?: string;
+  live?: boolean;
+  credential_id?: string;
+  is_caller?: boolean;
+  revoked?: boolean;
+}
+
+const scan = async (o: Caller, body: object | string, query = '') => {
+  const answer = await o.post(`/scans${query}`, typeof body === 'string' ? { text: body } : body);
+  expect([answer.status, answer.json?.error?.code]).toEqual([201, undefined]);
+  return answer.json as { id: string; findings: Finding[]; truncated: boolean };
+};
+
+const leaks = (o: Caller) => inCore(o, ({ outbox }) => outbox.oldest(1000).filter(({ type }) => type === 'SECRET_LEAKED'));
+const entries = async (o: Caller) => (await o.get('/audit-log?action=scan.create')).json.data;
+
+describe('POST /scans', () => {
+  it('known format: is found in text and in files, with its place and a redacted preview', async () => {
+    const o = await newOrg();
+    const text = await scan(o, `first line\n  key = "${AWS}"\n`);
+    expect(text).toEqual({
+      id: expect.stringMatching(/^scn_/),
+      findings: [{ rule: 'aws-access-key-id', path: null, line: 2, column: 10, preview: 'AKIA…(20)' }],
+      truncated: false,
+    });
+    const { findings } = await scan(o, {
+      files: [
+        { path: 'a.txt', content: 'nothing' },
+        { path: 'b/c.env', content: `X=${AWS}` },
+      ],
+    });
+    expect(findings).toEqual([{ rule: 'aws-access-key-id', path: 'b/c.env', line: 1, column: 3, preview: 'AKIA…(20)' }]);
+  });
+
+  it('scope: scans:write is needed, and nothing else', async () => {
+    const o = await newOrg();
+    const writer = await newKey(o, { scopes: ['scans:write'] });
+    expect((await scan(writer.o, AWS)).findings).toHaveLength(1);
+    const reader = await newKey(o, { scopes: ['scans:read', 'secrets:read'] });
+    expect(codeOf(await reader.o.post('/scans', { text: AWS }))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    const other = await newOrg();
+    expect(codeOf(await other.call('POST', '/scans', { text: AWS }))).toEqual([201, undefined]);
+    expect(codeOf(await send('POST', `/api/v1/orgs/${o.id}/scans`, { token: other.token, body: { text: AWS } }))).toEqual([
+      404,
+      'NOT_FOUND',
+    ]);
+  });
+
+  it('validation: text or files, not both, and no others', async () => {
+    const o = await newOrg();
+    for (const body of [{}, { text: 'a', files: [{ path: 'a', content: '' }] }, { files: [] }, { text: 1 }, { text: 'a', more: 1 }])
+      expect(codeOf(await o.post('/scans', body)), JSON.stringify(body)).toEqual([400, 'VALIDATION_FAILED']);
+    expect(codeOf(await o.post('/scans?format=xml', { text: '' }))).toEqual([400, 'VALIDATION_FAILED']);
+    expect(codeOf(await o.post('/scans', { text: 'a'.repeat(1_048_577) }))).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+    expect((await scan(o, '')).findings).toEqual([]);
+  });
+
+  it('stored value: is found wherever it stands, by the secret that has it', async () => {
+    const o = await newOrg();
+    const value = 'correct horse battery';
+    const { id } = await newSecret(o, { name: 'A', value });
+    const pem = ['-----BEGIN CERTIFICATE-----', 'bm90IGEga2V5IGF0IGFsbA==', '-----END CERTIFICATE-----', ''].join('\n');
+    const block = await newSecret(o, { name: 'B', value: pem });
+    const { findings } = await scan(o, {
+      files: [
+        { path: '.env', content: `A=1\nPASS=${value}\nOTHER="${value}"\n` },
+        { path: 'x.json', content: JSON.stringify({ pem }) },
+        { path: 'x.pem', content: `before\n${pem}after` },
+      ],
+    });
+    expect(findings.map(({ rule, path, line, column, secret_id, preview }) => [rule, path, line, column, secret_id, preview])).toEqual([
+      ['stored-secret', '.env', 2, 6, id, '…(21)'],
+      ['stored-secret', '.env', 3, 8, id, '…(21)'],
+      ['stored-secret', 'x.json', 1, 9, block.id, `…(${pem.length})`],
+      ['stored-secret', 'x.pem', 2, 1, block.id, `…(${pem.length})`],
+    ]);
+    // A value that has a known format is one finding.
+    const aws = await newSecret(o, { name: 'C', value: AWS });
+    expect((await scan(o, `key ${AWS}`)).findings).toMatchObject([{ rule: 'aws-access-key-id', secret_id: aws.id }]);
+  });
+
+  it('stored value: only current ones of 8 characters or more, of active secrets', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { name: 'A', value: 'value-number-one' });
+    await newSecret(o, { name: 'SHORT', value: '1234567' });
+    await newSecret(o, { name: 'WIDE', value: '😀😀😀😀' });
+    const gone = await newSecret(o, { name: 'GONE', value: 'value-of-deleted' });
+    await o.del(`/secrets/${gone.id}`);
+    await newSecret(o, { name: 'LATE', value: 'value-of-expired', ttlSeconds: 60 });
+    await o.patch(`/secrets/${id}`, { value: 'value-number-two' });
+    faults.clock = Date.now() + 120_000;
+    const { findings } = await scan(o, 'value-number-one value-number-two 1234567 😀😀😀😀 value-of-deleted value-of-expired');
+    expect(findings).toMatchObject([{ secret_id: id, column: 18 }]);
+  });
+
+  it('stored value: nothing is told of secrets that the caller may not read', async () => {
+    const o = await newOrg();
+    const inside = await newSecret(o, { name: 'app/A', value: 'the-same-value-twice' });
+    await newSecret(o, { name: 'other/A', value: 'the-same-value-twice' });
+    await newSecret(o, { name: 'other/B', value: 'a-value-of-another' });
+    const limited = await newKey(o, { scopes: ['scans:write', 'secrets:read'], secrets: ['app/*'] });
+    expect((await scan(limited.o, 'the-same-value-twice a-value-of-another')).findings.map(({ secret_id }) => secret_id)).toEqual([
+      inside.id,
+    ]);
+    const lister = await newKey(o, { scopes: ['scans:write', 'secrets:list', 'secrets:write'] });
+    expect((await scan(lister.o, 'the-same-value-twice')).findings).toEqual([]);
+    expect(await leaks(o)).toHaveLength(1);
+    // Another organisation's digests have another key, and its rows another gate.
+    expect((await scan(await newOrg(), 'the-same-value-twice')).findings).toEqual([]);
+  });
+
+  it('approval policy: a secret whose read needs approval is not found', async () => {
+    const { o } = await newOffice();
+    const held = await newSecret(o, { name: 'prod/A', value: 'a-value-that-is-held' });
+    const free = await newSecret(o, { name: 'dev/A', value: 'a-value-that-is-free' });
+    const text = 'a-value-that-is-held a-value-that-is-free';
+    expect((await scan(o, text)).findings).toHaveLength(2);
+    await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['prod/*'] } });
+    expect((await o.get(`/secrets/${held.id}`)).status).toBe(403);
+    expect((await scan(o, text)).findings.map(({ secret_id }) => secret_id)).toEqual([free.id]);
+  });
+});
+
+describe('tokens of this service', () => {
+  it('own token: says whether it is live, and which credential it is to whoever may read tokens', async () => {
+    const o = await newOrg();
+    const key = await newKey(o, { scopes: ['secrets:read'] });
+    const dead = await newKey(o);
+    await o.del(`/api-keys/${dead.id}`);
+    const text = [key.token, dead.token, `svc_live_${'0'.repeat(66)}`, key.token.replace(/.$/, (c) => (c === 'a' ? 'b' : 'a'))].join('\n');
+    const { findings } = await scan(o, text);
+    expect(findings).toEqual([
+      { rule: 'svc-token', path: null, line: 1, column: 1, preview: `svc_…(${key.token.length})`, live: true, credential_id: key.id },
+      { rule: 'svc-token', path: null, line: 2, column: 1, preview: `svc_…(${dead.token.length})`, live: false, credential_id: dead.id },
+    ]);
+    const writer = await newKey(o, { scopes: ['scans:write'] });
+    expect((await scan(writer.o, key.token)).findings[0]).toEqual({
+      ...{ rule: 'svc-token', path: null, line: 1, column: 1, preview: `svc_…(${key.token.length})`, live: true },
+    });
+  });
+
+  it('token of another organisation: nothing but that it is one', async () => {
+    const [o, other] = [await newOrg(), await newOrg()];
+    const { findings } = await scan(o, { text: other.token, revoke_live: true });
+    expect(findings).toEqual([{ rule: 'svc-token', path: null, line: 1, column: 1, preview: `svc_…(${other.token.length})` }]);
+    expect((await whoami(other)).status).toBe(200);
+  });
+
+  it('forged token: of the right form but without its tag it is none', async () => {
+    const o = await newOrg();
+    const forged = newToken('api_key', o.id, new Uint8Array(32)).token;
+    expect((await scan(o, forged)).findings.filter(({ rule }) => rule === 'svc-token')).toEqual([]);
+  });
+
+  it('revoke_live: revokes each kind by its own operation, the calling credential last, and says so', async () => {
+    const o = await newOrg();
+    const key = await newKey(o);
+    const session = await newSession(key.o);
+    const agent = await newAgent(o);
+    const provider = await newProvider(o);
+    const text = [o.token, session.token, agent.token.replace('svcag_', 'svc_agent_'), provider.token].join(' ');
+    const quiet = await scan(o, text);
+    expect(quiet.findings.map(({ live, revoked }) => [live, revoked])).toEqual(Array(4).fill([true, undefined]));
+    const { findings } = await scan(o, { text, revoke_live: true });
+    expect(findings.map(({ live, revoked, is_caller }) => [live, revoked, is_caller])).toEqual([
+      [true, true, true],
+      [true, true, undefined],
+      [true, true, undefined],
+      [true, true, undefined],
+    ]);
+    for (const one of [o, session, agent]) expect((await whoami(one)).status).toBe(401);
+    expect((await whoami(key)).status).toBe(200);
+    const actions = (await key.o.get('/audit-log')).json.data.map(({ action }: { action: string }) => action);
+    for (const action of ['api_key.revoke', 'access_token.revoke', 'agent.revoke', 'provider_token.revoke'])
+      expect(actions).toContain(action);
+    // Again: nothing of it is live.
+    expect((await scan(key.o, { text, revoke_live: true })).findings.map(({ live, revoked }) => [live, revoked])).toEqual(
+      Array(4).fill([false, undefined]),
+    );
+  });
+
+  it('revoke_live: needs tokens:write, and does nothing without', async () => {
+    const o = await newOrg();
+    const key = await newKey(o);
+    const writer = await newKey(o, { scopes: ['scans:write', 'tokens:read'] });
+    expect(codeOf(await writer.o.post('/scans', { text: key.token, revoke_live: true }))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    expect((await whoami(key)).status).toBe(200);
+  });
+
+  it('revoke_live: a session token that finds its key ends both with one call', async () => {
+    const o = await newOrg();
+    const session = await newSession(o);
+    const { findings } = await scan(session.o, { text: `${session.token} ${o.token}`, revoke_live: true });
+    expect(findings.map(({ live, revoked, is_caller }) => [live, revoked, is_caller])).toEqual(Array(2).fill([true, true, true]));
+    for (const one of [o, session]) expect((await whoami(one)).status).toBe(401);
+  });
+
+  it('enrolment link: its token is live until it is used or has expired', async () => {
+    const o = await newOrg();
+    const { enrolment_url } = (await o.post('/members', { email: 'bob@example.com', name: 'Bob', role: 'viewer' })).json;
+    expect((await scan(o, `join: ${enrolment_url}`)).findings).toMatchObject([{ rule: 'svc-token', live: true }]);
+    faults.clock = Date.now() + 60 * DAY;
+    expect((await scan(o, enrolment_url)).findings).toMatchObject([{ rule: 'svc-token', live: false }]);
+  });
+});
+
+describe('SECRET_LEAKED', () => {
+  it('is raised once a day for each place, with the id of the secret and nothing of the text', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { name: 'A', value: 'a-value-that-leaked' });
+    const file = (path: string, content: string) => ({ files: [{ path, content }] });
+    const first = await scan(o, file('a.txt', 'x=a-value-that-leaked'));
+    const [leak, ...others] = await leaks(o);
+    expect(others).toEqual([]);
+    expect(leak?.data).toEqual({ secret_id: id, name: 'A', environment: 'production', version: 1, scan_id: first.id, places: 1 });
+    // The same line of the same file, wherever it stands, is the same place.
+    await scan(o, file('a.txt', '\n\nx=a-value-that-leaked\n'));
+    expect(await leaks(o)).toHaveLength(1);
+    await scan(o, file('b.txt', 'x=a-value-that-leaked'));
+    await scan(o, file('a.txt', 'y=a-value-that-leaked'));
+    expect(await leaks(o)).toHaveLength(3);
+    faults.clock = Date.now() + DAY + 1000;
+    await scan(o, file('a.txt', 'x=a-value-that-leaked\nz=a-value-that-leaked'));
+    expect((await leaks(o)).map(({ data }) => data.places)).toEqual([1, 1, 1, 2]);
+    expect(await inCore(o, ({ storage }) => storage.sql.exec('select count(*) n from leaks').one().n)).toBe(2);
+  });
+});
+
+describe('audit log', () => {
+  it('holds one entry for each scan, with counts', async () => {
+    const o = await newOrg();
+    await newSecret(o, { name: 'A', value: 'a-value-that-leaked' });
+    const { id } = await scan(o, `${AWS} a-value-that-leaked ${o.token}`);
+    expect(await entries(o)).toMatchObject([{ resource: id, status: 201, findings: { known: 1, secrets: 1, tokens: 1 } }]);
+    expect((await o.get('/audit-log/verify')).json.ok).toBe(true);
+  });
+});
+
+describe('SARIF', () => {
+  it('format=sarif: answers SARIF 2.1.0', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { name: 'A', value: 'a-value-that-leaked' });
+    const answer = await o.post('/scans?format=sarif', { files: [{ path: 'dir a/b.txt', content: `${AWS}\n a-value-that-leaked` }] });
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([201, 'application/sarif+json']);
+    const [run] = answer.json.runs;
+    expect(answer.json.version).toBe('2.1.0');
+    expect(run.tool.driver.rules.map((rule: { id: string }) => rule.id)).toEqual(['aws-access-key-id', 'stored-secret']);
+    expect(run.results).toMatchObject([
+      {
+        ...{ ruleId: 'aws-access-key-id', ruleIndex: 0, level: 'error' },
+        locations: [{ physicalLocation: { artifactLocation: { uri: 'dir%20a/b.txt' }, region: { startLine: 1, startColumn: 1 } } }],
+      },
+      { ruleId: 'stored-secret', properties: { secret_id: id, preview: '…(19)' } },
+    ]);
+    expect(answer.text).not.toContain(AWS);
+    expect(answer.text).not.toContain('a-value-that-leaked');
+  });
+});
