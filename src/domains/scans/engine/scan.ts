@@ -51,7 +51,7 @@ function ownTokens(text: string, tagKey: Uint8Array): (Hit & { token: Found['tok
     // safety: scan-only-genuine-tokens
     if (!read?.isGenuine(tagKey)) return [];
     const { org, hash } = read;
-    const token = { kind: read.kind, org, hash };
+    const token = { kind: read.kind as NonNullable<Found['token']>['kind'], org, hash };
     return [{ rule: 'svc-token', at, length: spelled.length, prefix: spelled.slice(0, -(body as string).length), token }];
   });
 }
