@@ -1,12 +1,17 @@
 // Webhooks with the real service and real HTTP receivers: deliveries and their signatures, a dead and a slow receiver beside others, redirects,
 // retries, a service that is restarted meanwhile, and the same receivers refused where private targets are not allowed.
 import assert from 'node:assert/strict';
-import { createHmac } from 'node:crypto';
+import { spawn, spawnSync } from 'node:child_process';
+import { createHmac, randomBytes } from 'node:crypto';
+import fs from 'node:fs';
 import http from 'node:http';
+import os from 'node:os';
+import path from 'node:path';
 import { after, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
-import { copyOfProject, startService } from './service.mjs';
+import { blocksOf, read } from './markdown.mjs';
+import { copyOfProject, freePort, startService } from './service.mjs';
 
 /** A receiver: what it got, and where. `answer` gets the number of the request. */
 async function receiver(answer = (_n, response) => response.end('ok')) {
@@ -20,8 +25,10 @@ async function receiver(answer = (_n, response) => response.end('ok')) {
     });
   });
   await new Promise((done) => server.listen(0, '127.0.0.1', () => done(undefined)));
-  after(() => server.closeAllConnections?.() ?? server.close());
-  after(() => server.close());
+  after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
   return { got, url: `http://127.0.0.1:${port}/hook?x=1` };
 }
@@ -117,4 +124,53 @@ it('webhooks: real receivers get signed events, and a slow or dead one delays no
   const refused = await call('POST', `/webhooks/${made.good.id}/test`);
   assert.deepEqual([refused.json.status, refused.json.error], ['failed', 'target_refused']);
   assert.equal(good.got.length, before);
+});
+
+it('webhooks: the receivers of the guide take what is genuine, once, and refuse all else', { timeout: 300_000 }, async (t) => {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'receivers-'));
+  after(() => fs.rmSync(dir, { recursive: true, force: true }));
+  const commands = { 'receiver.mjs': ['node'], 'receiver.py': ['python3'], 'receiver.go': ['go', 'run'] };
+  const files = blocksOf(read('docs/guides/webhooks.md')).filter(({ file }) => file);
+  assert.deepEqual(
+    files.map(({ file }) => file),
+    Object.keys(commands),
+  );
+  for (const { file, text } of files) {
+    const [command, ...args] = commands[file];
+    if (spawnSync(command, [command === 'go' ? 'version' : '--version']).status !== 0) {
+      t.diagnostic(`${command} is not installed`);
+      continue;
+    }
+    fs.writeFileSync(path.join(dir, file), text);
+    const secret = `whsec_${randomBytes(32).toString('base64')}`;
+    const port = await freePort();
+    const child = spawn(command, [...args, path.join(dir, file)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      detached: true,
+      env: { ...process.env, PORT: String(port), WEBHOOK_SECRET: secret, GO111MODULE: 'off' },
+    });
+    let said = '';
+    child.stdout.on('data', (data) => (said += data));
+    try {
+      const body = JSON.stringify({ id: 'evt_1', type: 'SECRET_ROTATED', timestamp: '', org_id: 'org_1', data: { name: 'é' } });
+      const post = async (headers, sent = body) => {
+        const answer = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', headers, body: sent }).catch(() => null);
+        return answer?.status ?? 0;
+      };
+      const signed = (by, time) => ({
+        'webhook-id': 'evt_1',
+        'webhook-timestamp': String(Math.floor(time / 1000)),
+        'webhook-signature': `v1,${randomBytes(32).toString('base64')} ${new Webhook(by).sign('evt_1', new Date(time), body)}`,
+      });
+      await until(async () => (await post({})) === 401, 200_000);
+      for (let n = 0; n < 2; n++) assert.equal(await post(signed(secret, Date.now())), 204, file);
+      assert.equal(await post(signed(secret, Date.now()), body.replace('é', 'e')), 401, file);
+      assert.equal(await post(signed(secret, Date.now() - 400_000)), 401, file);
+      assert.equal(await post(signed(`whsec_${randomBytes(32).toString('base64')}`, Date.now())), 401, file);
+      await until(() => said.includes('SECRET_ROTATED'));
+      assert.equal(said.split('SECRET_ROTATED').length, 2, `${file}: handled once`);
+    } finally {
+      process.kill(-(/** @type {number} */ (child.pid)), 'SIGTERM');
+    }
+  }
 });
