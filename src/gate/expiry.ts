@@ -24,20 +24,24 @@ interface Told {
 
 /** One page of the run; the next follows at once. */
 export async function tellExpiries(core: Core, org: string, now: number): Promise<number | null> {
-  // A change in doubt may set another end.
-  if (core.intents.unsettled().length) return now + 5000;
   if (core.rows.get('org', org)?.deleted_at !== null) return null;
   if (core.auditLog.size() > CROWDED) return now + WINDOW;
-  core.storage.transactionSync(() => {
-    const request = newId('req', now);
-    for (const expiry of core.expiries.due(now, PAGE)) {
-      // safety: expiry-told-once
-      core.expiries.told(expiry);
-      const told = expiry.kind === 'secret' ? ofSecret(core, expiry, now) : ofCredential(core, org, expiry, now);
-      if (told) tell(core, expiry.id, told, request, now);
-    }
+  const ids = core.expiries.due(now, PAGE).map(({ id }) => id);
+  // A change that is under way may set another end.
+  // safety: expiry-told-under-lock
+  return core.locks.hold([...new Set(ids)], async () => {
+    if (core.intents.unsettled().length) return now + 5000;
+    core.storage.transactionSync(() => {
+      const request = newId('req', now);
+      for (const expiry of core.expiries.due(now, PAGE).filter(({ id }) => ids.includes(id))) {
+        // safety: expiry-told-once
+        core.expiries.told(expiry);
+        const told = expiry.kind === 'secret' ? ofSecret(core, expiry, now) : ofCredential(core, org, expiry, now);
+        if (told) tell(core, expiry.id, told, request, now);
+      }
+    });
+    return core.expiries.next();
   });
-  return core.expiries.next();
 }
 
 const aheadOf = (expires_at: number, lead: number) => ({

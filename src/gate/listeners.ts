@@ -7,6 +7,7 @@ export interface Listeners {
   /** Whether there are as many as there may be, of all callers or of this one. */
   isFull(root: string): boolean;
   wake(): void;
+  count(): number;
 }
 
 /** Streams of an organisation at a time, and those of one caller. */
@@ -34,6 +35,7 @@ export function createListeners(): Listeners {
     },
     // safety: listeners-bounded
     isFull: (root) => waiting.size >= MOST || (counts.get(root) ?? 0) >= MOST_OF_ONE,
+    count: () => waiting.size,
     wake() {
       for (const end of [...waiting]) end();
     },

@@ -67,6 +67,8 @@ const read: Operation<Asked & { limit: number }> = {
   },
 };
 
+const full = refuse('LIMIT_REACHED', { message: 'An organisation can have at most 1,000 streams at a time, a credential 100.' });
+
 /** A round of a stream: it ends when there is something, or after so many milliseconds. */
 const stream: Operation<Asked & { wait: number }> = {
   async read(call): Promise<OperationOutcome> {
@@ -77,15 +79,12 @@ const stream: Operation<Asked & { wait: number }> = {
     if (after < gone) return answer(fail(eventsGone(gone + 1)));
     const deadline = Date.now() + input.wait;
     for (;;) {
+      const { root } = call.caller;
+      if (core.listeners.isFull(root)) return answer(fail(full));
       const part = look(call, after, input.types, MOST_FOUND);
       const left = Math.min(deadline - Date.now(), endOf(call) - core.now());
       if (part.events.length || part.moved > after || part.through < part.head || left <= 0) return answer(ok(part));
       after = part.through;
-      const { root } = call.caller;
-      if (core.listeners.isFull(root))
-        return answer(
-          fail(refuse('LIMIT_REACHED', { message: 'An organisation can have at most 1,000 streams at a time, a credential 100.' })),
-        );
       await core.listeners.wait(root, left);
       // safety: stream-judged-again
       const refusal = call.recheck() ?? (endOf(call) <= core.now() ? refuse('TOKEN_EXPIRED') : null);

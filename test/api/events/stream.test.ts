@@ -1,0 +1,169 @@
+// Streams of events: what happens arrives, resumes by its id, and ends in the turn in which the caller does.
+import { exports } from 'cloudflare:workers';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { newAgent, newKey, newSession } from '../../support/credentials';
+import { faults, until } from '../../support/faults';
+import { inCore } from '../../support/gate';
+import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
+
+useWorld();
+beforeEach(() => {
+  faults.clock = null;
+});
+
+interface Received {
+  id: string;
+  event: string;
+  data: { sequence: number; type: string; data: Record<string, unknown> };
+}
+
+/** Opens a stream; `next` waits for an event, `ended` for the end. */
+async function open(o: Caller, query = '', headers: Record<string, string> = {}) {
+  const response = await exports.default.fetch(`http://localhost/api/v1/orgs/${o.id}/events/stream${query}`, {
+    headers: { Authorization: `Bearer ${o.token}`, 'CF-Connecting-IP': '203.0.113.7', ...headers },
+  });
+  const reader = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  let done = false;
+  const read = async () => {
+    const { value, done: last } = await reader.read();
+    text += value ?? '';
+    done = last;
+  };
+  /** The next event, or null at the end. */
+  const next = async (): Promise<Received | null> => {
+    for (;;) {
+      const end = text.indexOf('\n\n');
+      if (end < 0) {
+        if (done) return null;
+        await read();
+        continue;
+      }
+      const block = text.slice(0, end);
+      text = text.slice(end + 2);
+      if (block.startsWith(':')) continue;
+      const fields = Object.fromEntries(block.split('\n').map((line) => line.split(/: (.*)/s).slice(0, 2)));
+      return { ...fields, data: JSON.parse(fields.data) } as Received;
+    }
+  };
+  const listening = () => until(() => inCore(o, ({ listeners }) => listeners.count() > 0));
+  return { response, next, listening, close: () => reader.cancel() };
+}
+
+describe('event stream', () => {
+  it('sends what happens from now on, as Server-Sent Events', async () => {
+    const o = await newOrg();
+    await newSecret(o);
+    const stream = await open(o);
+    expect(stream.response.status).toBe(200);
+    expect(stream.response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+    expect(stream.response.headers.get('cache-control')).toBe('no-store');
+    const { id, name } = await newSecret(o);
+    const received = await stream.next();
+    expect(received).toMatchObject({ id: '3', event: 'SECRET_CREATED', data: { sequence: 3, type: 'SECRET_CREATED', org_id: o.id } });
+    expect(received?.data.data).toMatchObject({ secret_id: id, name });
+    await stream.listening();
+    await o.post(`/secrets/${id}/rotate`, { value: 'second' });
+    expect((await stream.next())?.event).toBe('SECRET_ROTATED');
+    await stream.close();
+  });
+
+  it('resumes behind Last-Event-ID, which counts before after', async () => {
+    const o = await newOrg();
+    for (let n = 0; n < 3; n++) await newSecret(o);
+    const ids = async (query: string, headers: Record<string, string>, many: number) => {
+      const stream = await open(o, query, headers);
+      const found: string[] = [];
+      for (let n = 0; n < many; n++) found.push((await stream.next())?.id as string);
+      await stream.close();
+      return found;
+    };
+    expect(await ids('?after=0', {}, 4)).toEqual(['1', '2', '3', '4']);
+    expect(await ids('', { 'Last-Event-ID': '2' }, 2)).toEqual(['3', '4']);
+    expect(await ids('?after=0', { 'Last-Event-ID': '3' }, 1)).toEqual(['4']);
+    expect(await ids('?after=0&types=SECRET_CREATED', {}, 3)).toEqual(['2', '3', '4']);
+    for (const bad of ['x', '-1', '1.5', '1e9', '9'.repeat(20)])
+      expect(codeOf(await o.get('/events/stream', { 'Last-Event-ID': bad })), bad).toEqual([400, 'VALIDATION_FAILED']);
+  });
+
+  it('shows a limited caller the names that it reaches, and nothing else', async () => {
+    const o = await newOrg();
+    const mine = await newKey(o, { scopes: ['secrets:list'], secrets: ['app/*'] });
+    const stream = await open(mine.o);
+    await newSecret(o, { name: 'other' });
+    await newKey(o);
+    await newSecret(o, { name: 'app/one' });
+    expect((await stream.next())?.data.data.name).toBe('app/one');
+    await stream.close();
+  });
+
+  const ends: [string, (o: Caller, key: { id: string; o: Caller }) => Promise<unknown>][] = [
+    ['is revoked', (o, { id }) => o.del(`/api-keys/${id}`)],
+    ['is contained', (o, { id }) => o.post(`/credentials/${id}/contain`, {})],
+    ['ends in a panic', (o) => o.post('/panic', { reason: 'stolen', api_keys: true })],
+    ['belongs to an organisation that is deleted', async (o) => o.del('', { confirm: (await o.get('')).json.name })],
+  ];
+  it.each(ends)('ends in the turn in which its credential %s', async (_what, end) => {
+    const o = await newOrg();
+    const key = await newKey(o);
+    const stream = await open(key.o);
+    await stream.listening();
+    const answer = (await end(o, key)) as { status: number };
+    expect(answer.status).toBeLessThan(300);
+    let last = await stream.next();
+    // What was raised before the end may still arrive, that of the end itself may not.
+    while (last) last = await stream.next();
+    expect(codeOf(await key.o.get('/events'))[0]).toBe(401);
+  });
+
+  it('ends with the parent of its credential, and when an agent no longer holds the scope', async () => {
+    const o = await newOrg();
+    const key = await newKey(o);
+    const session = await newSession(key.o);
+    const stream = await open(session.o);
+    await stream.listening();
+    await o.del(`/api-keys/${key.id}`);
+    expect(await stream.next()).toBe(null);
+
+    const agent = await newAgent(o, { scopes: ['secrets:list', 'audit:read'] });
+    const narrowed = await open(agent.o);
+    await narrowed.listening();
+    expect((await o.patch(`/agent-credentials/${agent.id}`, { scopes: ['audit:read'] })).status).toBe(200);
+    expect(await narrowed.next()).toBe(null);
+  });
+
+  it('sees no event of a name that its caller has lost meanwhile', async () => {
+    const o = await newOrg();
+    const agent = await newAgent(o, { scopes: ['secrets:list'], secrets: ['app/*', 'db/*'] });
+    const stream = await open(agent.o);
+    await stream.listening();
+    await o.patch(`/agent-credentials/${agent.id}`, { secrets: ['app/*'] });
+    await newSecret(o, { name: 'db/one' });
+    await newSecret(o, { name: 'app/one' });
+    expect((await stream.next())?.data.data.name).toBe('app/one');
+    await stream.close();
+  });
+
+  it('audit log: a stream is one entry, and takes one request of the rate limit', async () => {
+    const o = await newOrg();
+    const stream = await open(o);
+    for (let n = 0; n < 3; n++) {
+      await newSecret(o);
+      await stream.next();
+    }
+    await stream.close();
+    expect((await o.get('/audit-log?action=event.stream')).json.data).toHaveLength(1);
+  });
+
+  it('is refused past a hundred of one credential', async () => {
+    const o = await newOrg();
+    const waits = await inCore(o, ({ listeners }) => Array.from({ length: 100 }, () => listeners.wait(o.keyId, 60_000)));
+    expect(waits).toHaveLength(100);
+    expect(codeOf(await o.get('/events/stream'))).toEqual([409, 'LIMIT_REACHED']);
+    const other = await newKey(o);
+    const stream = await open(other.o);
+    expect(stream.response.status).toBe(200);
+    await stream.close();
+    await inCore(o, ({ listeners }) => listeners.wake());
+  });
+});
