@@ -33,8 +33,8 @@ describe('domains', () => {
     const unrouted = Object.keys(actions).filter((action) => !routes.some((route) => route.action === action));
     // What the service itself does, as a job or a scheduled task.
     expect(unrouted).toEqual([
-      ...['secret.rotation_due', 'secret.auto_rotate', 'audit.checkpoint'],
-      ...['secret.expiring', 'secret.expired', 'credential.expiring'],
+      ...['secret.rotation_due', 'secret.auto_rotate', 'audit.checkpoint', 'secret.expiring', 'secret.expired', 'credential.expiring'],
+      ...['webhook.deliver', 'webhook.disable'],
     ]);
     for (const action of unrouted) expect(actions[action as Action].kinds).toEqual(['system']);
     const asked = routes.flatMap((route) => [route.action, route.operation]);
@@ -45,6 +45,8 @@ describe('domains', () => {
       'secret.rotation_due',
       'audit.checkpoint',
       'audit.checkpoint_store',
+      'webhook.deliver',
+      'webhook.disable',
       'credential.contain_part',
     ]);
   });
