@@ -23,7 +23,7 @@ export default {
         const { body } = message;
         try {
           // The gate asks again for a delivery that came to nothing: the queue need not wait for slow receivers.
-          if (body.kind === 'job' && body.job === 'deliver') ctx.waitUntil(runJob(env, body).catch(failed));
+          if (body.kind === 'job' && (body.job === 'deliver' || body.job === 'notify')) ctx.waitUntil(runJob(env, body).catch(failed));
           else await (body.kind === 'probe' ? probeCame(env) : runJob(env, body));
           message.ack();
         } catch {

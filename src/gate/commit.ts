@@ -12,7 +12,7 @@ import type { Draft } from './audit-log';
 import { batchOf } from './batch';
 import type { Core } from './core';
 import { isTooLarge } from './database';
-import { followWebhook } from './delivery-task';
+import { followEndpoint, followWebhook } from './delivery-task';
 import { responseToStore } from './idempotency';
 import { reportViolation } from './integrity';
 import type { Intent } from './intents';
@@ -202,6 +202,7 @@ function apply(core: Core, intent: Intent, done: boolean) {
   if (done) {
     for (const { kind, row } of intent.puts) {
       if (kind === 'webhook') followWebhook(core, row.id, row, now);
+      if (kind === 'integration') followEndpoint(core, now);
       const told = core.expiries.note(kind, core.rows.get(kind, row.id), row, intent.at);
       if (told !== null) core.schedule.at('expiry', told);
       core.rows.put(kind, row as never);
@@ -213,6 +214,7 @@ function apply(core: Core, intent: Intent, done: boolean) {
     }
     for (const { kind, id } of intent.gone) {
       if (kind === 'webhook') followWebhook(core, id, null, now);
+      if (kind === 'integration') followEndpoint(core, now);
       core.rows.bury(kind, id, now);
       if (kind === 'secret' || kind === 'environment') core.readers.forget(id);
       if (kind === 'environment') core.meta.forget(`revision:${id}`);

@@ -1,4 +1,4 @@
-// Deliveries of events to webhooks: what is to be sent, what came of it, and how each endpoint does. Kept in the gate's own storage, with a copy
+// Deliveries of events to endpoints (webhooks, and connections that messages are sent to): what is to be sent, what came of it, and how each endpoint does. Kept in the gate's own storage, with a copy
 // of each event, for 30 days. Invariants: each event that an endpoint subscribes to has one delivery there, which ends as delivered or failed; a
 // delivery is sent by one job at a time, for as long as its lease lasts, and by any other afterwards; an endpoint has few under way at a time.
 import { newId } from '../db/ids';
@@ -58,8 +58,8 @@ export interface Deliveries {
   /** The sequence through which events have their deliveries; null before the first. */
   cursor(): number | null;
   advance(sequence: number): void;
-  /** Makes a delivery. Past the limit of an endpoint it fails at once: it can be redelivered. */
-  add(webhook: string, event: Sent, now: number): void;
+  /** Makes a delivery. Past the limit of an endpoint it fails at once: it can be redelivered. `combines`: it waits for others of its kind. */
+  add(webhook: string, event: Sent, now: number, combines?: boolean): void;
   /** Notes a delivery that was made and ended. */
   note(webhook: string, event: Sent, attempt: Attempt, now: number): Delivery;
   /** When an endpoint next has something to do, null for never. */
@@ -71,6 +71,10 @@ export interface Deliveries {
   isBusy(webhook: string, now: number): boolean;
   /** Leases deliveries that are due. */
   take(webhook: string, now: number): Taken[];
+  /** Leases deliveries of one kind that are due, to be sent as one message; none while others of the endpoint are under way. */
+  takeTogether(webhook: string, now: number): Taken[];
+  /** Notes what came of them. They stay together: what is repeated is due at one time. `isFinal`: nothing is repeated. */
+  reportTogether(together: Pick<Taken, 'id' | 'lease'>[], attempt: Attempt, isFinal: boolean, now: number): void;
   /** Notes what came of a delivery under a lease. */
   report(id: string, lease: number, attempt: Attempt, now: number): void;
   /** Why an endpoint is to be disabled, or null. */
@@ -97,6 +101,11 @@ export interface Deliveries {
 
 /** In flight per endpoint; of one whose last attempt failed, one. */
 const MOST_IN_FLIGHT = 4;
+/** Deliveries that one message stands for. */
+export const MOST_TOGETHER = 500;
+/** How long the first of a kind waits for others, and how long the next ones do after it. */
+export const GATHERED_FOR = 2000;
+export const BETWEEN_MESSAGES = 60_000;
 /** Longer than an attempt, with the calls before and after it. */
 export const LEASE = 60_000;
 const SECOND = 1000;
@@ -130,6 +139,9 @@ function createTables(sql: SqlStorage): void {
   );
   sql.exec(
     'create table if not exists delivery_leases (delivery text primary key, webhook text not null, until integer not null) without rowid',
+  );
+  sql.exec(
+    'create table if not exists delivery_windows (webhook text not null, type text not null, until integer not null, primary key (webhook, type)) without rowid',
   );
   sql.exec(
     'create table if not exists delivery_endpoints (webhook text primary key, attended integer, failing_since integer, failed_at integer, disabling text) without rowid',
@@ -170,6 +182,15 @@ export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST
     );
     return id;
   };
+  /** When the next message about a kind is due at an endpoint: soon, but a minute after the last one. */
+  const windowOf = (webhook: string, type: string, now: number): number => {
+    const until = one<{ until: number }>('select until from delivery_windows where webhook = ? and type = ?', webhook, type)?.until;
+    if (until !== undefined && until > now) return until;
+    // safety: notifications-spaced
+    const next = Math.max(now + GATHERED_FOR, until === undefined ? 0 : until + BETWEEN_MESSAGES);
+    sql.exec('insert or replace into delivery_windows values (?, ?, ?)', webhook, type, next);
+    return next;
+  };
   const get = (id: string) => one<Delivery>(`select ${COLUMNS} from deliveries where id = ?`, id) ?? null;
   const tried = (id: string, { status, error, response, ms }: Attempt, now: number) =>
     void sql.exec(
@@ -181,6 +202,31 @@ export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST
   const again = (id: string, now: number) =>
     // A lease that is out counts no more.
     void sql.exec("update deliveries set status = 'pending', attempts = 0, next_at = ?, lease = lease + 1 where id = ?", now, id);
+
+  /** Leases what is due at an endpoint. */
+  const lease = (webhook: string, now: number, which: string, params: SqlStorageValue[], most: number): Taken[] =>
+    all<{ id: string; lease: number; event: string; type: string; at: number; data: string }>(
+      `select deliveries.id, lease + 1 lease, event, delivery_events.type, at, data from deliveries join delivery_events on delivery_events.id = event
+          where webhook = ? and status = 'pending' and next_at <= ? ${which} order by next_at limit ?`,
+      ...[webhook, now, ...params, most],
+    ).map(({ id, lease, event, type, at, data }) => {
+      // safety: delivery-leased
+      sql.exec('update deliveries set lease = ?, next_at = ? where id = ?', lease, now + LEASE, id);
+      sql.exec('insert or replace into delivery_leases values (?, ?, ?)', id, webhook, now + LEASE);
+      return { id, lease, event: { id: event, type, at, data: JSON.parse(data) } };
+    });
+  /** A delivery whose attempt is noted; null for one that counts no more. */
+  const noted = (id: string, lease: number, attempt: Attempt, now: number): Delivery | null => {
+    const row = one<Delivery & { lease: number }>(`select ${COLUMNS}, lease from deliveries where id = ?`, id);
+    if (!row) return null;
+    const isCurrent = row.lease === lease && row.status === 'pending';
+    // What was delivered is delivered, whoever reports it; that an earlier attempt failed says nothing of a later one.
+    // safety: late-failure-ignored
+    if (!isCurrent && attempt.error !== null) return null;
+    sql.exec('delete from delivery_leases where delivery = ?', id);
+    tried(id, attempt, now);
+    return row;
+  };
 
   /** An endpoint that fails, and for how long it has. One that had nothing to do for as long begins anew. */
   const failed = (webhook: string, isGone: boolean, now: number) => {
@@ -201,10 +247,14 @@ export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST
   return {
     cursor: () => (meta.get('deliveries:through') === null ? null : Number(meta.get('deliveries:through'))),
     advance: (sequence) => meta.set('deliveries:through', String(sequence)),
-    add(webhook, event, now) {
+    add(webhook, event, now, combines = false) {
       endpoint(webhook);
       // safety: deliveries-pending-bounded
-      if (hasRoom(webhook, now)) return void insert(webhook, event, 'pending', now);
+      if (hasRoom(webhook, now)) {
+        const id = insert(webhook, event, 'pending', now);
+        if (combines) settle(id, 'pending', windowOf(webhook, event.type, now));
+        return;
+      }
       const id = insert(webhook, event, 'failed', now);
       sql.exec("update deliveries set error = 'backlog_full' where id = ?", id);
     },
@@ -235,26 +285,30 @@ export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST
       const inFlight = one<{ n: number }>('select count(*) n from delivery_leases where webhook = ?', webhook)?.n ?? 0;
       // safety: deliveries-in-flight-bounded
       const room = Math.max(0, (isFailing ? 1 : MOST_IN_FLIGHT) - inFlight);
-      return all<{ id: string; lease: number; event: string; type: string; at: number; data: string }>(
-        `select deliveries.id, lease + 1 lease, event, delivery_events.type, at, data from deliveries join delivery_events on delivery_events.id = event
-          where webhook = ? and status = 'pending' and next_at <= ? order by next_at limit ?`,
-        ...[webhook, now, room],
-      ).map(({ id, lease, event, type, at, data }) => {
-        // safety: delivery-leased
-        sql.exec('update deliveries set lease = ?, next_at = ? where id = ?', lease, now + LEASE, id);
-        sql.exec('insert or replace into delivery_leases values (?, ?, ?)', id, webhook, now + LEASE);
-        return { id, lease, event: { id: event, type, at, data: JSON.parse(data) } };
-      });
+      return lease(webhook, now, '', [], room);
+    },
+    takeTogether(webhook, now) {
+      sql.exec('delete from delivery_leases where webhook = ? and until <= ?', webhook, now);
+      if (one('select 1 from delivery_leases where webhook = ?', webhook)) return [];
+      const first = one<{ type: string }>(
+        "select type from deliveries where webhook = ? and status = 'pending' and next_at <= ? order by next_at limit 1",
+        webhook,
+        now,
+      );
+      return first ? lease(webhook, now, 'and deliveries.type = ?', [first.type], MOST_TOGETHER) : [];
+    },
+    reportTogether(together, attempt, isFinal, now) {
+      const random = Math.random();
+      for (const { id, lease } of together) {
+        const row = noted(id, lease, attempt, now);
+        if (!row) continue;
+        const next = attempt.error === null || isFinal ? null : retryIn(row.attempts + 1, attempt.retry_after, random);
+        settle(id, attempt.error === null ? 'delivered' : next === null ? 'failed' : 'pending', next === null ? null : now + next);
+      }
     },
     report(id, lease, attempt, now) {
-      const row = one<Delivery & { lease: number }>(`select ${COLUMNS}, lease from deliveries where id = ?`, id);
+      const row = noted(id, lease, attempt, now);
       if (!row) return;
-      const isCurrent = row.lease === lease && row.status === 'pending';
-      // What was delivered is delivered, whoever reports it; that an earlier attempt failed says nothing of a later one.
-      // safety: late-failure-ignored
-      if (!isCurrent && attempt.error !== null) return;
-      sql.exec('delete from delivery_leases where delivery = ?', id);
-      tried(id, attempt, now);
       if (attempt.error === null) {
         settle(id, 'delivered', null);
         sql.exec('update delivery_endpoints set failing_since = null, failed_at = null where webhook = ?', row.webhook);
@@ -288,6 +342,7 @@ export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST
       );
       if (length === limit) return true;
       sql.exec('delete from delivery_leases where webhook = ?', webhook);
+      sql.exec('delete from delivery_windows where webhook = ?', webhook);
       sql.exec('delete from delivery_endpoints where webhook = ?', webhook);
       return false;
     },
@@ -328,7 +383,8 @@ export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST
       return gone.length === PER_SWEEP || surplus > PER_SWEEP;
     },
     clear() {
-      for (const table of ['deliveries', 'delivery_events', 'delivery_leases', 'delivery_endpoints']) sql.exec(`delete from ${table}`);
+      for (const table of ['deliveries', 'delivery_events', 'delivery_leases', 'delivery_windows', 'delivery_endpoints'])
+        sql.exec(`delete from ${table}`);
     },
   };
 }

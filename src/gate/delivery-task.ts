@@ -1,7 +1,9 @@
-// The task of deliveries: gives each new event a delivery for each webhook that subscribes to it, and asks the Worker to attend to each
+// The task of deliveries: gives each new event a delivery for each endpoint that subscribes to it, and asks the Worker to attend to each
 // endpoint that has something to send. Invariants: the cursor moves in the turn in which deliveries are made, so that none is missing or double;
 // whoever was asked and does nothing for a minute is asked again; each endpoint has a message of its own, so that none waits for another.
+
 import type { WebhookRow } from '../db/schema';
+import type { JobName } from '../delivery/messages';
 import type { Core } from './core';
 import { LEASE } from './deliveries';
 
@@ -13,57 +15,80 @@ const SOON = 250;
 /** How long an endpoint is left to the job that was asked for. */
 export const ATTENDED = LEASE + 15_000;
 
+/** Where events are sent: a webhook, or a connection that messages are sent to, about several events in one. */
+interface Endpoint {
+  id: string;
+  disabled: string | null;
+  /** Kinds of events; null for all. */
+  events: string[] | null;
+  created_at: number;
+  job: JobName & ('deliver' | 'notify');
+}
+
+const endpointsOf = ({ rows }: Core): Endpoint[] => [
+  ...rows.within('webhook', '').map((row) => ({ ...row, job: 'deliver' as const })),
+  ...rows.within('integration', 'notify').map((row) => ({ ...row, disabled: null, job: 'notify' as const })),
+];
+
+const hasEndpoints = ({ rows }: Pick<Core, 'rows'>): boolean => rows.count('webhook') > 0 || rows.count('integration') > 0;
+
 /** Something is to be delivered, where anything is. */
 export function wakeDeliveries(core: Pick<Core, 'rows' | 'schedule'>, now: number): void {
-  if (core.rows.count('webhook') > 0) core.schedule.at('deliveries', now + SOON);
+  if (hasEndpoints(core)) core.schedule.at('deliveries', now + SOON);
 }
 
 /** A webhook changes, just before it does; null for one that goes. */
 export function followWebhook(core: Core, id: string, after: WebhookRow | null, now: number): void {
   const before = core.rows.get('webhook', id);
-  // The first of all: what happened before it was never for anybody.
-  if (core.rows.count('webhook') === 0) core.deliveries.advance(core.outbox.head());
+  followEndpoint(core, now);
   if (before?.disabled !== after?.disabled || before?.url_sealed !== after?.url_sealed) core.deliveries.reset(id);
+}
+
+/** An endpoint changes, just before it does. */
+export function followEndpoint(core: Core, now: number): void {
+  // The first of all: what happened before it was never for anybody.
+  if (!hasEndpoints(core)) core.deliveries.advance(core.outbox.head());
   core.schedule.at('deliveries', now);
 }
 
 /** The sequence through which events have their deliveries. */
 export const deliveredThrough = ({ rows, deliveries }: Pick<Core, 'rows' | 'deliveries'>): number =>
-  rows.count('webhook') > 0 ? (deliveries.cursor() ?? 0) : Number.MAX_SAFE_INTEGER;
+  hasEndpoints({ rows }) ? (deliveries.cursor() ?? 0) : Number.MAX_SAFE_INTEGER;
 
 /** One run. */
 export async function deliver(core: Core, org: string, now: number): Promise<number | null> {
   if (core.rows.get('org', org)?.deleted_at !== null) return null;
-  const webhooks = core.rows.within('webhook', '');
-  const isMore = core.storage.transactionSync(() => fanOut(core, webhooks, now) || clearUp(core, webhooks, now));
-  const next = await attend(core, webhooks, now);
+  const endpoints = endpointsOf(core);
+  const isMore = core.storage.transactionSync(() => fanOut(core, endpoints, now) || clearUp(core, endpoints, now));
+  const next = await attend(core, endpoints, now);
   return isMore ? now : next;
 }
 
 /** Makes the deliveries of the next events. Answers whether there are more. */
-function fanOut({ deliveries, outbox }: Core, webhooks: WebhookRow[], now: number): boolean {
+function fanOut({ deliveries, outbox }: Core, endpoints: Endpoint[], now: number): boolean {
   const cursor = deliveries.cursor();
-  if (webhooks.length === 0 || cursor === null) {
+  if (endpoints.length === 0 || cursor === null) {
     deliveries.advance(outbox.head());
     return false;
   }
   const events = outbox.from(cursor, EVENTS);
   for (const event of events)
-    for (const webhook of webhooks)
-      if (isFor(webhook, event)) deliveries.add(webhook.id, { id: event.id, type: event.type, at: event.at, data: event.data }, now);
+    for (const endpoint of endpoints)
+      if (isFor(endpoint, event))
+        deliveries.add(endpoint.id, { id: event.id, type: event.type, at: event.at, data: event.data }, now, endpoint.job === 'notify');
   const last = events.at(-1);
   // safety: delivery-cursor-with-deliveries
   if (last) deliveries.advance(last.sequence);
   return events.length === EVENTS;
 }
 
-/** Whether an event is for a webhook: it is enabled, subscribes to the kind, and was there. */
-const isFor = ({ disabled, events, created_at }: WebhookRow, { type, at }: { type: string; at: number }): boolean =>
+/** Whether an event is for an endpoint: it is enabled, subscribes to the kind, and was there. */
+const isFor = ({ disabled, events, created_at }: Endpoint, { type, at }: { type: string; at: number }): boolean =>
   disabled === null && at >= created_at && (events === null || events.includes(type));
 
 /** Ends what is left of webhooks that are disabled or gone. Answers whether there is more. */
-function clearUp({ deliveries }: Core, webhooks: WebhookRow[], now: number): boolean {
-  const known = new Map(webhooks.map((webhook) => [webhook.id, webhook]));
+function clearUp({ deliveries }: Core, endpoints: Endpoint[], now: number): boolean {
+  const known = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
   return deliveries
     .endpoints()
     .map((id) => {
@@ -76,20 +101,20 @@ function clearUp({ deliveries }: Core, webhooks: WebhookRow[], now: number): boo
 }
 
 /** Asks for a job for each endpoint that has something to do and no job. Answers when to look again. */
-async function attend({ deliveries, enqueue }: Core, webhooks: WebhookRow[], now: number): Promise<number | null> {
+async function attend({ deliveries, enqueue }: Core, endpoints: Endpoint[], now: number): Promise<number | null> {
   let next = Number.POSITIVE_INFINITY;
-  const asked: string[] = [];
-  for (const { id, disabled } of webhooks) {
+  const asked: Pick<Endpoint, 'id' | 'job'>[] = [];
+  for (const { id, disabled, job } of endpoints) {
     const due = disabled === null ? deliveries.dueAt(id, now) : null;
     if (due === null) continue;
     const since = deliveries.attendedSince(id);
     const at = Math.max(due, since === null ? 0 : since + ATTENDED);
-    if (at <= now) asked.push(id);
+    if (at <= now) asked.push({ id, job });
     else next = Math.min(next, at);
   }
-  await Promise.all(asked.map((id) => enqueue('deliver', id)));
+  await Promise.all(asked.map(({ id, job }) => enqueue(job, id)));
   // A message can be lost.
-  for (const id of asked) deliveries.attend(id, now);
+  for (const { id } of asked) deliveries.attend(id, now);
   if (asked.length) next = Math.min(next, now + ATTENDED);
   return Number.isFinite(next) ? next : null;
 }

@@ -9,6 +9,8 @@ export const actions = {
   'integration.update': { scopes: ['integrations:write'] },
   'integration.delete': { scopes: ['integrations:write'] },
   'integration.notify': { scopes: ['integrations:notify'] },
+  // The service's own: no route does it.
+  'integration.deliver': { scopes: [], kinds: ['system'] },
 } as const satisfies Needs;
 
 declare module '../../auth/actions' {

@@ -1,6 +1,7 @@
-// Connections to other platforms: where messages are sent.
+// Connections to other platforms: where messages are sent, about events too.
 import type { Domain } from '../domain';
 import { actions } from './actions';
+import { deliver } from './deliver';
 import { integrationOperations } from './gate/operations';
 import { integrationRoutes } from './routes';
 
@@ -12,5 +13,6 @@ export const integrations = {
   rows: ['integration'],
   operations: integrationOperations,
   routes: integrationRoutes,
+  jobs: { notify: deliver },
   examples: {},
 } satisfies Domain;

@@ -152,10 +152,15 @@ describe('notify: webhook', () => {
   it('notify: a message is signed where there is a secret, and not otherwise', () => {
     const { headers, body } = sent('webhook', { event });
     expect(headers['X-Svc-Signature']).toBe(hmacHex(utf8('needleSecret0123456789'), utf8(body)));
-    expect(JSON.parse(body)).toEqual({ severity: 'info', message: 'Deployed', timestamp: '2026-11-22T10:00:00.000Z', event });
+    expect(JSON.parse(body)).toEqual({
+      severity: 'info',
+      message: 'Message from Secrets Vault Service: Deployed',
+      timestamp: '2026-11-22T10:00:00.000Z',
+      event,
+    });
     const plain = sent('webhook', {}, { url: 'https://receiver.example.com/' });
     expect(plain.headers).toEqual({ 'Content-Type': 'application/json' });
-    expect(JSON.parse(plain.body).event).toBeNull();
+    expect(JSON.parse(plain.body)).toMatchObject({ message: 'Deployed', event: null });
   });
 });
 

@@ -11,6 +11,7 @@ import { fail, type Outcome, ok } from '../../../gate/outcome';
 import type { Call, Operation } from '../../../gate/types';
 import type { Detail } from '../../../http/shape';
 import { integrationOut } from '../wire';
+import { deliver } from './deliver';
 
 const MOST_INTEGRATIONS = 100;
 
@@ -130,4 +131,5 @@ export const integrationOperations = {
   'integration.update': update,
   'integration.delete': remove,
   'integration.notify': notify,
+  'integration.deliver': deliver,
 };

@@ -1,0 +1,61 @@
+// Sending messages about events, in the Worker: the job of one connection. Invariants: a repeat misses nothing, for what it has taken is free again
+// once its lease is over; no URL, credential or text that a platform answered is logged or kept.
+import type { Verdict } from '../../adapters/notify/adapter';
+import type { JobContext } from '../../delivery/job';
+import { settingsOf } from '../../env';
+import type { Attempt } from '../../gate/deliveries';
+import { unwrap } from '../../gate/outcome';
+import { decryptConfig } from './encryption';
+import { messageAbout } from './events';
+import type { DeliverInput, Given } from './gate/deliver';
+import { send } from './send';
+
+/** How long a job goes on, and how long a message may take after which it does. */
+const JOB_LASTS = 30_000;
+const SLOW = 2000;
+
+/** Sends what is due at one connection, kind by kind. */
+export async function deliver({ env, org, keys, id, ask }: JobContext): Promise<void> {
+  const settings = settingsOf(env);
+  if (id === null || 'problem' in settings) return;
+  const until = Date.now() + JOB_LASTS;
+  let [report, more]: [DeliverInput['report'], boolean] = [null, true];
+  while (more || report) {
+    const input: DeliverInput = { integration: id, report, more };
+    const { row, taken } = unwrap(await ask('integration.deliver', input)).data as Given;
+    if (!row || taken.length === 0) return;
+    const began = Date.now();
+    const message = messageAbout(
+      taken.map(({ event }) => event),
+      org,
+      settings.publicUrl,
+    );
+    const sent = async () => {
+      const { shown, credentials } = decryptConfig(keys, org, row);
+      return send(row.platform, { ...shown, ...credentials }, message, settings);
+    };
+    const verdict = await sent().catch(altered);
+    const ms = Date.now() - began;
+    report = { together: taken.map(({ id, lease }) => ({ id, lease })), attempt: attemptOf(verdict, ms), isFinal: isFinal(verdict) };
+    more = Date.now() < until && ms < SLOW;
+  }
+}
+
+/** What is stored of the connection does not decrypt: the message is repeated like any other, and fails in the end. */
+function altered(): null {
+  console.error(JSON.stringify({ level: 'error', event: 'connection_does_not_open' }));
+  return null;
+}
+
+const attemptOf = (verdict: Verdict | null, ms: number): Attempt => ({
+  status: verdict?.status ?? null,
+  error: verdict === null ? 'unreachable' : verdict.delivered ? null : 'http_status',
+  response: '',
+  ms,
+  retry_after: verdict?.retry_after ?? null,
+});
+
+/** Whether a refusal stays one: only 429, 5xx and no answer are repeated. */
+export const isFinal = (verdict: Verdict | null): boolean =>
+  // safety: notification-refusal-final
+  verdict !== null && !verdict.delivered && verdict.status !== 429 && verdict.status < 500;

@@ -1,0 +1,68 @@
+// What a message says about events: one, or many of one kind. Pure. Invariant: it says what the events hold, which never is a value.
+import type { Message } from '../../adapters/notify/adapter';
+import type { Sent } from '../../gate/deliveries';
+import { iso } from '../../http/wire';
+import { type EventKind, severityOf, titleOf } from './kinds';
+
+/** Subjects that a message names. */
+const MOST_NAMED = 10;
+
+const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+
+/** What an event is about: the field that names it first. */
+const SUBJECTS = ['secret_id', 'device_id', 'approval_id', 'member_id', 'webhook_id', 'credential_id', 'sync_id', 'resource_id'];
+
+const subjectOf = ({ id, data }: Sent): string => SUBJECTS.map((field) => text(data[field])).find((found) => found !== null) ?? id;
+
+/** What an event is about, in words. */
+function wordsOf(event: Sent): string {
+  const { name, environment, version, host, operation, status } = event.data;
+  const said = text(name) ?? text(host) ?? text(operation) ?? subjectOf(event);
+  return [
+    said,
+    ...(text(environment) ? [`in ${environment}`] : []),
+    ...(typeof version === 'number' && event.type !== 'SECRET_DELETED' ? [`(version ${version})`] : []),
+    ...(text(status) ? [`(${status})`] : []),
+  ].join(' ');
+}
+
+/** Who did it, as far as the event says so. */
+function actorOf({ type, data }: Sent): string | null {
+  const actor = data.actor as { name?: unknown; id?: unknown } | string | undefined;
+  const named = typeof actor === 'object' && actor !== null ? (text(actor.name) ?? text(actor.id)) : text(actor);
+  return named ?? text(data.by) ?? (type === 'BREAK_GLASS_USED' ? text(data.credential_id) : null);
+}
+
+function linkOf({ data }: Sent, many: boolean, org: string, base: string | null): string | null {
+  if (base === null) return null;
+  if (text(data.approval_id)) return `${base}/approvals`;
+  const api = `${base}/api/v1/orgs/${org}`;
+  return !many && text(data.secret_id) ? `${api}/secrets/${data.secret_id}` : `${api}/events`;
+}
+
+/** A message about events of one kind, oldest first. */
+export function messageAbout(events: Sent[], org: string, base: string | null): Message {
+  const [first, last] = [events[0] as Sent, events.at(-1) as Sent];
+  const many = events.length > 1;
+  const kind = first.type as EventKind;
+  const subjects = new Set(events.map(subjectOf));
+  const named = events.slice(0, MOST_NAMED).map(wordsOf);
+  const actors = [...new Set(events.map(actorOf).filter((actor) => actor !== null))].slice(0, MOST_NAMED);
+  const rest = events.length - named.length;
+  const lines = [
+    ...(many ? [`${events.length} times:`, ...named, ...(rest > 0 ? [`and ${rest} more`] : [])] : named),
+    ...(actors.length ? [`By: ${actors.join(', ')}`] : []),
+    many && first.at !== last.at ? `Time: ${iso(first.at)} to ${iso(last.at)}` : `Time: ${iso(first.at)}`,
+  ];
+  const { id, type, at, data } = first;
+  return {
+    severity: severityOf(kind),
+    title: titleOf(kind),
+    text: lines.join('\n'),
+    event: { id, type, timestamp: iso(at), org_id: org, data: many ? { ...data, count: events.length } : data },
+    link: linkOf(first, many, org, base),
+    // Of many subjects at once, an incident of its own.
+    key: subjects.size === 1 ? `${type}:${subjectOf(first)}` : `${type}:${id}`,
+    time: last.at,
+  };
+}

@@ -1,0 +1,41 @@
+// Messages about events, as the gate takes part in them: it gives the job what is due at a connection, all of one kind, and notes what came of it.
+// Invariant: taking and reporting leave no audit entries, so that messages give no occasion for more.
+import type { IntegrationRow } from '../../../db/schema';
+import type { Attempt, Taken } from '../../../gate/deliveries';
+import { ATTENDED } from '../../../gate/delivery-task';
+import { ok } from '../../../gate/outcome';
+import type { Call, Operation, OperationOutcome } from '../../../gate/types';
+
+export interface DeliverInput {
+  integration: string;
+  /** What came of the last message. */
+  report: { together: Pick<Taken, 'id' | 'lease'>[]; attempt: Attempt; isFinal: boolean } | null;
+  /** Whether the job goes on. */
+  more: boolean;
+}
+
+/** What the job is to send next; nothing where `taken` is empty. */
+export interface Given {
+  row: IntegrationRow | null;
+  taken: Taken[];
+}
+
+export const deliver: Operation<DeliverInput> = {
+  read: ({ core, input }): OperationOutcome => ({ ...ok(core.storage.transactionSync(() => step(core, input))), audited: true }),
+};
+
+function step(core: Call<unknown>['core'], { integration, report, more }: DeliverInput): Given {
+  const now = core.now();
+  const { deliveries } = core;
+  if (report) deliveries.reportTogether(report.together, report.attempt, report.isFinal, now);
+  const row = core.rows.get('integration', integration);
+  if (row?.kind !== 'notify') return { row: null, taken: [] };
+  const taken = more ? deliveries.takeTogether(integration, now) : [];
+  if (taken.length) deliveries.attend(integration, now);
+  // Another job may be on it: a queue delivers a message twice.
+  else if (!deliveries.isBusy(integration, now)) deliveries.attend(integration, null);
+  const since = deliveries.attendedSince(integration);
+  const due = deliveries.dueAt(integration, now);
+  if (due !== null) core.schedule.at('deliveries', Math.max(due, since === null ? 0 : since + ATTENDED));
+  return { row, taken };
+}
