@@ -278,3 +278,31 @@ it('limits: an organisation has 1,000 links at most', async () => {
   });
   expect(codeOf(await o.post(`/secrets/${id}/share`, body))).toEqual([409, 'LIMIT_REACHED']);
 });
+
+describe('race', () => {
+  /** What ends a link while it is viewed; each leaves nothing of it, however they come to lie. */
+  const enders: Record<string, (o: Caller & { keyId: string }, secret: string, link: string, key: string) => Promise<Answer>> = {
+    'its revocation': (o, secret, link) => o.del(`/secrets/${secret}/shares/${link}`),
+    'the deletion of its secret': (o, secret) => o.del(`/secrets/${secret}`),
+    'the containment of its maker': (o, _secret, _link, key) => o.post(`/credentials/${key}/contain`, {}),
+  };
+  it.each(Object.keys(enders))('a view and %s', async (name) => {
+    const o = await newOrg();
+    for (let i = 0; i < 6; i++) {
+      const { id } = await newSecret(o);
+      const key = await newKey(o);
+      const link = await newLink(key.o, id, { max_views: 100 });
+      faults.delay = 8;
+      const [end, ...views] = await Promise.all([
+        (enders[name] as (typeof enders)[string])(o, id, link.id, key.id),
+        ...Array.from({ length: 5 }, () => view(link)),
+      ]);
+      faults.delay = 0;
+      expect(end?.status).toBeLessThan(300);
+      expect(views.every(({ status }) => [200, 410].includes(status))).toBe(true);
+      expect(codeOf(await view(link))).toEqual(GONE);
+      expect(await inCore(o, ({ rows }) => rows.get('share', link.id))).toBe(null);
+      expect(await rowsIn(o)).toBe(0);
+    }
+  });
+});
