@@ -1750,4 +1750,16 @@ export const mutants = [
     change: { from: "? ['secret.read', 'secret.share']", to: "? ['secret.read']" },
     notice: 'api/shares/grants: secret.share holds links and grants',
   },
+  {
+    name: 'an agent below another is given grants',
+    tag: 'grant-to-agent-at-the-top',
+    change: { from: ' && takesGrants(lineageOf(core, row))', to: '' },
+    notice: 'api/shares/grants: an agent below another is given none',
+  },
+  {
+    name: 'grants go beyond the agents above',
+    tag: 'grants-within-agents-above',
+    change: { from: " && above.every(({ kind }) => kind !== 'agent')", to: '' },
+    notice: 'api/shares/grants: an agent below another is given none',
+  },
 ];
