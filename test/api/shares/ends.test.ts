@@ -7,8 +7,8 @@ import { newSignedIn, signIn } from '../../support/browser';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
-import { newLink, view } from '../../support/shares';
-import { type Answer, type Caller, codeOf, db, newOrg, newSecret, send, useWorld } from '../../support/world';
+import { type NewLink, newLink, view } from '../../support/shares';
+import { type Answer, BOOTSTRAP, type Caller, codeOf, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
 
@@ -305,4 +305,27 @@ describe('race', () => {
       expect(await rowsIn(o)).toBe(0);
     }
   });
+});
+
+it('restore: links with large values stay, and a link that the backup holds with more views left does not come back', async () => {
+  const o = await newOrg();
+  const { id } = await newSecret(o, { value: 'x'.repeat(65_536) });
+  const spent = await newLink(o, id, { max_views: 1 });
+  const links = [];
+  for (let i = 0; i < 30; i++) links.push(await newLink(o, id, { max_views: 2 }));
+  const { results: backup } = await db.prepare('select * from shares where org_id = ?').bind(o.id).all<Record<string, unknown>>();
+  const [first] = links as [(typeof links)[number]];
+  await view(spent);
+  await view(first);
+  for (const row of backup)
+    await db
+      .prepare(`insert or replace into shares (${Object.keys(row)}) values (${Object.keys(row).map(() => '?')})`)
+      .bind(...Object.values(row))
+      .run();
+  const adopted = await send('POST', `/api/v1/orgs/${o.id}/adopt`, { token: BOOTSTRAP, body: { reason: 'a test' } });
+  expect(adopted.status).toBe(200);
+  expect(codeOf(await view(spent))).toEqual(GONE);
+  expect((await view(first)).status).toBe(200);
+  expect(codeOf(await view(first))).toEqual(GONE);
+  expect((await view(links[29] as NewLink)).json.value).toHaveLength(65_536);
 });

@@ -121,9 +121,8 @@ describe('share by grant, with an agent', () => {
       await agent.o.post('/agent-credentials', { name: 'child', scopes: ['secrets:read', 'secrets:list'], secrets: ['b'] }),
       await agent.o.post('/api-keys', { name: 'child', scopes: ['secrets:read'], secrets: ['b'] }),
     ];
-    for (const { json } of children) {
-      if (json.token) expect((await o.as(json.token).get(`/secrets/${secret.id}`)).status).toBe(403);
-    }
+    expect(children.map(({ status }) => status)).toEqual([201, 201]);
+    for (const { json } of children) expect((await o.as(json.token).get(`/secrets/${secret.id}`)).status).toBe(403);
     const below = (await agent.o.post('/agent-credentials', { name: 'below', scopes: ['secrets:read'] })).json;
     expect((await o.as(below.token).get(`/secrets/${inside.id}`)).status).toBe(200);
     expect(codeOf(await share(o, below.id))).toEqual([404, 'NOT_FOUND']);
