@@ -2074,4 +2074,16 @@ export const mutants = [
     change: { from: 'verdict.status < 500', to: 'verdict.status < 0' },
     notice: 'api/integrations/events: nothing is repeated, and later events are still sent',
   },
+  {
+    name: 'an agent below another is given grants',
+    tag: 'grant-to-agent-at-the-top',
+    change: { from: ' && takesGrants(lineageOf(core, row))', to: '' },
+    notice: 'api/shares/grants: an agent below another is given none',
+  },
+  {
+    name: 'grants go beyond the agents above',
+    tag: 'grants-within-agents-above',
+    change: { from: " && above.every(({ kind }) => kind !== 'agent')", to: '' },
+    notice: 'api/shares/grants: an agent below another is given none',
+  },
 ];

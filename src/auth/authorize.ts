@@ -1,6 +1,7 @@
 // The decision: may this caller do that, here, from there, now? Pure: data and `now` in, a refusal or null out. The same functions
 // decide in the gate and explain to people why something is allowed.
 import { forms } from '../db/names';
+import type { Grantee } from '../db/schema';
 import { type Refusal, refuse } from '../errors';
 import type { FullNeed } from './actions';
 import { isWithin, rangesContain } from './addresses';
@@ -15,7 +16,7 @@ export interface PermissionSet {
   secrets: readonly string[] | null;
   expires_at: number | null;
   /** The grant that gives it, where it is not what the credential or the role gives. */
-  grant?: { id: string; grantee: { type: 'member' | 'team'; id: string } };
+  grant?: { id: string; grantee: { type: Grantee; id: string } };
 }
 
 /** Who asks, with all that bounds them. */

@@ -128,12 +128,15 @@ export const teamMembers = sqliteTable(
   (t) => [primaryKey({ columns: [t.org_id, t.id] })],
 );
 
+/** Who may be given a grant. An agent is given grants of one secret alone, by sharing it. */
+export type Grantee = 'member' | 'team' | 'agent';
+
 /** What a member or a team may do beyond roles. A grant with a parent ends with that credential. */
 export const grants = sqliteTable(
   'grants',
   {
     ...tenant(),
-    grantee_type: text().$type<'member' | 'team'>().notNull(),
+    grantee_type: text().$type<Grantee>().notNull(),
     grantee_id: text().notNull(),
     permission: text().$type<'read' | 'write'>().notNull(),
     environments: strings(),

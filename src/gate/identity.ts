@@ -60,7 +60,7 @@ export function identify(core: Core, ask: Ask): Identity {
       caller,
       refusal: over ?? endOf(core, ask.org, lineage) ?? (isRefused(row, bearer.jwt) ? refuse('TOKEN_REVOKED') : null),
       allowances: allowancesOf(lineage),
-      links: [ask.org, ...lineage.map(({ id }) => id), ...peopleLinks(row, caller), ...deviceLinks(core, caller)],
+      links: [ask.org, ...lineage.map(({ id }) => id), ...peopleLinks(row, caller), ...givenTo(core, row), ...deviceLinks(core, caller)],
     };
   }
   const caller: Caller = { ...nobody, kind: kind === 'browser' ? 'member' : kind, root: hash };
@@ -118,6 +118,10 @@ const peopleLinks = ({ member_id, passkey_id }: CredentialRow, caller: Caller): 
           grant ? [grant.id, ...(grant.grantee.type === 'team' ? [`${grant.grantee.id}.${member_id}`] : [])] : [],
         ),
       ];
+
+/** The grants of an agent. */
+const givenTo = (core: Core, { kind, id }: CredentialRow): string[] =>
+  kind === 'agent' ? grantRows(core, id).map((grant) => grant.id) : [];
 
 /** The rows that say whether the device of a caller is good. */
 // safety: device-in-doubt
@@ -254,11 +258,17 @@ export function callerOf(core: Core, org: string, lineage: readonly CredentialRo
     const member = memberOf(core, org, row.member_id, core.rows.get('member', row.member_id));
     return { ...member, parent_id: row.id, credential: row.id, rate_limit: row.rate_limit };
   }
-  if (lineage.length > 1) return credentialCaller(core, row, lineage);
-  const caller = alone.get(row) ?? credentialCaller(core, row, lineage);
-  alone.set(row, caller);
-  return caller;
+  const caller = (lineage.length > 1 ? null : alone.get(row)) ?? credentialCaller(core, row, lineage);
+  if (lineage.length === 1) alone.set(row, caller);
+  if (!takesGrants(lineage)) return caller;
+  const given = grantsOf(core, org, row.id);
+  return given.length ? { ...caller, permissions: [permissionsOf(row), ...given] } : caller;
 }
+
+/** Whether a credential may be given grants: an agent that ends with no other agent. What it makes holds none of them. */
+export const takesGrants = ([row, ...above]: readonly CredentialRow[]): boolean =>
+  // safety: grants-within-agents-above
+  row?.kind === 'agent' && above.every(({ kind }) => kind !== 'agent');
 
 function credentialCaller(core: Core, row: CredentialRow, lineage: readonly CredentialRow[]): Caller {
   const ends = lineage.flatMap(({ expires_at }) => (expires_at === null ? [] : [expires_at]));
@@ -320,9 +330,9 @@ export function memberOf(core: Core, org: string, id: string, member: MemberRow 
   };
 }
 
-/** What grants give a member, and the teams that the member is in. */
-function grantsOf(core: Core, org: string, member: string): PermissionSet[] {
-  return grantRows(core, member)
+/** What grants give a member, and the teams that the member is in; or an agent. */
+function grantsOf(core: Core, org: string, grantee: string): PermissionSet[] {
+  return grantRows(core, grantee)
     .filter((grant) => isGrantAlive(core, org, grant))
     .map(permissionsOfGrant);
 }
@@ -365,6 +375,8 @@ export const grantScopes = {
 
 export function isGrantAlive(core: Core, org: string, grant: GrantRow): boolean {
   if (grant.expires_at !== null && grant.expires_at <= core.now()) return false;
+  const agent = grant.grantee_type === 'agent' ? core.rows.get('credential', grant.grantee_id) : undefined;
+  if (agent === null || (agent && !isAlive(core, org, agent))) return false;
   const parentId = parentIdOf(grant);
   if (parentId === null) return true;
   const parent = core.rows.get('credential', parentId);

@@ -26,6 +26,8 @@ export interface Restored {
 }
 
 const PAGE = 200;
+/** Rows of links in one parameter: each may hold 90 kB, and D1 takes 2 MB. */
+const FEW = 20;
 /** Kinds of rows in which the gate's word counts. */
 const GOVERNING = [
   ...([
@@ -108,13 +110,13 @@ async function governing(core: Core, org: string): Promise<Statement[]> {
     const over = kind === 'credential' ? ` and not (kind in ('session', 'browser') and expires_at <= ${core.now()})` : '';
     return [
       { sql: `delete from ${tableName(kind)} where ${owner} = ?${over}`, params: [org] },
-      ...slices(rows).map((slice) => upsertOf(places[kind].table, slice)),
+      ...slices(rows, kind === 'share' ? FEW : PAGE).map((slice) => upsertOf(places[kind].table, slice)),
     ];
   });
 }
 
-const slices = <T>(list: T[]): T[][] =>
-  Array.from({ length: Math.ceil(list.length / PAGE) }, (_, i) => list.slice(i * PAGE, (i + 1) * PAGE));
+const slices = <T>(list: T[], many: number): T[][] =>
+  Array.from({ length: Math.ceil(list.length / many) }, (_, i) => list.slice(i * many, (i + 1) * many));
 
 /** A version that puts back the value of an earlier one. */
 interface Again {

@@ -11,6 +11,12 @@ const GranteeId = z
   .max(64)
   .openapi({ example: exampleId('member') });
 const grantee = { type: z.enum(['member', 'team']), id: GranteeId };
+const anyGrantee = {
+  type: z
+    .enum(['member', 'team', 'agent'])
+    .openapi({ description: 'An agent is given grants by POST /orgs/:org_id/secrets/:id/share alone.' }),
+  id: GranteeId,
+};
 const Permission = z.enum(['read', 'write']).openapi({
   description: 'read grants secrets:list and secrets:read. write also grants secrets:write and secrets:rotate.',
 });
@@ -33,7 +39,7 @@ export const GrantQuery = z.strictObject({
 export const Grant = z
   .object({
     id: z.string().openapi({ example: exampleId('grant') }),
-    grantee: z.object(grantee),
+    grantee: z.object(anyGrantee),
     permission: Permission,
     environments: z.array(z.string()).nullable(),
     secrets: z.array(z.string()).nullable(),

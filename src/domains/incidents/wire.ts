@@ -40,7 +40,7 @@ const Recent = z
       .array(
         z.object({
           id: z.string().openapi({ example: exampleId('grant') }),
-          grantee: z.object({ type: z.enum(['member', 'team']), id: memberId }),
+          grantee: z.object({ type: z.enum(['member', 'team', 'agent']), id: memberId }),
           permission: z.enum(['read', 'write']),
           created_by: z.string(),
           created_at: Time,
@@ -131,7 +131,7 @@ export const Graph = z
         source: z.enum(['credential', 'role', 'grant']),
         role: z.string().nullable().optional(),
         grant_id: z.string().optional(),
-        grantee: z.object({ type: z.enum(['member', 'team']), id: z.string() }).optional(),
+        grantee: z.object({ type: z.enum(['member', 'team', 'agent']), id: z.string() }).optional(),
         scopes: z.array(z.string()),
         environments: z.array(z.string()).nullable(),
         secrets: z.array(z.string()).nullable(),

@@ -7,7 +7,7 @@ import { shareRoutes } from './routes';
 export const shares = {
   tags: {
     Shares:
-      'A share gives one secret to somebody: by a link, which shows the value on a page so many times, or by a grant to a member or team.',
+      'A share gives one secret to somebody: by a link, which shows the value on a page so many times, or by a grant to a member, team or agent.',
   },
   actions,
   rows: ['share'],

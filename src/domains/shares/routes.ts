@@ -85,7 +85,7 @@ export const shareRoutes = [
     tag,
     summary: 'Share a secret',
     description:
-      'Makes a link that shows the current version, or a grant of this secret to a member or team. The caller also needs secrets:read for the secret. The response holds the address of a link once. A link ends after its views or its lifetime, with its secret, and with the credential or member that made it.',
+      'Makes a link that shows the current version, or a grant of this secret to a member, team or agent. The caller also needs secrets:read for the secret. The response holds the address of a link once. A link ends after its views or its lifetime, with its secret, and with the credential or member that made it.',
     body: { schema: wire.ShareIn },
     answers: { 201: wire.NewShare },
     refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED', 'SCOPE_EXCEEDS_PARENT', 'LIMIT_REACHED'],

@@ -14,7 +14,7 @@ const LinkIn = z.strictObject({
 });
 
 const Grantee = z.object({
-  type: z.enum(['member', 'team']),
+  type: z.enum(['member', 'team', 'agent']),
   id: z
     .string()
     .min(1)

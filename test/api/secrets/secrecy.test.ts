@@ -6,6 +6,7 @@ import { newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
 import { newPasskey } from '../../support/passkey';
+import { newLink, view } from '../../support/shares';
 import { BOOTSTRAP, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -62,6 +63,14 @@ describe('secrecy: after use of every route', () => {
     await browser.enrol(url);
     const [jwt, cookie] = [browser.token, browser.cookie];
     await browser.refresh();
+    const shared = await newSecret(o, { value: 'the-shared-value-0123456789' });
+    const link = await newLink(o, shared.id, { passphrase: 'the-passphrase-0123456789' });
+    await view(link, 'the-wrong-passphrase-0123456789');
+    const seen = await view(link, 'the-passphrase-0123456789');
+    const open = (
+      await o.post(`/secrets/${shared.id}/share`, { kind: 'link', expires_in: 60, max_views: 9 }, { 'Idempotency-Key': 'share' })
+    ).json.url as string;
+    await view({ id: link.id, key: open.slice(open.indexOf('#') + 1) });
     const audit = (await o.get('/audit-log?limit=100')).text;
     await (exports.default as unknown as ExportedHandler).scheduled?.({} as never, undefined, undefined as never);
     const queued = JSON.stringify(faults.queued);
@@ -75,7 +84,14 @@ describe('secrecy: after use of every route', () => {
     expect(inDatabase).not.toContain('"d":');
     expect(logged.join('\n')).toContain(o.id);
     expect(queued).toContain('probe');
+    expect(seen.json.value).toBe('the-shared-value-0123456789');
+    expect(inDatabase).toContain(link.id);
     const needles = {
+      'shared value': 'the-shared-value-0123456789',
+      passphrase: 'the-passphrase-0123456789',
+      'wrong passphrase': 'the-wrong-passphrase-0123456789',
+      'key of a link': link.key.slice('svcshare_'.length),
+      'key of a link whose response is stored': open.slice(open.indexOf('svcshare_') + 'svcshare_'.length),
       'first value': 'the-first-value-0123456789',
       'second value': 'the-second-value-0123456789',
       'generated value': generated,

@@ -7,8 +7,8 @@ import { newSignedIn, signIn } from '../../support/browser';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
-import { newLink, view } from '../../support/shares';
-import { type Answer, type Caller, codeOf, db, newOrg, newSecret, send, useWorld } from '../../support/world';
+import { type NewLink, newLink, view } from '../../support/shares';
+import { type Answer, BOOTSTRAP, type Caller, codeOf, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
 
@@ -277,4 +277,55 @@ it('limits: an organisation has 1,000 links at most', async () => {
     if (row) for (let i = 0; i < 999; i++) core.rows.put('share', { ...row, id: newId('shr') });
   });
   expect(codeOf(await o.post(`/secrets/${id}/share`, body))).toEqual([409, 'LIMIT_REACHED']);
+});
+
+describe('race', () => {
+  /** What ends a link while it is viewed; each leaves nothing of it, however they come to lie. */
+  const enders: Record<string, (o: Caller & { keyId: string }, secret: string, link: string, key: string) => Promise<Answer>> = {
+    'its revocation': (o, secret, link) => o.del(`/secrets/${secret}/shares/${link}`),
+    'the deletion of its secret': (o, secret) => o.del(`/secrets/${secret}`),
+    'the containment of its maker': (o, _secret, _link, key) => o.post(`/credentials/${key}/contain`, {}),
+  };
+  it.each(Object.keys(enders))('a view and %s', async (name) => {
+    const o = await newOrg();
+    for (let i = 0; i < 6; i++) {
+      const { id } = await newSecret(o);
+      const key = await newKey(o);
+      const link = await newLink(key.o, id, { max_views: 100 });
+      faults.delay = 8;
+      const [end, ...views] = await Promise.all([
+        (enders[name] as (typeof enders)[string])(o, id, link.id, key.id),
+        ...Array.from({ length: 5 }, () => view(link)),
+      ]);
+      faults.delay = 0;
+      expect(end?.status).toBeLessThan(300);
+      expect(views.every(({ status }) => [200, 410].includes(status))).toBe(true);
+      expect(codeOf(await view(link))).toEqual(GONE);
+      expect(await inCore(o, ({ rows }) => rows.get('share', link.id))).toBe(null);
+      expect(await rowsIn(o)).toBe(0);
+    }
+  });
+});
+
+it('restore: links with large values stay, and a link that the backup holds with more views left does not come back', async () => {
+  const o = await newOrg();
+  const { id } = await newSecret(o, { value: 'x'.repeat(65_536) });
+  const spent = await newLink(o, id, { max_views: 1 });
+  const links = [];
+  for (let i = 0; i < 30; i++) links.push(await newLink(o, id, { max_views: 2 }));
+  const { results: backup } = await db.prepare('select * from shares where org_id = ?').bind(o.id).all<Record<string, unknown>>();
+  const [first] = links as [(typeof links)[number]];
+  await view(spent);
+  await view(first);
+  for (const row of backup)
+    await db
+      .prepare(`insert or replace into shares (${Object.keys(row)}) values (${Object.keys(row).map(() => '?')})`)
+      .bind(...Object.values(row))
+      .run();
+  const adopted = await send('POST', `/api/v1/orgs/${o.id}/adopt`, { token: BOOTSTRAP, body: { reason: 'a test' } });
+  expect(adopted.status).toBe(200);
+  expect(codeOf(await view(spent))).toEqual(GONE);
+  expect((await view(first)).status).toBe(200);
+  expect(codeOf(await view(first))).toEqual(GONE);
+  expect((await view(links[29] as NewLink)).json.value).toHaveLength(65_536);
 });

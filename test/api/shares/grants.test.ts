@@ -2,8 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { signIn } from '../../support/browser';
-import { newKey, newSession } from '../../support/credentials';
-import { inCore } from '../../support/gate';
+import { newAgent, newKey, newSession } from '../../support/credentials';
+import { faults } from '../../support/faults';
+import { evict, inCore } from '../../support/gate';
 import { newMember, newTeam } from '../../support/people';
 import { newLink, view } from '../../support/shares';
 import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
@@ -54,6 +55,88 @@ describe('share by grant', () => {
     expect(codeOf(await o.post(`/secrets/${id}/share`, grant('team', (await newMember(o)).id)))).toEqual([404, 'NOT_FOUND']);
     expect(codeOf(await o.post(`/secrets/${id}/share`, grant('robot', 'x')))).toEqual([400, 'VALIDATION_FAILED']);
     expect(codeOf(await o.post('/secrets/sec_0000000000000000000000/share', grant('team', await newTeam(o))))).toEqual([404, 'NOT_FOUND']);
+  });
+});
+
+describe('share by grant, with an agent', () => {
+  const scopes = ['secrets:read', 'secrets:list', 'tokens:write'];
+  /** An agent that reaches `app/*` alone, and two secrets outside. */
+  async function newWorld() {
+    const o = await newOrg();
+    const agent = await newAgent(o, { scopes, secrets: ['app/*'], ttlSeconds: 3600 });
+    const [inside, secret, other] = [
+      await newSecret(o, { name: 'app/a' }),
+      await newSecret(o, { name: 'b' }),
+      await newSecret(o, { name: 'c' }),
+    ];
+    const share = (by: Caller, id: string, fields: object = {}) => by.post(`/secrets/${secret.id}/share`, grant('agent', id, fields));
+    return { o, agent, inside, secret, other, share };
+  }
+
+  it('gives it this secret beside its own, until it is revoked', async () => {
+    const { o, agent, inside, secret, other, share } = await newWorld();
+    const reads = async () => Promise.all([inside, secret, other].map(async ({ id }) => (await agent.o.get(`/secrets/${id}`)).status));
+    expect(await reads()).toEqual([200, 403, 403]);
+    const made = await share(o, agent.id);
+    expect([made.status, made.json.grantee]).toEqual([201, { type: 'agent', id: agent.id }]);
+    // It goes with the agent.
+    expect(made.json.expires_at).toBe((await o.get(`/agent-credentials/${agent.id}`)).json.expires_at);
+    expect(await reads()).toEqual([200, 200, 403]);
+    expect((await agent.o.patch(`/secrets/${secret.id}`, { value: 'x' })).status).toBe(403);
+    expect(codeOf(await agent.o.get('/secrets/by-name/c'))).toEqual([403, 'SECRET_ACCESS_DENIED']);
+    expect(Object.keys((await agent.o.get('/environments/production/values')).json.values).sort()).toEqual(['app/a', 'b']);
+    await evict(o);
+    expect(await reads()).toEqual([200, 200, 403]);
+    expect((await o.get(`/credentials/${agent.id}/graph`)).json.grants).toMatchObject([
+      { source: 'credential' },
+      { source: 'grant', secrets: ['b'] },
+    ]);
+    expect((await o.del(`/secrets/${secret.id}/shares/${made.json.id}`)).status).toBe(204);
+    expect(await reads()).toEqual([200, 403, 403]);
+  });
+
+  it('ends with the agent, with its maker, and by time', async () => {
+    const { o, agent, secret, share } = await newWorld();
+    const session = await newSession(o);
+    expect((await share(session.o, agent.id)).status).toBe(201);
+    expect((await agent.o.get(`/secrets/${secret.id}`)).status).toBe(200);
+    await o.del(`/access-tokens/${session.id}`);
+    expect((await agent.o.get(`/secrets/${secret.id}`)).status).toBe(403);
+    const soon = new Date(Date.now() + 60_000).toISOString();
+    expect((await share(o, agent.id, { expires_at: soon })).json.expires_at).toBe(soon);
+    expect((await agent.o.get(`/secrets/${secret.id}`)).status).toBe(200);
+    faults.clock = Date.now() + 61_000;
+    expect((await agent.o.get(`/secrets/${secret.id}`)).status).toBe(403);
+    faults.clock = null;
+    expect((await share(o, agent.id)).status).toBe(201);
+    await o.del(`/agent-credentials/${agent.id}`);
+    expect((await o.get(`/secrets/${secret.id}/shares`)).json.data).toEqual([]);
+    expect(codeOf(await share(o, agent.id))).toEqual([404, 'NOT_FOUND']);
+  });
+
+  it('attack: what an agent makes holds nothing of its grants, and an agent below another is given none', async () => {
+    const { o, agent, inside, secret, share } = await newWorld();
+    await share(o, agent.id, { permission: 'write' });
+    const children = [
+      await agent.o.post('/agent-credentials', { name: 'child', scopes: ['secrets:read', 'secrets:list'], secrets: ['b'] }),
+      await agent.o.post('/api-keys', { name: 'child', scopes: ['secrets:read'], secrets: ['b'] }),
+    ];
+    expect(children.map(({ status }) => status)).toEqual([201, 201]);
+    for (const { json } of children) expect((await o.as(json.token).get(`/secrets/${secret.id}`)).status).toBe(403);
+    const below = (await agent.o.post('/agent-credentials', { name: 'below', scopes: ['secrets:read'] })).json;
+    expect((await o.as(below.token).get(`/secrets/${inside.id}`)).status).toBe(200);
+    expect(codeOf(await share(o, below.id))).toEqual([404, 'NOT_FOUND']);
+    expect((await o.as(below.token).get(`/secrets/${secret.id}`)).status).toBe(403);
+    // It cannot share on what it was given: the grant gives no secrets:share.
+    expect((await agent.o.post(`/secrets/${secret.id}/share`, { kind: 'link', expires_in: 60, max_views: 1 })).status).toBe(403);
+  });
+
+  it('names an agent of this organisation, by this call alone', async () => {
+    const { o, agent, share } = await newWorld();
+    const theirs = await newAgent(await newOrg());
+    for (const id of [theirs.id, o.keyId, 'agt_none']) expect(codeOf(await share(o, id)), id).toEqual([404, 'NOT_FOUND']);
+    const wide = await o.post('/grants', { grantee: { type: 'agent', id: agent.id }, permission: 'read' });
+    expect(codeOf(wide)).toEqual([400, 'VALIDATION_FAILED']);
   });
 });
 

@@ -3,11 +3,12 @@
 
 import type { Wanted } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
-import { type GrantRow, parentColumn } from '../../../db/schema';
+import { type CredentialRow, type Grantee, type GrantRow, parentColumn } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { insertion, removal } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
-import { grantScopes, isGrantAlive } from '../../../gate/identity';
+import { grantScopes, isAlive, isGrantAlive, takesGrants } from '../../../gate/identity';
+import { lineageOf } from '../../../gate/lineage';
 import { type ListInput, listed } from '../../../gate/listing';
 import { slugOf } from '../../../gate/named';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
@@ -43,7 +44,7 @@ const read: Operation<Record<string, never>> = {
 
 export interface NewInput {
   id: string;
-  grantee: { type: 'member' | 'team'; id: string };
+  grantee: { type: Grantee; id: string };
   permission: GrantRow['permission'];
   environments: string[] | null;
   secrets: string[] | null;
@@ -81,7 +82,8 @@ export function granting(call: Call<unknown>, input: NewInput, { environments, s
   const { id, grantee, permission } = input;
   const unknown = unknownEnvironment(input.environments, environments);
   if (unknown) return unknown;
-  if (!core.rows.get(grantee.type, grantee.id))
+  const agent = grantee.type === 'agent' ? grantableAgent(core, ask.org, grantee.id) : null;
+  if (!(grantee.type === 'agent' ? agent : core.rows.get(grantee.type, grantee.id)))
     return refuse('NOT_FOUND', { message: `The ${grantee.type} in grantee.id does not exist.` });
   if (core.rows.within('grant', grantee.id).filter((row) => isGrantAlive(core, ask.org, row)).length >= MOST_GRANTS)
     return refuse('LIMIT_REACHED', {
@@ -101,8 +103,16 @@ export function granting(call: Call<unknown>, input: NewInput, { environments, s
     // safety: grant-ends-with-creator
     ...parentColumn(parentOf(caller)),
     created_at: now,
-    expires_at,
+    // What is given to an agent goes with it.
+    expires_at: agent?.expires_at == null ? expires_at : Math.min(agent.expires_at, expires_at ?? Number.POSITIVE_INFINITY),
   });
+}
+
+/** A live agent that may be given something: one below another agent holds nothing that the other does not hold. */
+function grantableAgent(core: Core, org: string, id: string): CredentialRow | null {
+  const row = core.rows.get('credential', id);
+  // safety: grant-to-agent-at-the-top
+  return row && isAlive(core, org, row) && takesGrants(lineageOf(core, row)) ? row : null;
 }
 
 const remove: Operation<Record<string, never>> = {

@@ -6,7 +6,7 @@ import { fullNeed } from '../../../auth/actions';
 import { mayAct, mayReach } from '../../../auth/authorize';
 import { equal } from '../../../crypto/digest';
 import { idStart } from '../../../db/ids';
-import type { GrantRow, SecretRow, ShareRow, VersionRow } from '../../../db/schema';
+import type { Grantee, GrantRow, SecretRow, ShareRow, VersionRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { removal, revision } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
@@ -41,7 +41,7 @@ export interface LinkInput {
 export interface GrantInput {
   kind: 'grant';
   id: string;
-  grantee: { type: 'member' | 'team'; id: string };
+  grantee: { type: Grantee; id: string };
   permission: GrantRow['permission'];
   expires_at: number | null;
 }
