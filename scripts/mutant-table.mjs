@@ -2086,4 +2086,66 @@ export const mutants = [
     change: { from: " && above.every(({ kind }) => kind !== 'agent')", to: '' },
     notice: 'api/shares/grants: an agent below another is given none',
   },
+
+  // ---------------------------------------------------------------- scans
+  {
+    name: 'a scan finds values of secrets that the caller may not read',
+    tag: 'scan-within-reach',
+    change: 'never',
+    notice: 'api/scans/scans: nothing is told of secrets that the caller may not read',
+  },
+  {
+    name: 'a scan finds values of expired secrets',
+    tag: 'scan-active-only',
+    change: 'never',
+    notice: 'api/scans/scans: only current ones of 8 characters or more, of active secrets',
+  },
+  {
+    name: 'a scan confirms a value whose read needs approval',
+    tag: 'scan-is-no-way-around-approval',
+    change: 'never',
+    notice: 'api/scans/scans: a secret whose read needs approval is not found',
+  },
+  {
+    name: 'a scan compares any number of names with patterns',
+    tag: 'scan-steps-bounded',
+    change: 'never',
+    notice: 'api/scans/attacks: comparing names with patterns takes bounded steps',
+  },
+  {
+    name: 'a scan revokes tokens without tokens:write',
+    tag: 'scan-revokes-by-scope',
+    change: 'never',
+    notice: 'api/scans/scans: needs tokens:write, and does nothing without',
+  },
+  {
+    name: 'a scan says whether a token of another organisation is live',
+    tag: 'scan-tokens-of-own-org',
+    change: { from: 'token?.org === context.org', to: 'token' },
+    notice: 'api/scans/scans: nothing but that it is one',
+  },
+  {
+    name: 'a scan takes a forged token for one of this service',
+    tag: 'scan-only-genuine-tokens',
+    change: 'never',
+    notice: 'api/scans/scans: of the right form but without its tag it is none',
+  },
+  {
+    name: 'the preview of a finding shows more than four characters',
+    tag: 'scan-preview-redacted',
+    change: { from: 'prefix.slice(0, SHOWN)', to: 'prefix' },
+    notice: 'api/scans/scans: own token: says whether it is live',
+  },
+  {
+    name: 'a scan looks for short values',
+    tag: 'scan-no-short-values',
+    change: { from: 'value.length >= LEAST && (value.length >= 2 * LEAST || [...value].length >= LEAST)', to: 'true' },
+    notice: 'unit/scan/find: have 8 characters or more',
+  },
+  {
+    name: 'a leak is told again with each scan',
+    tag: 'leak-told-once-a-day',
+    change: { from: 'where leaks.at <= ?', to: 'where leaks.at <= ? or true' },
+    notice: 'api/scans/scans: is raised once a day for each place',
+  },
 ];

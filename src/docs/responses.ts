@@ -32,7 +32,7 @@ export function answersOf(route: Route, generated: Operation, components: Compon
       ...(schema && {
         content: {
           'application/json': { schema, example: exampleOf(schema, schemas) },
-          ...(status === '200' && furtherForms(route, schema, schemas)),
+          ...(status === Object.keys(route.answers)[0] && furtherForms(route, schema, schemas)),
         },
       }),
     };
@@ -40,12 +40,13 @@ export function answersOf(route: Route, generated: Operation, components: Compon
   return found;
 }
 
-/** The further forms of a list's answer: one item a line. */
+/** The further forms of an answer: of a list one item a line, or JSON of another standard. */
 function furtherForms(route: Route, schema: Schema, schemas: Schemas): Record<string, Media> {
   const item = resolved(schema, schemas).properties?.data?.items;
   const form: Media = {
     schema: { type: 'string', description: item?.$ref ? `One ${nameOf(item.$ref)} per line, as JSON.` : 'Text.' },
     example: item ? `${JSON.stringify(exampleOf(item, schemas))}\n` : 'text',
   };
-  return Object.fromEntries((route.alsoAs ?? []).map((type) => [type, form]));
+  const standard: Media = { schema: { type: 'object', description: 'JSON of the standard that the media type names.' }, example: {} };
+  return Object.fromEntries((route.alsoAs ?? []).map((type) => [type, type.endsWith('+json') ? standard : form]));
 }

@@ -101,7 +101,7 @@ export type OperationOutcome = Outcome & {
   about?: Partial<Subject>;
   /** Of a read that reveals values: the secret, or that what is held for approval was left out. */
   reveals?: SecretRow | 'unheld';
-  /** What a refusal raises, in the turn of its audit entry. */
+  /** What a refusal or a read raises, in the turn of its audit entry. */
   events?: Raised[];
 };
 

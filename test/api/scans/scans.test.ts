@@ -1,5 +1,5 @@
 // Scans over HTTP: known formats, our own tokens, and values of stored secrets within the caller's reach.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { newToken } from '../../../src/auth/token';
 import { newApprovalPolicy, newOffice } from '../../support/approvals';
 import { newAgent, newKey, newProvider, newSession } from '../../support/credentials';
@@ -243,6 +243,31 @@ describe('SECRET_LEAKED', () => {
     await scan(o, file('a.txt', 'x=a-value-that-leaked\nz=a-value-that-leaked'));
     expect((await leaks(o)).map(({ data }) => data.places)).toEqual([1, 1, 1, 2]);
     expect(await inCore(o, ({ storage }) => storage.sql.exec('select count(*) n from leaks').one().n)).toBe(2);
+  });
+});
+
+describe('a scan that is cut off', () => {
+  it('reply lost: the repeat answers, and raises the leak once', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { name: 'A', value: 'a-value-that-leaked' });
+    for (const lost of [1, 2]) {
+      faults.gate = 0;
+      faults.rpc = (n) => (n === lost ? { fate: 'after', retryable: true } : null);
+      expect((await scan(o, 'x=a-value-that-leaked')).findings).toMatchObject([{ secret_id: id }]);
+      faults.rpc = null;
+      expect(await leaks(o), `reply ${lost}`).toHaveLength(1);
+    }
+  });
+
+  it('a secret in doubt: is neither found nor passed over, and the scan is repeated', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { name: 'A', value: 'a-value-that-leaked' });
+    await inCore(o, ({ intents }) => vi.spyOn(intents, 'isOpen').mockImplementation((one) => one === id));
+    expect(codeOf(await o.post('/scans', { text: 'a-value-that-leaked' }))).toEqual([503, 'UNAVAILABLE']);
+    expect((await scan(o, 'another text')).findings).toEqual([]);
+    expect(await leaks(o)).toEqual([]);
+    vi.restoreAllMocks();
+    expect((await scan(o, 'a-value-that-leaked')).findings).toHaveLength(1);
   });
 });
 

@@ -14,7 +14,7 @@ import { readableVersion } from '../../secrets/rules';
 import type { FoundToken, KnownToken, ScanInput, ScanPart } from '../parts';
 
 /** Steps of comparing names with patterns that one scan may take. */
-const MOST_STEPS = 20_000_000;
+const MOST_STEPS = 4_000_000;
 /** Secrets that one scan names: as many as findings are listed. */
 const MOST_SECRETS = 1000;
 /** Members among whom a token of an enrolment link is looked for: as many as an organisation has. */
