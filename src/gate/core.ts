@@ -9,10 +9,8 @@ import { type Checkpoints, createCheckpoints } from './checkpoints';
 import { type CiphertextCache, createCiphertextCache } from './ciphertext-cache';
 import { createDatabase, type Database } from './database';
 import { createDeliveries, type Deliveries } from './deliveries';
-import { wakeDeliveries } from './delivery-task';
 import { createDescendants, type Descendants } from './descendants';
 import { createDeviceProofs, type DeviceProofs } from './device-proofs';
-import { canCloseEvents } from './event-segments';
 import { createExpiries, type Expiries } from './expiries';
 import { createIntents, type Intents } from './intents';
 import { createLastUsed, type LastUsed } from './last-used';
@@ -32,6 +30,7 @@ import { createSchedule, type Schedule } from './schedule';
 import { upgrade } from './storage-version';
 import { createStoredResponses, type StoredResponses } from './stored-responses';
 import { createWaiters, type Waiters } from './waiters';
+import { wake } from './wake';
 
 export interface Core {
   storage: DurableObjectStorage;
@@ -92,8 +91,7 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D
   const listeners = createListeners();
   const outbox = createOutbox(sql, meta, (now) => {
     listeners.wake();
-    wakeDeliveries({ rows, schedule }, now);
-    if (canCloseEvents({ outbox })) schedule.at('events', now);
+    wake({ rows, outbox, schedule }, now);
   });
   const auditLog = recording(entries, lastUsed, readers, outbox, schedule, createNotedPatterns());
   return {

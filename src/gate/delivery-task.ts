@@ -6,12 +6,11 @@ import type { WebhookRow } from '../db/schema';
 import type { JobName } from '../delivery/messages';
 import type { Core } from './core';
 import { LEASE } from './deliveries';
+import { hasEndpoints } from './wake';
 
 /** Events that one run gives their deliveries, and deliveries that it ends or deletes. */
 const EVENTS = 500;
 const ENDED = 2000;
-/** How long events are collected before they are given their deliveries. */
-const SOON = 250;
 /** How long an endpoint is left to the job that was asked for. */
 export const ATTENDED = LEASE + 15_000;
 
@@ -30,13 +29,6 @@ const endpointsOf = ({ rows }: Core): Endpoint[] => [
   ...rows.within('integration', 'notify').map((row) => ({ ...row, disabled: null, job: 'notify' as const })),
 ];
 
-const hasEndpoints = ({ rows }: Pick<Core, 'rows'>): boolean => rows.count('webhook') > 0 || rows.count('integration') > 0;
-
-/** Something is to be delivered, where anything is. */
-export function wakeDeliveries(core: Pick<Core, 'rows' | 'schedule'>, now: number): void {
-  if (hasEndpoints(core)) core.schedule.at('deliveries', now + SOON);
-}
-
 /** A webhook changes, just before it does; null for one that goes. */
 export function followWebhook(core: Core, id: string, after: WebhookRow | null, now: number): void {
   const before = core.rows.get('webhook', id);
@@ -47,13 +39,13 @@ export function followWebhook(core: Core, id: string, after: WebhookRow | null, 
 /** An endpoint changes, just before it does. */
 export function followEndpoint(core: Core, now: number): void {
   // The first of all: what happened before it was never for anybody.
-  if (!hasEndpoints(core)) core.deliveries.advance(core.outbox.head());
+  if (!hasEndpoints(core.rows)) core.deliveries.advance(core.outbox.head());
   core.schedule.at('deliveries', now);
 }
 
 /** The sequence through which events have their deliveries. */
 export const deliveredThrough = ({ rows, deliveries }: Pick<Core, 'rows' | 'deliveries'>): number =>
-  hasEndpoints({ rows }) ? (deliveries.cursor() ?? 0) : Number.MAX_SAFE_INTEGER;
+  hasEndpoints(rows) ? (deliveries.cursor() ?? 0) : Number.MAX_SAFE_INTEGER;
 
 /** One run. */
 export async function deliver(core: Core, org: string, now: number): Promise<number | null> {

@@ -4,12 +4,11 @@ import type { Verdict } from '../../../adapters/notify/adapter';
 import { reachesAll } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import type { IntegrationRow } from '../../../db/schema';
-import { type Refusal, refuse } from '../../../errors';
+import { type Detail, type Refusal, refuse } from '../../../errors';
 import { insertion, removal, revision } from '../../../gate/commit';
 import { type ListInput, listed } from '../../../gate/listing';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
 import type { Call, Operation } from '../../../gate/types';
-import type { Detail } from '../../../http/shape';
 import { integrationOut } from '../wire';
 import { deliver } from './deliver';
 
