@@ -20,6 +20,8 @@ export interface Input<Q = unknown, B = unknown> {
   if_none_match: string | null;
   /** Of a route that streams events: where to go on. */
   last_event_id?: string | null;
+  /** And whether it is to be a WebSocket. */
+  is_websocket?: boolean;
 }
 
 /** What the gate is asked, and the one-time values of the answer by their place in it ("api_key.token"). */

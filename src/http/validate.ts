@@ -23,7 +23,10 @@ export function validate(
   const { if_match, if_none_match } = headers;
   const input: Input = {
     ...{ params, query: {}, body: undefined, if_match, if_none_match },
-    ...(route.streams && { last_event_id: request.headers.get('last-event-id') }),
+    ...(route.streams && {
+      last_event_id: request.headers.get('last-event-id'),
+      is_websocket: request.headers.get('upgrade')?.toLowerCase() === 'websocket',
+    }),
   };
   const absent = body.json === undefined && body.bytes.length === 0;
   if (route.body && absent && !route.body.optional)

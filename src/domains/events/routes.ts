@@ -3,7 +3,7 @@ import { ApiError, invalid } from '../../errors';
 import { type Input, route } from '../../http/route';
 import { feedOn } from './feed';
 import type { EventsPart } from './gate/operations';
-import { streamOf } from './stream';
+import { socketOf, streamOf } from './stream';
 import * as wire from './wire';
 
 const path = '/orgs/{org_id}/events';
@@ -46,13 +46,14 @@ export const eventRoutes = [
     tag,
     summary: 'Stream events',
     description:
-      'Sends events as they happen, as Server-Sent Events: id is the sequence, event the kind, data the event. A comment comes every 25 seconds. The stream ends when its credential does, and after an hour at most; clients connect again with Last-Event-ID and miss nothing.',
+      'Sends events as they happen, as Server-Sent Events: id is the sequence, event the kind, data the event. A comment comes every 25 seconds. The stream ends when its credential does, and after an hour at most; clients connect again with Last-Event-ID and miss nothing. With Upgrade: websocket, each event is one JSON message; after resumes.',
     query: wire.StreamQuery,
     answers: { 200: wire.Event },
     alsoAs: ['text/event-stream'],
     refusals: ['EVENTS_GONE', 'LIMIT_REACHED'],
     streams: true,
     prepare: (input) => ({ input: { after: afterOf(input), types: input.query.types ?? null, further: false, wait: 0 } }),
-    render: (part: EventsPart, { query }: Input<StreamQuery>, context) => streamOf(context, part, query.types ?? null),
+    render: (part: EventsPart, { query, is_websocket }: Input<StreamQuery>, context) =>
+      (is_websocket ? socketOf : streamOf)(context, part, query.types ?? null),
   }),
 ];

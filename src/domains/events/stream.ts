@@ -1,4 +1,4 @@
-// A stream of events: Server-Sent Events (WHATWG HTML, 9.2). The Worker asks the gate in rounds, each of which the gate holds until something
+// A stream of events: Server-Sent Events (WHATWG HTML, 9.2), or one message of a WebSocket for each. The Worker asks the gate in rounds, each of which the gate holds until something
 // happens. Invariants: nothing is sent that a round did not give, and the gate judges the caller in each; after any end the client goes on from
 // the last id that it has.
 import type { EventType } from '../../gate/outbox';
@@ -51,4 +51,25 @@ export function streamOf(context: RenderContext, first: EventsPart, types: Event
     },
   });
   return new Response(body, { headers: { 'Content-Type': 'text/event-stream; charset=utf-8', 'Cache-Control': 'no-store' } });
+}
+
+/** The same over a WebSocket. What the client sends is not read. */
+export function socketOf(context: RenderContext, first: EventsPart, types: EventType[] | null): Response {
+  const { 0: client, 1: server } = new WebSocketPair();
+  server.accept();
+  let isOpen = true;
+  for (const end of ['close', 'error'] as const)
+    server.addEventListener(end, () => {
+      isOpen = false;
+    });
+  const send = async () => {
+    for await (const page of rounds(context, first, types)) {
+      if (!isOpen) return;
+      for (const event of page?.events ?? []) server.send(JSON.stringify(eventOut(context.org, event)));
+    }
+  };
+  send()
+    .catch(() => {})
+    .finally(() => server.close(1000));
+  return new Response(null, { status: 101, webSocket: client });
 }

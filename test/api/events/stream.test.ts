@@ -156,6 +156,33 @@ describe('event stream', () => {
     await stream.close();
   });
 
+  it('over a WebSocket sends one JSON message an event, resumes by after, and ends with its credential', async () => {
+    const o = await newOrg();
+    const key = await newKey(o);
+    const connect = (caller: Caller, query: string) =>
+      exports.default.fetch(`http://localhost/api/v1/orgs/${o.id}/events/stream${query}`, {
+        headers: { Authorization: `Bearer ${caller.token}`, 'CF-Connecting-IP': '203.0.113.7', Upgrade: 'websocket' },
+      });
+    expect((await connect(o.as('x'), '')).status).toBe(401);
+    const { status, webSocket } = await connect(key.o, '?after=1&types=CREDENTIAL_CREATED,SECRET_CREATED');
+    expect(status).toBe(101);
+    const socket = webSocket as WebSocket;
+    const messages: { sequence: number; type: string; org_id: string }[] = [];
+    const closed = new Promise((resolve) => socket.addEventListener('close', resolve));
+    socket.addEventListener('message', ({ data }) => void messages.push(JSON.parse(data as string)));
+    socket.accept();
+    socket.send('not read');
+    await until(() => inCore(o, ({ listeners }) => listeners.count() > 0));
+    await newSecret(o);
+    await until(() => messages.length === 2);
+    expect(messages).toMatchObject([
+      { sequence: 2, type: 'CREDENTIAL_CREATED', org_id: o.id },
+      { sequence: 3, type: 'SECRET_CREATED', org_id: o.id },
+    ]);
+    await o.del(`/api-keys/${key.id}`);
+    await closed;
+  });
+
   it('audit log: a stream is one entry, and takes one request of the rate limit', async () => {
     const o = await newOrg();
     const stream = await open(o);
