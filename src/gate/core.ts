@@ -8,8 +8,7 @@ import { type Bound, createBound } from './bound';
 import { type Checkpoints, createCheckpoints } from './checkpoints';
 import { type CiphertextCache, createCiphertextCache } from './ciphertext-cache';
 import { createDatabase, type Database } from './database';
-import { createDeliveries, type Deliveries } from './deliveries';
-import { wakeDeliveries } from './delivery-task';
+import { COLLECTED_FOR, createDeliveries, type Deliveries } from './deliveries';
 import { createDescendants, type Descendants } from './descendants';
 import { createDeviceProofs, type DeviceProofs } from './device-proofs';
 import { canCloseEvents } from './event-segments';
@@ -90,7 +89,7 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D
   const listeners = createListeners();
   const outbox = createOutbox(sql, meta, (now) => {
     listeners.wake();
-    wakeDeliveries({ rows, schedule }, now);
+    if (rows.count('webhook') > 0) schedule.at('deliveries', now + COLLECTED_FOR);
     if (canCloseEvents({ outbox })) schedule.at('events', now);
   });
   const auditLog = recording(entries, lastUsed, readers, outbox, schedule, createNotedPatterns());

@@ -8,15 +8,8 @@ import { LEASE } from './deliveries';
 /** Events that one run gives their deliveries, and deliveries that it ends or deletes. */
 const EVENTS = 500;
 const ENDED = 2000;
-/** How long events are collected before they are given their deliveries. */
-const SOON = 250;
 /** How long an endpoint is left to the job that was asked for. */
 export const ATTENDED = LEASE + 15_000;
-
-/** Something is to be delivered, where anything is. */
-export function wakeDeliveries(core: Pick<Core, 'rows' | 'schedule'>, now: number): void {
-  if (core.rows.count('webhook') > 0) core.schedule.at('deliveries', now + SOON);
-}
 
 /** A webhook changes, just before it does; null for one that goes. */
 export function followWebhook(core: Core, id: string, after: WebhookRow | null, now: number): void {

@@ -5,7 +5,7 @@ import { utf8 } from '../../../src/crypto/bytes';
 import { hmacHex } from '../../../src/crypto/digest';
 import { createDeliveries, LEASE, RETRIES } from '../../../src/gate/deliveries';
 import { ATTENDED } from '../../../src/gate/delivery-task';
-import { faults } from '../../support/faults';
+import { faults, until } from '../../support/faults';
 import { evict, inCore, inGate } from '../../support/gate';
 import { DAY, HOUR, MINUTE } from '../../support/time';
 import { askedFor, attendTo, deliverAll, deliveriesOf, newWebhook, type Received, raise, useReceivers } from '../../support/webhooks';
@@ -329,15 +329,20 @@ describe('webhooks: endpoints that fail', () => {
     await attendTo(o, good.id);
     expect(namesTo(good.host)).toHaveLength(12);
     // Twice the message, and still four in flight.
-    await vi.waitFor(() => expect(inFlight).toBe(4));
+    await until(() => inFlight === 4);
     await new Promise((done) => setTimeout(done, 50));
     expect(most).toBe(4);
     most = 0;
     for (const done of release.splice(0)) done();
-    await vi.waitFor(() => expect(inFlight).toBe(1));
+    // The jobs go on, or leave it to the next one where the round took long.
+    const further: Promise<void>[] = [];
+    await until(async () => {
+      if (inFlight === 0) for (const id of await askedFor(o)) further.push(attendTo(o, id));
+      return inFlight === 1;
+    });
     receivers[slow.host] = answers(200);
     for (const done of release.splice(0)) done();
-    await hanging;
+    await Promise.all([hanging, ...further]);
     expect(most).toBe(1);
   });
 });
