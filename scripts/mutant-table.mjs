@@ -1394,6 +1394,98 @@ export const mutants = [
     notice: 'api/policies/rotation: a secret that gets no new value for six hours is told once',
   },
 
+  // ---------------------------------------------------------------- events
+  {
+    name: 'the number of an event leaves a gap',
+    tag: 'events-numbered',
+    change: { from: 'head + 1', to: 'head + 2' },
+    notice: 'api/events/feed: shows events oldest first',
+  },
+  {
+    name: 'a change is made without its events',
+    tag: 'events-follow-from-rows',
+    change: 'remove',
+    notice: 'api/events/kinds: secret.rollback',
+  },
+  {
+    name: 'an expiry is told again',
+    tag: 'expiry-told-once',
+    change: 'remove',
+    notice: 'api/events/expiry: is told 7 days and 1 day ahead, and at the end',
+  },
+  {
+    name: 'an expiry is told while a change of it is under way',
+    tag: 'expiry-told-under-lock',
+    change: { from: '[...new Set(ids)]', to: '[]' },
+    notice: 'api/events/expiry: a change that is under way comes first',
+  },
+  {
+    name: 'the end of a deleted secret is told',
+    tag: 'only-live-secrets-expire',
+    change: { from: ' || row.deleted_at !== null || row.revoked_at !== null', to: '' },
+    notice: 'api/events/expiry: what is deleted or revoked is told no more',
+  },
+  {
+    name: 'the end of a revoked credential is told',
+    tag: 'only-live-credentials-expire',
+    change: { from: ' || !isAlive(core, org, row)', to: '' },
+    notice: 'api/events/expiry: is not told of one that has ended otherwise',
+  },
+  {
+    name: 'events leave the gate before D1 has them',
+    tag: 'events-kept-until-stored',
+    change: 'never',
+    notice: 'api/events/feed: keeps in the gate what D1 does not take',
+  },
+  {
+    name: 'D1 says which events of the gate are forgotten',
+    tag: 'events-forgotten-only-if-moved',
+    change: { from: 'Math.min(old?.n ?? 0, core.outbox.moved())', to: 'old?.n ?? 0' },
+    notice: 'api/events/feed: D1 cannot take away what the gate holds',
+  },
+  {
+    name: 'a gate that begins anew numbers events from the start',
+    tag: 'event-numbers-not-reused',
+    change: 'remove',
+    notice: 'api/events/feed: a gate that is lost gives no number twice',
+  },
+  {
+    name: 'a limited caller sees events of all kinds',
+    tag: 'events-of-reached-names',
+    change: 'never',
+    notice: 'api/events/feed: by all that it holds together',
+  },
+  {
+    name: 'a position whose events are gone is passed over',
+    tag: 'gone-events-told',
+    change: 'never',
+    notice: 'api/events/feed: are gone after 30 days',
+  },
+  {
+    name: 'one credential opens any number of streams',
+    tag: 'listeners-bounded',
+    change: { from: ' || (counts.get(root) ?? 0) >= MOST_OF_ONE', to: '' },
+    notice: 'api/events/stream: is refused past a hundred of one credential',
+  },
+  {
+    name: 'a stream goes on after its caller has ended',
+    tag: 'stream-judged-again',
+    change: { from: 'call.recheck() ?? ', to: '' },
+    notice: 'api/events/stream: ends in the turn in which its credential is revoked',
+  },
+  {
+    name: 'one request reads all that is kept, by a stream',
+    tag: 'catching-up-bounded',
+    change: 'never',
+    notice: 'api/events/stream: catches up a bounded part at a time',
+  },
+  {
+    name: 'a stream outlives the JWT that it began with',
+    tag: 'stream-ends-with-jwt',
+    change: { from: 'bearer.until', to: 'undefined' },
+    notice: 'api/events/stream: of a browser session ends with the JWT',
+  },
+
   // ---------------------------------------------------------------- approvals
   {
     name: 'a policy on updates is passed by a rotation',
@@ -1755,7 +1847,7 @@ export const mutants = [
     name: 'what waits for a disabled endpoint is sent',
     tag: 'disabled-webhook-not-delivered',
     change: { from: 'webhook.disabled !== null', to: 'false' },
-    notice: 'api/webhooks/delivery: webhooks: 410 disables the endpoint at once',
+    notice: 'api/webhooks/delivery: webhooks: what waits when a webhook is disabled is a dead letter',
   },
   {
     name: 'events leave the gate before they have deliveries',

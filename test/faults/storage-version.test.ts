@@ -1,5 +1,6 @@
 // What a gate stores goes forward one version at a time; storage of a newer release is refused, and left as it is.
 import { describe, expect, it } from 'vitest';
+import { createOutbox } from '../../src/gate/outbox';
 import { isNewer, STORAGE_VERSION, upgrade } from '../../src/gate/storage-version';
 import { evict, inGate } from '../support/gate';
 import { newOrg, newSecret, useWorld } from '../support/world';
@@ -47,6 +48,25 @@ describe('storage version: upgrade of a gate', () => {
       { at: '2', tables: ['half'] },
       { at: String(STORAGE_VERSION), tables: [] },
     ]).toContainEqual(after);
+  });
+
+  it('numbers the events of a release before, in their order', async () => {
+    const o = await newOrg();
+    const events = await inGate(o, ({ core }, { storage }) => {
+      storage.sql.exec('drop table outbox');
+      storage.sql.exec(
+        'create table outbox (id text primary key, type text not null, at integer not null, data text not null) without rowid',
+      );
+      for (const id of ['evt_c', 'evt_a', 'evt_b']) storage.sql.exec("insert into outbox values (?, 'DEVICE_BLOCKED', 1, '{}')", id);
+      core.meta.set('schema', '4');
+      upgrade(core.storage, core.meta);
+      return createOutbox(storage.sql, core.meta).oldest(10);
+    });
+    expect(events.map(({ sequence, id }) => [sequence, id])).toEqual([
+      [1, 'evt_a'],
+      [2, 'evt_b'],
+      [3, 'evt_c'],
+    ]);
   });
 
   it('refuses storage of a newer release and leaves it untouched for that release', async () => {

@@ -57,7 +57,6 @@ export async function feedOn(context: RenderContext, part: EventsPart, types: Ev
     if (!events) {
       // What was found before the hole is given first.
       if (found.length) return { events: found, next_after: at, has_more: true };
-      // safety: hole-in-events-told
       const isBroken = range !== null && range.first_sequence <= at + 1;
       throw new ApiError(eventsGone(isBroken ? range.last_sequence + 1 : (range?.first_sequence ?? part.moved + 1)));
     }

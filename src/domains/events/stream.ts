@@ -11,18 +11,20 @@ import { eventOut } from './wire';
 const ROUND = 25_000;
 /** How long a stream lasts; the client connects again. */
 const LASTS = 3_600_000;
-/** Rounds of a stream: a request may make a thousand calls. */
+/** Rounds of a stream: a request may make a thousand calls. And those in which it catches up, for they are not counted as requests. */
 const MOST_ROUNDS = 900;
+const MOST_BEHIND = 50;
 
 /** Pages of events as they come; null where a round brought none. It ends where the gate refuses the caller. */
 async function* rounds(context: RenderContext, first: EventsPart, types: EventType[] | null): AsyncGenerator<FeedPage | null> {
   const started = Date.now();
-  let part = first;
+  let [part, behind] = [first, 0];
   for (let n = 0; n < MOST_ROUNDS && Date.now() - started < LASTS; n++) {
     const page = await feedOn(context, part, types, 100);
     yield page.events.length || n === 0 ? page : null;
+    // safety: catching-up-bounded
+    if (page.has_more && ++behind > MOST_BEHIND) return;
     const outcome = await context.further({ after: page.next_after, types, further: true, wait: page.has_more ? 0 : ROUND });
-    // safety: stream-ends-with-caller
     if (outcome.kind !== 'ok') return;
     part = outcome.data as EventsPart;
   }

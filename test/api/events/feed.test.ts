@@ -223,6 +223,28 @@ describe('event feed: ranges in D1', () => {
     expect((await feed(o, '?after=3501')).data.map(({ sequence }) => sequence)).toEqual([3502]);
   });
 
+  it('keeps in the gate what D1 does not take, and moves it later', async () => {
+    const o = await newOrg();
+    await raise(o, 2500);
+    for (const end of ['unknown', 'refused'] as const) {
+      await inCore(o, async (core) => {
+        const { write } = core.database;
+        core.database.write = async () => ({ end, why: 'no' });
+        core.schedule.at('events', core.now());
+        await runTasks(core, o.id);
+        core.database.write = write;
+      });
+      expect(await inCore(o, ({ outbox }) => [outbox.moved(), outbox.oldest(1)[0]?.sequence])).toEqual([0, 1]);
+      expect((await whole(o)).length).toBe(2501);
+    }
+    await inCore(o, async (core) => {
+      core.schedule.at('events', core.now());
+      for (let turn = 0; turn < 3; turn++) await runTasks(core, o.id, core.now() + 10_000);
+    });
+    expect(await inCore(o, ({ outbox }) => outbox.moved())).toBe(1000);
+    expect((await whole(o)).length).toBe(2501);
+  });
+
   it('large events make smaller ranges', async () => {
     const o = await newOrg();
     await raise(o, 3500, { text: 'x'.repeat(4000) });

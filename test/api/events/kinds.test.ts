@@ -88,7 +88,7 @@ const held = (decide: 'approve' | 'reject' | 'cancel' | null) => async () => {
 /** By what an audit entry calls it, or in words; several ways of one are numbered. */
 const steps: Record<string, [EventType[], Step]> = {
   'secret.create': [['SECRET_CREATED'], just((o) => newSecret(o))],
-  'secret.create by name': [['SECRET_CREATED'], just((o) => o.call('PUT', '/environments/production/secrets/a-name', { value: 'v' }))],
+  'secret.create by name': [['SECRET_CREATED'], just((o) => o.call('PUT', '/secrets/by-name/a-name', { value: 'v' }))],
   'secret.update a value': [['SECRET_UPDATED'], onSecret((o, id) => o.patch(`/secrets/${id}`, { value: 'second' }))],
   'secret.update metadata': [['SECRET_UPDATED'], onSecret((o, id) => o.patch(`/secrets/${id}`, { description: 'x' }))],
   'secret.rollback': [['SECRET_UPDATED'], onSecret((o, id) => o.post(`/secrets/${id}/rollback`, { version: 1 }))],
@@ -160,7 +160,7 @@ const steps: Record<string, [EventType[], Step]> = {
   'org.panic': [['CREDENTIAL_REVOKED', 'CREDENTIAL_CREATED'], just((o) => o.post('/panic', { reason: 'stolen', api_keys: true }))],
   'org.recover': [
     ['CREDENTIAL_CREATED'],
-    just((o) => send('POST', `/api/v1/orgs/${o.id}/recover`, { token: BOOTSTRAP, body: { reason: 'the key is lost' } })),
+    just((o) => send('POST', `/api/v1/orgs/${o.id}/recovery`, { token: BOOTSTRAP, body: { reason: 'the key is lost' } })),
   ],
   'a name that a naming policy refuses': [
     ['POLICY_VIOLATED'],
@@ -230,7 +230,7 @@ describe('events: what raises them', () => {
 
   it('member.delete with revoke_credentials', async () => {
     const { o, bob } = await newOffice();
-    const found = await during(o, () => o.del(`/members/${bob.member}?revoke_credentials=true`));
+    const found = await during(o, () => o.del(`/members/${bob.member.id}?revoke_credentials=true`));
     expect(found.map(({ type }) => type)).toEqual(['CREDENTIAL_REVOKED']);
   });
 

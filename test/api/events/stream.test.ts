@@ -1,9 +1,11 @@
 // Streams of events: what happens arrives, resumes by its id, and ends in the turn in which the caller does.
 import { exports } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { newSignedIn } from '../../support/browser';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults, until } from '../../support/faults';
 import { inCore } from '../../support/gate';
+import { MINUTE } from '../../support/time';
 import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -116,6 +118,16 @@ describe('event stream', () => {
     expect(codeOf(await key.o.get('/events'))[0]).toBe(401);
   });
 
+  it('of a browser session ends with the JWT that it began with', async () => {
+    const { o, browser } = await newSignedIn();
+    const stream = await open(browser.o);
+    expect(stream.response.status).toBe(200);
+    await stream.listening();
+    faults.clock = Date.now() + 11 * MINUTE;
+    await newSecret(o);
+    expect(await stream.next()).toBe(null);
+  });
+
   it('ends with the parent of its credential, and when an agent no longer holds the scope', async () => {
     const o = await newOrg();
     const key = await newKey(o);
@@ -153,6 +165,22 @@ describe('event stream', () => {
     }
     await stream.close();
     expect((await o.get('/audit-log?action=event.stream')).json.data).toHaveLength(1);
+  });
+
+  it('catches up a bounded part at a time, then the client connects again', async () => {
+    const o = await newOrg();
+    await inCore(o, ({ storage, outbox }) =>
+      storage.transactionSync(() => {
+        for (let n = 0; n < 5400; n++) outbox.put({ type: 'DEVICE_ASSIGNED', data: { n } }, Date.now());
+      }),
+    );
+    const stream = await open(o, '?after=0');
+    let last = 0;
+    for (let event = await stream.next(); event; event = await stream.next()) last = event.data.sequence;
+    expect(last).toBe(5100);
+    const next = await open(o, '', { 'Last-Event-ID': String(last) });
+    expect((await next.next())?.id).toBe('5101');
+    await next.close();
   });
 
   it('is refused past a hundred of one credential', async () => {

@@ -278,6 +278,21 @@ describe('webhooks: endpoints that fail', () => {
     expect(namesTo(gone.host).sort()).toEqual(['a', 'b', 'd']);
   });
 
+  it('webhooks: what waits when a webhook is disabled is a dead letter', async () => {
+    const o = await newOrg();
+    const { id, host } = await newWebhook(o);
+    receivers[host] = answers(500);
+    await raise(o, 'a');
+    later(1000);
+    await deliverAll(o);
+    await o.patch(`/webhooks/${id}`, { enabled: false });
+    later(DAY);
+    await deliverAll(o);
+    expect(received).toHaveLength(1);
+    expect(await deliveriesOf(o, id)).toMatchObject([{ status: 'failed', error: 'webhook_disabled', next_attempt_at: null }]);
+    expect((await o.post(`/webhooks/${id}/redeliver`, { since: new Date(START).toISOString() })).status).toBe(409);
+  });
+
   it('webhooks: an endpoint that fails for 5 days is disabled, and one success in between is enough', async () => {
     const o = await newOrg();
     const [dead, flaky] = [await newWebhook(o, { events: ['SECRET_CREATED'] }), await newWebhook(o, { events: ['SECRET_CREATED'] })];
