@@ -2054,7 +2054,7 @@ export const mutants = [
     name: 'what waits for a disabled endpoint is sent',
     tag: 'disabled-webhook-not-delivered',
     change: { from: 'webhook.disabled !== null', to: 'false' },
-    notice: 'api/webhooks/delivery: webhooks: 410 disables the endpoint at once',
+    notice: 'api/webhooks/delivery: webhooks: what waits when a webhook is disabled is a dead letter',
   },
   {
     name: 'events leave the gate before they have deliveries',

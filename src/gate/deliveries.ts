@@ -99,6 +99,8 @@ export interface Deliveries {
   clear(): void;
 }
 
+/** How long events are collected before they are given their deliveries. */
+export const COLLECTED_FOR = 250;
 /** In flight per endpoint; of one whose last attempt failed, one. */
 const MOST_IN_FLIGHT = 4;
 /** Deliveries that one message stands for. */

@@ -1,4 +1,5 @@
 // What a new event wakes: the task that delivers it, and the one that moves a closed range of events to D1.
+import { COLLECTED_FOR } from './deliveries';
 import type { Outbox } from './outbox';
 import type { Rows } from './rows';
 import type { Schedule } from './schedule';
@@ -6,8 +7,6 @@ import type { Schedule } from './schedule';
 /** Events of a range, and how many stay here at least: what is delivered is read from here. */
 export const EVENTS_A_SEGMENT = 1000;
 const STAY = 1000;
-/** How long events are collected before they are given their deliveries, in milliseconds. */
-const SOON = 250;
 
 /** Whether there are so many events that a range can be closed. */
 export const canCloseEvents = (outbox: Pick<Outbox, 'head' | 'moved'>): boolean =>
@@ -18,6 +17,6 @@ export const hasEndpoints = (rows: Pick<Rows, 'count'>): boolean => rows.count('
 
 /** An event was put. */
 export function wake({ rows, outbox, schedule }: { rows: Rows; outbox: Outbox; schedule: Schedule }, now: number): void {
-  if (hasEndpoints(rows)) schedule.at('deliveries', now + SOON);
+  if (hasEndpoints(rows)) schedule.at('deliveries', now + COLLECTED_FOR);
   if (canCloseEvents(outbox)) schedule.at('events', now);
 }

@@ -174,7 +174,7 @@ export const catalogue = {
   'delivery-failures': {
     title: 'Webhook and sync failures',
     area: 'delivery',
-    remedy: 'Nothing to do.',
+    remedy: 'Mend the receiver, enable the webhook with PATCH /webhooks/:id, and send what failed with POST /webhooks/:id/redeliver.',
     soc2: ['CC7.2'],
     iso27001: ['A.8.16'],
   },

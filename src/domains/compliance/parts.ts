@@ -32,6 +32,15 @@ export interface Overview {
   /** Session tokens and browser sessions that are alive by their own rows. */
   sessions: number;
   browsers: number;
+  webhooks: WebhookFacts[];
+}
+
+export interface WebhookFacts {
+  id: string;
+  host: string;
+  /** Why it is disabled; null where it is enabled. */
+  disabled: string | null;
+  updated_at: number;
 }
 
 /** Rows in the order of ids; `next` is where to go on. */

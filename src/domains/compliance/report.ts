@@ -10,7 +10,7 @@ import { chainFinding, chainInventory } from './checks/chain';
 import { newCredentialChecks } from './checks/credentials';
 import { newPeopleChecks } from './checks/people';
 import { newSecretChecks } from './checks/secrets';
-import { findingOf, newTally } from './finding';
+import { counted, findingOf, newTally, statusBy } from './finding';
 import { isRare } from './interest';
 import { chainOf, type Parts, rare, refused, type Walked, walkGate, walkSegments } from './log';
 import type { ApprovalFacts, CredentialFacts, DeviceFacts, MemberFacts, Overview, Page, Part, SecretsPart } from './parts';
@@ -57,7 +57,7 @@ export async function reportOf(context: RenderContext, overview: Overview): Prom
   );
   const { activity, chain } = await logOf(context, parts, overview);
   const findings = [...secrets.findings(), ...credentials.findings(), ...people.findings(), approvals.finding(), ...activity];
-  const all = inOrder([...findings, chainFinding(chain, now), delivery()]);
+  const all = inOrder([...findings, chainFinding(chain, now), delivery(overview)]);
   const enabled = (kind: string) => policies.filter((row) => row.kind === kind && row.enabled === 1).length;
   return {
     ...{ org, generated_at: iso(now), period: { from: iso(period.from), to: iso(period.to) }, summary: summaryOf(all) },
@@ -94,13 +94,25 @@ function coverageOf({ segments, opened, unreadable }: Walked): Coverage {
   return { complete: notes.length === 0, notes: notes.map((note) => ` ${note}`).join('') };
 }
 
-/** This release has neither, so that none can have failed. */
-const delivery = (): Finding =>
-  findingOf('delivery-failures', {
-    status: 'not_applicable',
-    tested: 'Nothing: no webhooks or syncs are configured. This release does not have them.',
-    ...{ examined: 0, tally: newTally() },
+/** Webhooks that were disabled because they are gone or kept failing. */
+function delivery({ webhooks }: Overview): Finding {
+  const tally = newTally();
+  for (const { id, host, disabled, updated_at } of webhooks)
+    if (disabled === 'gone' || disabled === 'failing')
+      tally.add(() => ({
+        ...{ id, name: host, environment: null, time: iso(updated_at) },
+        detail: disabled === 'gone' ? 'Disabled: the receiver answered 410.' : 'Disabled: no attempt had success for 5 days.',
+        facts: { reason: disabled },
+      }));
+  return findingOf('delivery-failures', {
+    status: webhooks.length === 0 ? 'not_applicable' : statusBy({ warn: tally.count > 0 }),
+    tested:
+      webhooks.length === 0
+        ? 'Nothing: no webhooks are configured.'
+        : `${counted(webhooks.length, 'webhook')}: whether they were disabled by failures.`,
+    ...{ examined: webhooks.length, tally },
   });
+}
 
 const inOrder = (findings: Finding[]): Finding[] => findings.sort((a, b) => findingIds.indexOf(a.id) - findingIds.indexOf(b.id));
 

@@ -1,7 +1,7 @@
 // What a compliance report finds: each finding appears where its condition holds, and not otherwise.
 import { describe, expect, it } from 'vitest';
 import { newId } from '../../../src/db/ids';
-import type { ApprovalRow, DeviceRow } from '../../../src/db/schema';
+import type { ApprovalRow, DeviceRow, WebhookRow } from '../../../src/db/schema';
 import { insertion } from '../../../src/gate/commit';
 import { change } from '../../support/browser';
 import { finding, found, newReport } from '../../support/compliance';
@@ -12,6 +12,7 @@ import { addPasskey, newMember, ownerId } from '../../support/people';
 import { moveLog } from '../../support/planted';
 import { newPolicy } from '../../support/policies';
 import { DAY, HOUR, MINUTE } from '../../support/time';
+import { newWebhook } from '../../support/webhooks';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -447,9 +448,15 @@ describe('compliance report: the audit log', () => {
     expect(finding(report, 'audit-chain').evidence.map(({ detail }) => detail)).toContain('Entries are kept for 90 days.');
   });
 
-  it('webhooks and syncs are not applicable, and say why', async () => {
-    const { status, tested, count } = finding(await newReport(await newOrg()), 'delivery-failures');
-    expect([status, count]).toEqual(['not_applicable', 0]);
-    expect(tested).toContain('no webhooks or syncs are configured');
+  it('webhooks: those that were disabled by failures are found', async () => {
+    const o = await newOrg();
+    const none = finding(await newReport(o), 'delivery-failures');
+    expect([none.status, none.count]).toEqual(['not_applicable', 0]);
+    expect(none.tested).toContain('no webhooks are configured');
+    const webhook = await newWebhook(o);
+    expect(finding(await newReport(o), 'delivery-failures').status).toBe('pass');
+    await inCore(o, ({ rows }) => rows.put('webhook', { ...(rows.get('webhook', webhook.id) as WebhookRow), disabled: 'gone' }));
+    const { status, evidence } = finding(await newReport(o), 'delivery-failures');
+    expect([status, evidence]).toMatchObject(['warn', [{ id: webhook.id, name: webhook.host, facts: { reason: 'gone' } }]]);
   });
 });

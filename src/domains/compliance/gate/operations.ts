@@ -78,6 +78,7 @@ function overview({ core, ask }: Call<unknown>, period: Period): Overview {
     policies: core.rows.within('policy', ''),
     head: core.auditLog.head(),
     ...core.rows.liveSessions(now),
+    webhooks: core.rows.within('webhook', '').map(({ id, host, disabled, updated_at }) => ({ id, host, disabled, updated_at })),
   };
 }
 
