@@ -32,7 +32,10 @@ describe('domains', () => {
   it('declare no action that no route uses, and no operation of none', () => {
     const unrouted = Object.keys(actions).filter((action) => !routes.some((route) => route.action === action));
     // What the service itself does, as a job or a scheduled task.
-    expect(unrouted).toEqual(['secret.rotation_due', 'secret.auto_rotate', 'audit.checkpoint']);
+    expect(unrouted).toEqual([
+      ...['secret.rotation_due', 'secret.auto_rotate', 'audit.checkpoint', 'secret.expiring', 'secret.expired', 'credential.expiring'],
+      ...['webhook.deliver', 'webhook.disable', 'integration.deliver'],
+    ]);
     for (const action of unrouted) expect(actions[action as Action].kinds).toEqual(['system']);
     const asked = routes.flatMap((route) => [route.action, route.operation]);
     // A part of a containment is asked for by the report, and so has no route.
@@ -42,6 +45,9 @@ describe('domains', () => {
       'secret.rotation_due',
       'audit.checkpoint',
       'audit.checkpoint_store',
+      'webhook.deliver',
+      'webhook.disable',
+      'integration.deliver',
       'credential.contain_part',
     ]);
   });

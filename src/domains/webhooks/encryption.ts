@@ -23,7 +23,6 @@ const seal = ({ keys, org, id }: Owner, purpose: Purpose, context: string[], tex
 
 /** Refuses as INTERNAL where the ciphertext was altered or is another's; the gate reports it once it is told. */
 function open({ keys, org, id }: Owner, purpose: Purpose, context: string[], sealed: string): string {
-  // safety: webhook-ciphertext-bound
   const plain = decrypt(keys.value, purpose, [org, id, ...context], sealed);
   const text = plain && fromUtf8(plain);
   if (text === null) throw new ApiError(refuse('INTERNAL'), { event: 'value_does_not_open', resource: id });

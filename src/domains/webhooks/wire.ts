@@ -11,11 +11,18 @@ const kinds = [...eventTypes, 'SYNC_COMPLETED', 'SYNC_FAILED'] as const;
 
 const distinct = (list: readonly string[]) => new Set(list).size === list.length;
 
-const Kinds = z.array(z.enum(kinds)).min(1).max(kinds.length).refine(distinct, 'must not contain duplicates');
-const All = z.literal('*').or(z.tuple([z.literal('*')]));
+const ALL = '*';
+const Kinds = z
+  .array(z.enum([ALL, ...kinds]))
+  .min(1)
+  .max(kinds.length)
+  .refine(distinct, 'must not contain duplicates')
+  .refine((list) => list.length === 1 || !list.includes(ALL), 'must not contain other kinds beside *');
 /** Null stands for all. */
-const Events = All.transform(() => null)
+const Events = z
+  .literal(ALL)
   .or(Kinds)
+  .transform((events) => (events.includes(ALL) ? null : (events as string[])))
   .openapi({ description: 'Kinds of events, or `*` for all, later ones included.', example: ['SECRET_ROTATED', 'SECRET_DELETED'] });
 
 const Url = z.string().min(1).max(2048).openapi({

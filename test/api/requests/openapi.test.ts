@@ -17,6 +17,7 @@ import { newSignedIn } from '../../support/browser';
 import { newAgent, newBreakGlass, newProvider, newSession } from '../../support/credentials';
 import { newDevice } from '../../support/device';
 import { newGrant, newMember, newTeam } from '../../support/people';
+import { newWebhook, useReceivers } from '../../support/webhooks';
 import { newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -288,6 +289,8 @@ describe('OpenAPI: ids in examples', () => {
     const { browser } = await newSignedIn();
     const policy = await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['held'], environments: ['staging'] } });
     const approval = approvalIn(await o.get(`/secrets/${(await newSecret(o, { name: 'held', environment: 'staging' })).id}`));
+    useReceivers();
+    const webhook = await newWebhook(o);
     const passkeys = await browser.o.get(`/members/${browser.member.id}/passkeys`);
     const real: Record<string, string> = {
       orgs: o.id,
@@ -306,6 +309,8 @@ describe('OpenAPI: ids in examples', () => {
       approvals: approval.id,
       policies: policy,
       devices: (await newDevice(o)).id,
+      webhooks: webhook.id,
+      deliveries: (await o.post(`/webhooks/${webhook.id}/test`)).json.id,
       sessions: (await send('GET', '/api/v1/auth/sessions', { token: browser.token })).json.data[0].id,
     };
     for (const { path, operation } of operations())
@@ -314,6 +319,7 @@ describe('OpenAPI: ids in examples', () => {
         const parameter = operation.parameters?.find((found) => 'name' in found && found.name === name) as Parameter;
         expect(prefixOf(parameter.example), `${path} ${name}`).toBe(prefixOf(real[collection] ?? 'no such id is made here'));
       }
+    vi.unstubAllGlobals();
   });
 
   it('those in responses have the kind of ids in real responses', async () => {

@@ -119,7 +119,6 @@ const rotateSecret: Operation<RotateInput> = {
       if (made?.from !== secret_sealed) return { more: { host, url_sealed, secret_sealed } satisfies Rotating };
       const put = revision(call, 'webhook', row, {
         secret_sealed: made.secret_sealed,
-        // safety: no-overlap-no-old-secret
         old_secret_sealed: overlap === 0 ? null : made.old_secret_sealed,
         old_secret_until: overlap === 0 ? null : now + overlap * 1000,
         updated_at: now,

@@ -9,8 +9,8 @@ export const target = ({ ask }: Call<unknown>): string => ask.named.webhook as s
 export const find = (call: Call<unknown>): WebhookRow | null => call.core.rows.get('webhook', target(call));
 
 /** 403 for who is limited. */
+// safety: webhooks-by-unlimited-callers
 export const whole = ({ need, caller }: Call<unknown>): Refusal | null =>
-  // safety: webhooks-by-unlimited-callers
   reachesAll(caller, need.scopes)
     ? null
     : refuse('INSUFFICIENT_SCOPE', { message: 'A credential that is limited to environments or names cannot use webhooks.' });
