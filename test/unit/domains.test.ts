@@ -33,9 +33,9 @@ describe('domains', () => {
     const unrouted = Object.keys(actions).filter((action) => !routes.some((route) => route.action === action));
     // What the service itself does, as a job or a scheduled task.
     expect(unrouted).toEqual([
-      ...['secret.rotation_due', 'secret.auto_rotate', 'audit.checkpoint'],
-      ...['secret.expiring', 'secret.expired', 'credential.expiring'],
-      ...['webhook.deliver', 'webhook.disable'],
+      ...['secret.rotation_due', 'secret.auto_rotate', 'audit.checkpoint', 'secret.expiring'],
+      ...['secret.expired', 'credential.expiring', 'webhook.deliver', 'webhook.disable'],
+      ...['integration.deliver'],
     ]);
     for (const action of unrouted) expect(actions[action as Action].kinds).toEqual(['system']);
     const asked = routes.flatMap((route) => [route.action, route.operation]);
@@ -48,6 +48,7 @@ describe('domains', () => {
       'audit.checkpoint_store',
       'webhook.deliver',
       'webhook.disable',
+      'integration.deliver',
       'credential.contain_part',
     ]);
   });

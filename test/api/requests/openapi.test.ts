@@ -314,6 +314,8 @@ describe('OpenAPI: ids in examples', () => {
       policies: policy,
       devices: (await newDevice(o)).id,
       webhooks: webhook.id,
+      integrations: (await o.post('/integrations', { kind: 'notify', platform: 'pagerduty', name: 'x', config: { routingKey: 'x' } })).json
+        .id,
       deliveries: (await o.post(`/webhooks/${webhook.id}/test`)).json.id,
       sessions: (await send('GET', '/api/v1/auth/sessions', { token: browser.token })).json.data[0].id,
     };
