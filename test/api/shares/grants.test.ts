@@ -117,9 +117,10 @@ describe('share by grant, with an agent', () => {
   it('attack: what an agent makes holds nothing of its grants, and an agent below another is given none', async () => {
     const { o, agent, inside, secret, share } = await newWorld();
     await share(o, agent.id, { permission: 'write' });
+    const place = { environments: ['production'], secrets: ['b'] };
     const children = [
-      await agent.o.post('/agent-credentials', { name: 'child', scopes: ['secrets:read', 'secrets:list'], secrets: ['b'] }),
-      await agent.o.post('/api-keys', { name: 'child', scopes: ['secrets:read'], secrets: ['b'] }),
+      await agent.o.post('/agent-credentials', { name: 'child', scopes: ['secrets:read'], ...place }),
+      await agent.o.post('/api-keys', { name: 'child', scopes: ['secrets:read'], ...place }),
     ];
     expect(children.map(({ status }) => status)).toEqual([201, 201]);
     for (const { json } of children) expect((await o.as(json.token).get(`/secrets/${secret.id}`)).status).toBe(403);
