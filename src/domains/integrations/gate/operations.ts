@@ -59,7 +59,10 @@ const create: Operation<NewInput> = {
 };
 
 /** What the Worker made of a stored row and the fields to replace: the next config, or what is wrong with it. */
-export type Made = { revision: number } & (Pick<IntegrationRow, 'config' | 'credentials_sealed'> | { details: NonNullable<Refusal['details']> });
+export type Made = { revision: number } & (
+  | Pick<IntegrationRow, 'config' | 'credentials_sealed'>
+  | { details: NonNullable<Refusal['details']> }
+);
 
 const update: Operation<{ name?: string; events?: IntegrationRow['events']; configures: boolean; made?: Made }> = {
   reach: whole,
