@@ -1922,82 +1922,6 @@ export const mutants = [
     change: 'never',
     notice: 'api/integrations/integrations: a change that another overtook is refused',
   },
-
-
-  },
-  // ---------------------------------------------------------------- notifications
-  {
-    name: 'a message is longer than its platform takes',
-    tag: 'notification-within-limit',
-    change: 'never',
-    notice: 'unit/adapters/notify: a message that fits is sent in full, one that is too long is cut',
-  },
-  {
-    name: 'Markdown in a message is not escaped',
-    tag: 'notification-markup-escaped',
-    change: 'never',
-    notice: 'unit/adapters/notify: no text mentions, links, formats',
-  },
-  {
-    name: 'a message is formatted in Slack',
-    tag: 'notification-plain-text',
-    change: { from: "'plain_text'", to: "'mrkdwn'" },
-    notice: 'unit/adapters/notify: a message of each severity',
-  },
-  {
-    name: 'a message can ping in Discord',
-    tag: 'notification-pings-nobody',
-    change: { from: 'parse: []', to: "parse: ['everyone']" },
-    notice: 'unit/adapters/notify: a message of each severity',
-  },
-  {
-    name: 'a line break gets into the subject of an e-mail',
-    tag: 'notification-subject-one-line',
-    change: { from: 'oneLine(message.text)', to: 'message.text' },
-    notice: 'unit/adapters/notify: gets what it documents, and no header is injected',
-  },
-  {
-    name: 'the URL of a connection has a user name',
-    tag: 'notification-no-user-info',
-    change: { from: 'URL.canParse(text) &&', to: 'URL.canParse(text) ||' },
-    notice: 'unit/adapters/notify: a URL with a user name, a fragment or another scheme is no config',
-  },
-  {
-    name: 'a message is sent to any address',
-    tag: 'notification-target-checked',
-    change: { from: 'checkTarget(requestOf(platform, parsed.data, SAMPLE, deployment).url, deployment)', to: 'null as string | null' },
-    notice: 'api/integrations/integrations: is no target',
-  },
-  {
-    name: 'credentials of a connection are stored with what is shown',
-    tag: 'connection-credentials-apart',
-    change: { from: 'credentials.includes(name)', to: 'false' },
-    notice: 'api/integrations/integrations: no credential is shown',
-  },
-  {
-    name: 'stored credentials are pointed elsewhere',
-    tag: 'connection-credentials-stay',
-    change: { from: 'isMoved ? {} :', to: 'isMoved && false ? {} :' },
-    notice: 'api/integrations/integrations: nobody points stored credentials elsewhere',
-  },
-  {
-    name: 'the row of a connection is not checked',
-    tag: 'connection-row-mac',
-    change: { from: " && equal(row.mac, macOf(keys.row, 'integration', row))", to: '' },
-    notice: 'api/integrations/integrations: what was altered is neither decrypted nor sent',
-  },
-  {
-    name: 'a limited credential has events of all environments sent somewhere',
-    tag: 'connections-by-unlimited-callers',
-    change: { from: 'reachesAll(caller, need.scopes)', to: 'true' },
-    notice: 'api/integrations/integrations: a credential that is limited to environments or names changes no connection',
-  },
-  {
-    name: 'a change of a connection undoes another',
-    tag: 'connection-unchanged-meanwhile',
-    change: 'never',
-    notice: 'api/integrations/integrations: a change that another overtook is refused',
-  },
   {
     name: 'each event is a message of its own',
     tag: 'notifications-spaced',
@@ -2235,6 +2159,5 @@ export const mutants = [
     tag: 'leak-told-once-a-day',
     change: { from: 'where leaks.at <= ?', to: 'where leaks.at <= ? or true' },
     notice: 'api/scans/scans: is raised once a day for each place',
-  },
   },
 ];

@@ -4,7 +4,7 @@ import type { Verdict } from '../../../adapters/notify/adapter';
 import { reachesAll } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import type { IntegrationRow } from '../../../db/schema';
-import { type Detail, type Refusal, refuse } from '../../../errors';
+import { type Refusal, refuse } from '../../../errors';
 import { insertion, removal, revision } from '../../../gate/commit';
 import { type ListInput, listed } from '../../../gate/listing';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
