@@ -10,7 +10,6 @@ import { type CiphertextCache, createCiphertextCache } from './ciphertext-cache'
 import { createDatabase, type Database } from './database';
 import { createDescendants, type Descendants } from './descendants';
 import { createDeviceProofs, type DeviceProofs } from './device-proofs';
-import { canCloseEvents } from './event-segments';
 import { createExpiries, type Expiries } from './expiries';
 import { createIntents, type Intents } from './intents';
 import { createLastUsed, type LastUsed } from './last-used';
@@ -87,7 +86,7 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D
   const listeners = createListeners();
   const outbox = createOutbox(sql, meta, (now) => {
     listeners.wake();
-    if (canCloseEvents({ outbox })) schedule.at('events', now);
+    if (outbox.canClose()) schedule.at('events', now);
   });
   const auditLog = recording(entries, lastUsed, readers, outbox, schedule, createNotedPatterns());
   return {

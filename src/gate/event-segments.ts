@@ -5,11 +5,8 @@ import { gzip } from '../crypto/gzip';
 import { eventSegments } from '../db/schema';
 import { insertOf } from '../db/statements';
 import type { Core } from './core';
-import type { StoredEvent } from './outbox';
+import { EVENTS_A_SEGMENT, type StoredEvent } from './outbox';
 
-/** Events of a range, and how many stay here at least: what is delivered is read from here. */
-export const EVENTS_A_SEGMENT = 1000;
-const STAY = 1000;
 /** Bytes of a range, and of its row. */
 const MOST_UNPACKED = 2 * 1024 * 1024;
 const MOST_ROW = 1_000_000;
@@ -25,13 +22,10 @@ function range(events: StoredEvent[]): StoredEvent[] {
   return past < 0 ? events : events.slice(0, Math.max(1, past));
 }
 
-/** Whether there are so many events that a range can be closed. */
-export const canCloseEvents = ({ outbox }: Pick<Core, 'outbox'>): boolean => outbox.head() - outbox.moved() >= EVENTS_A_SEGMENT + STAY;
-
 /** Moves the oldest range; answers when the next can move, or null. */
 export const closeEvents = (core: Core, org: string, now: number): Promise<number | null> =>
   core.locks.hold(['event_segments'], async () => {
-    if (!canCloseEvents(core)) return null;
+    if (!core.outbox.canClose()) return null;
     for (let part = range(core.outbox.from(core.outbox.moved(), EVENTS_A_SEGMENT)); ; part = part.slice(0, Math.ceil(part.length / 2))) {
       const [first, last] = [part[0], part.at(-1)];
       if (!first || !last) return null;
@@ -50,7 +44,7 @@ export const closeEvents = (core: Core, org: string, now: number): Promise<numbe
       // safety: events-kept-until-stored
       if (end !== 'done') return now + RETRY;
       core.storage.transactionSync(() => core.outbox.move(last.sequence));
-      return canCloseEvents(core) ? now : null;
+      return core.outbox.canClose() ? now : null;
     }
   });
 
