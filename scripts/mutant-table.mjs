@@ -1405,7 +1405,7 @@ export const mutants = [
     name: 'a change is made without its events',
     tag: 'events-follow-from-rows',
     change: 'remove',
-    notice: 'api/events/kinds: secret.rollback',
+    notice: 'api/events/feed: shows events oldest first',
   },
   {
     name: 'an expiry is told again',

@@ -6,8 +6,7 @@ import { eventSegments } from '../db/schema';
 import { insertOf } from '../db/statements';
 import type { Core } from './core';
 import { deliveredThrough } from './delivery-task';
-import type { StoredEvent } from './outbox';
-import { canCloseEvents, EVENTS_A_SEGMENT } from './wake';
+import { EVENTS_A_SEGMENT, type StoredEvent } from './outbox';
 
 /** Bytes of a range, and of its row. */
 const MOST_UNPACKED = 2 * 1024 * 1024;
@@ -27,7 +26,7 @@ function range(events: StoredEvent[]): StoredEvent[] {
 /** Moves the oldest range; answers when the next can move, or null. */
 export const closeEvents = (core: Core, org: string, now: number): Promise<number | null> =>
   core.locks.hold(['event_segments'], async () => {
-    if (!canCloseEvents(core.outbox)) return null;
+    if (!core.outbox.canClose()) return null;
     for (let part = range(core.outbox.from(core.outbox.moved(), EVENTS_A_SEGMENT)); ; part = part.slice(0, Math.ceil(part.length / 2))) {
       const [first, last] = [part[0], part.at(-1)];
       if (!first || !last) return null;
@@ -48,7 +47,7 @@ export const closeEvents = (core: Core, org: string, now: number): Promise<numbe
       // safety: events-kept-until-stored
       if (end !== 'done') return now + RETRY;
       core.storage.transactionSync(() => core.outbox.move(last.sequence));
-      return canCloseEvents(core.outbox) ? now : null;
+      return core.outbox.canClose() ? now : null;
     }
   });
 

@@ -68,6 +68,8 @@ export interface Outbox {
   moved(): number;
   /** The sequence through which events are gone. */
   gone(): number;
+  /** Whether there are so many events that a range of them can move to D1. */
+  canClose(): boolean;
   /** Events through a sequence are in D1: they leave here. */
   move(sequence: number): void;
   /** Events through a sequence are gone. */
@@ -82,6 +84,9 @@ export interface Outbox {
 export const EVENTS_KEPT = 30 * DAY;
 /** Events that lie here at most: that many only while D1 takes none. */
 export const MOST_EVENTS = 100_000;
+/** Events of a range that moves, and how many stay here at least: what is delivered is read from here. */
+export const EVENTS_A_SEGMENT = 1000;
+const STAY = 1000;
 const MINUTE = 60_000;
 
 /** `onPut` is told of each event, in its turn. */
@@ -126,6 +131,7 @@ export function createOutbox(sql: SqlStorage, meta: Meta, onPut: (now: number) =
     head: () => head,
     moved,
     gone,
+    canClose: () => head - moved() >= EVENTS_A_SEGMENT + STAY,
     move,
     forgetThrough,
     sweep(now) {

@@ -4,19 +4,11 @@ import type { Outbox } from './outbox';
 import type { Rows } from './rows';
 import type { Schedule } from './schedule';
 
-/** Events of a range, and how many stay here at least: what is delivered is read from here. */
-export const EVENTS_A_SEGMENT = 1000;
-const STAY = 1000;
-
-/** Whether there are so many events that a range can be closed. */
-export const canCloseEvents = (outbox: Pick<Outbox, 'head' | 'moved'>): boolean =>
-  outbox.head() - outbox.moved() >= EVENTS_A_SEGMENT + STAY;
-
 /** Whether there is anywhere to deliver events to. */
 export const hasEndpoints = (rows: Pick<Rows, 'count'>): boolean => rows.count('webhook') > 0 || rows.count('integration') > 0;
 
 /** An event was put. */
 export function wake({ rows, outbox, schedule }: { rows: Rows; outbox: Outbox; schedule: Schedule }, now: number): void {
   if (hasEndpoints(rows)) schedule.at('deliveries', now + COLLECTED_FOR);
-  if (canCloseEvents(outbox)) schedule.at('events', now);
+  if (outbox.canClose()) schedule.at('events', now);
 }

@@ -138,6 +138,7 @@ describe('expiry of a secret', () => {
     await held.held();
     at(3 * DAY);
     const ran = run(o);
+    for (let n = 0; n < 5; n++) await inCore(o, () => null);
     held.release();
     await change;
     await ran;
