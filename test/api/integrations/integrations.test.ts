@@ -212,6 +212,7 @@ describe('integration: change of a config', () => {
     const answers = await Promise.all([1, 2, 3, 4].map((n) => o.patch(`/integrations/${id}`, { config: { routingKey: `needle${n}` } })));
     const taken = answers.filter(({ status }) => status === 200);
     expect(taken.length).toBeGreaterThan(0);
+    expect(taken.length).toBeLessThan(answers.length);
     for (const one of answers.filter(({ status }) => status !== 200)) expect(codeOf(one)).toEqual([409, 'CONFLICT']);
     faults.delay = 0;
     await send(o, { integrationId: id });
@@ -524,17 +525,16 @@ describe('integration: secrecy', () => {
 
   it('integration: what was altered is neither decrypted nor sent, and is reported', async () => {
     const o = await newOrg();
-    const [a, b] = [await made(o, 'slack'), await made(o, 'webhook')];
+    const { id } = await made(o, 'slack');
     await inCore(o, ({ rows }) => {
       const get = rows.get.bind(rows);
-      const rowOf = (id: string) => get('integration', id) as IntegrationRow;
       vi.spyOn(rows, 'get').mockImplementation(((kind: never, key: string) => {
-        if (kind !== 'integration' || key !== a.id) return get(kind, key);
-        return { ...rowOf(a.id), platform: 'webhook', credentials_sealed: rowOf(b.id).credentials_sealed };
+        const row = get(kind, key) as IntegrationRow | null;
+        return row && kind === 'integration' ? { ...row, platform: 'discord' } : row;
       }) as never);
     });
-    expect(codeOf(await send(o, { integrationId: a.id }))).toEqual([500, 'INTERNAL']);
-    expect(codeOf(await o.patch(`/integrations/${a.id}`, { config: { secret: null } }))).toEqual([500, 'INTERNAL']);
+    expect(codeOf(await send(o, { integrationId: id }))).toEqual([500, 'INTERNAL']);
+    expect(codeOf(await o.patch(`/integrations/${id}`, { config: configs.discord }))).toEqual([500, 'INTERNAL']);
     expect(seen).toEqual([]);
     expect((await entries(o)).some(({ action }: { action: string }) => action.startsWith('integrity'))).toBe(true);
   });
