@@ -2160,4 +2160,10 @@ export const mutants = [
     change: { from: 'where leaks.at <= ?', to: 'where leaks.at <= ? or true' },
     notice: 'api/scans/scans: is raised once a day for each place',
   },
+  {
+    name: 'a scan is made for whoever has a token, and then refused',
+    tag: 'scan-after-admission',
+    change: 'never',
+    notice: 'api/scans/attacks: causes no scan',
+  },
 ];

@@ -17,6 +17,9 @@ interface Def {
   values?: unknown[];
 }
 const defOf = (schema: z.core.$ZodType) => schema._zod.def as unknown as Def;
+/** What a body of 1 MiB has room for: characters of a text, each of two bytes on average, and bytes of a list. */
+const MOST_TEXT = 200_000;
+const MOST_LIST = 500_000;
 /** The bound of a schema by itself: characters of a text, items of a list, or the value of a number. */
 const mostOf = (schema: z.core.$ZodType): number | undefined => {
   const { maxLength, maxItems, maximum } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
@@ -73,7 +76,7 @@ export function largest(schema: z.core.$ZodType, n = 0, valid = (value: unknown)
       return largest(def.in as z.core.$ZodType, n, valid);
     case 'string':
       return largestOf(
-        [mostOf(schema) ?? 64, 255, 64, 63, 32].flatMap((most) => texts(most, n)),
+        [Math.min(mostOf(schema) ?? 64, MOST_TEXT), 255, 64, 63, 32].flatMap((most) => texts(most, n)),
         valid,
       );
     case 'number':
@@ -101,7 +104,10 @@ export function largest(schema: z.core.$ZodType, n = 0, valid = (value: unknown)
 }
 
 function largestList(schema: z.core.$ZodType, { element }: Def, valid: (value: unknown) => boolean): unknown[] {
-  const items = Array.from({ length: mostOf(schema) ?? 100 }, (_, n) => largest(element as z.core.$ZodType, n));
+  const items: unknown[] = [];
+  const most = mostOf(schema) ?? 100;
+  for (let bytes = 0; items.length < most && bytes < MOST_LIST; bytes += bytesOf(items.at(-1)))
+    items.push(largest(element as z.core.$ZodType, items.length));
   const distinct = [...new Map(items.map((item) => [JSON.stringify(item), item])).values()];
   for (const list of [items, distinct])
     for (let size = list.length; size; size--) if (valid(list.slice(0, size))) return list.slice(0, size);

@@ -14,8 +14,8 @@ export interface ScanInput {
   /** How many findings are known by their format alone. */
   known: number;
   tokens: FoundToken[];
-  /** Keyed digests of what could be the value of a secret. */
-  fingerprints: string[];
+  /** Keyed digests of what could be the value of a secret; null where the text is not scanned yet. */
+  fingerprints: string[] | null;
   /** Keyed digests of the places of those that are values, by fingerprint; null where the Worker does not know yet which these are. */
   places: Record<string, string[]> | null;
 }

@@ -5,7 +5,7 @@ import { keysOf, type RenderContext } from '../../http/context';
 import { type Input, route } from '../../http/route';
 import type { ScanPart } from './parts';
 import { sarifOf } from './sarif';
-import { begin, inputOf, resultOf, type Scanning, withPlaces } from './service';
+import { begin, inputOf, resultOf, type Scanning, unscanned, withPlaces } from './service';
 import * as wire from './wire';
 
 type Body = z.output<typeof wire.ScanIn>;
@@ -40,14 +40,14 @@ export const scanRoutes = [
     alsoAs: ['application/sarif+json'],
     // What it tells depends on the time of the call.
     unkept: true,
-    prepare({ body }, context) {
+    prepare: ({ body }) => ({ input: unscanned(newId('scn'), body.revoke_live ?? false) }),
+    async more({ fingerprints }: { fingerprints?: string[] }, { body }, context) {
+      const before = underWay.get(body);
+      if (before && fingerprints) return { input: withPlaces(keysOf(context), before, fingerprints) };
       const scanning = begin(context, newId('scn'), filesOf(body), body.revoke_live ?? false);
       underWay.set(body, scanning);
       return { input: inputOf(scanning) };
     },
-    more: async ({ fingerprints }: { fingerprints: string[] }, { body }, context) => ({
-      input: withPlaces(keysOf(context), underWay.get(body) as Scanning, fingerprints),
-    }),
     render,
   }),
 ];

@@ -29,7 +29,12 @@ export function begin(context: Context, id: string, files: readonly File[], revo
   return { ...scanned, id, revoke_live, candidatesBy, tokens: [...new Set(own)] };
 }
 
-/** What the gate is asked first. */
+/** What the gate is asked first: whether the caller may scan. */
+export const unscanned = (id: string, revoke_live: boolean): ScanInput => ({
+  ...{ id, revoke_live, known: 0, tokens: [], fingerprints: null, places: null },
+});
+
+/** What it is asked then. */
 export function inputOf({ id, revoke_live, found, tokens, candidatesBy }: Scanning): ScanInput {
   const kinds = new Map(found.flatMap(({ token }) => (token ? [[token.hash, token.kind] as const] : [])));
   return {

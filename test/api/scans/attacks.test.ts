@@ -1,6 +1,7 @@
 // Attacks on scans: as an oracle for values, as a way of leaving text behind, and as work for the gate.
 import { describe, expect, it, vi } from 'vitest';
-import { newKey } from '../../support/credentials';
+import * as engine from '../../../src/domains/scans/engine/scan';
+import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
 import { PATTERNS } from '../../support/largest';
@@ -87,14 +88,29 @@ describe('cost', () => {
     return { status, gate: faults.gate, d1: faults.d1 };
   };
 
-  it('a scan: one gate call and no D1; a second gate call where a stored value is found', async () => {
+  it('a scan: two gate calls and no D1; a third where a stored value is found', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'A', value: VALUE });
-    expect(await gateCalls(() => o.post('/scans', { text: TEXT }))).toEqual({ status: 201, gate: 1, d1: 0 });
-    expect(await gateCalls(() => o.post('/scans', { text: VALUE }))).toEqual({ status: 201, gate: 2, d1: 0 });
-    // Both calls of the gate count once against the rate limit.
+    expect(await gateCalls(() => o.post('/scans', { text: TEXT }))).toEqual({ status: 201, gate: 2, d1: 0 });
+    expect(await gateCalls(() => o.post('/scans', { text: VALUE }))).toEqual({ status: 201, gate: 3, d1: 0 });
+    // All calls of the gate count once against the rate limit.
     const left = async () => Number((await o.post('/scans', { text: VALUE })).headers.get('x-ratelimit-remaining'));
     expect((await left()) - (await left())).toBe(1);
+  });
+
+  it('who may not scan, is over the rate limit or has ended causes no scan', async () => {
+    const o = await newOrg();
+    const scans = vi.spyOn(engine, 'scanFiles');
+    const reader = await newKey(o, { scopes: ['secrets:read'] });
+    expect((await reader.o.post('/scans', { text: VALUE })).status).toBe(403);
+    const ended = await newKey(o, { scopes: ['scans:write'] });
+    await o.del(`/api-keys/${ended.id}`);
+    expect((await ended.o.post('/scans', { text: VALUE })).status).toBe(401);
+    const agent = await newAgent(o, { scopes: ['scans:write'], rate_limit: 1 });
+    expect((await agent.o.post('/scans', { text: VALUE })).status).toBe(201);
+    expect((await agent.o.post('/scans', { text: VALUE })).status).toBe(429);
+    expect(scans).toHaveBeenCalledTimes(1);
+    vi.restoreAllMocks();
   });
 
   it('1 MiB of different words: 20,000 candidates are compared, and the rest is said to be left out', async () => {

@@ -80,6 +80,9 @@ function leaksOf({ core, input }: Call<ScanInput>, secrets: Record<string, strin
 function scan(call: Call<ScanInput>): OperationOutcome {
   const { core, input } = call;
   const now = core.now();
+  // The Worker scans for those alone who are admitted: the work counts against their rate limit.
+  // safety: scan-after-admission
+  if (input.fingerprints === null) return { kind: 'more', data: {} };
   const secrets = secretsWith(call, input.fingerprints, now);
   const tokens = tokensOf(call, input.tokens, now);
   const ids = Object.values(secrets).flat();
