@@ -2075,18 +2075,6 @@ export const mutants = [
     notice: 'api/webhooks/delivery: webhooks: each event is delivered, however many came at once',
   },
   {
-    name: 'each event is a message of its own',
-    tag: 'notifications-spaced',
-    change: { from: 'until + BETWEEN_MESSAGES', to: '0' },
-    notice: 'api/integrations/events: the next message about a kind comes a minute after the last',
-  },
-  {
-    name: 'a message that was refused for good is repeated',
-    tag: 'notification-refusal-final',
-    change: { from: 'verdict.status < 500', to: 'verdict.status < 0' },
-    notice: 'api/integrations/events: nothing is repeated, and later events are still sent',
-  },
-  {
     name: 'an agent below another is given grants',
     tag: 'grant-to-agent-at-the-top',
     change: { from: ' && takesGrants(lineageOf(core, row))', to: '' },
