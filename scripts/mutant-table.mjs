@@ -1460,6 +1460,7 @@ export const mutants = [
     tag: 'gone-events-told',
     change: 'never',
     notice: 'api/events/feed: are gone after 30 days',
+    survives: 'the Worker finds that the range is missing in D1, and answers the same',
   },
   {
     name: 'one credential opens any number of streams',
