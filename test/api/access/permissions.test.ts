@@ -63,6 +63,8 @@ const bodies: Record<string, unknown> = {
   'PUT /orgs/{org_id}/secrets/by-name/{name}': { value: 'v' },
   'POST /orgs/{org_id}/secrets/{id}/rotate': { value: 'v' },
   'POST /orgs/{org_id}/secrets/{id}/rollback': { version: 1 },
+  'POST /orgs/{org_id}/secrets/{id}/share': { kind: 'link', expires_in: 60, max_views: 1 },
+  'POST /s/{id}': { key: 'svcshare_none' },
   'POST /provider/issue': { secretName: 'INTRUDER', environment: 'production', value: 'v', ttlSeconds: 60 },
   'POST /provider/rotate': { secretName: 'KEEP', environment: 'production', newValue: 'v' },
   'POST /provider/revoke': { secretName: 'KEEP', environment: 'production' },
@@ -336,8 +338,9 @@ for (const route of routes.filter(({ public: isPublic }) => !isPublic)) {
 
 describe.each(routes.filter(({ public: isPublic }) => isPublic))('permission: $method $path, without authentication,', (route) => {
   const body = bodies[`${route.method.toUpperCase()} ${route.path}`];
+  const path = `${route.isPage ? '' : '/api/v1'}${route.path}`;
   const call = (sent: unknown, headers: Record<string, string> = {}, query = '') =>
-    send('POST', `/api/v1${route.path}${query}`, { body: sent, headers: { 'CF-Connecting-IP': address, ...headers } });
+    send('POST', `${path}${query}`, { body: sent, headers: { 'CF-Connecting-IP': address, ...headers } });
   const codeOf = ({ status, json }: Answer) => [status, json.error.code];
 
   it('validation: refuses a body of another type, a malformed or too large one, and an unknown field, without a call of the gate', async () => {
@@ -352,8 +355,12 @@ describe.each(routes.filter(({ public: isPublic }) => isPublic))('permission: $m
   });
 
   it('method: refuses others with 405', async () => {
-    const answer = await send('PUT', `/api/v1${route.path}`, { body: {} });
-    expect([...codeOf(answer), answer.headers.get('allow')]).toEqual([405, 'METHOD_NOT_ALLOWED', 'POST']);
+    const answer = await send('PUT', path, { body: {} });
+    expect([...codeOf(answer), answer.headers.get('allow')]).toEqual([
+      405,
+      'METHOD_NOT_ALLOWED',
+      route.isPage ? 'GET, HEAD, POST' : 'POST',
+    ]);
   });
 });
 
