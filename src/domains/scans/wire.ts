@@ -31,7 +31,7 @@ export const ScanIn = z
   .refine(problemOf, { path: ['text'], message: 'must be given, or files, and not both' })
   .openapi('ScanIn');
 
-export const ScanQuery = z.object({
+export const ScanQuery = z.strictObject({
   format: z.enum(['json', 'sarif']).optional().openapi({ description: 'sarif: the findings as SARIF 2.1.0. json by default.' }),
 });
 

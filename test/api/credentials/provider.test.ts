@@ -457,7 +457,9 @@ describe('provider permission', () => {
       for (const call of Object.values(callsWith(token))) expect((await call()).status).toBe(401);
     expect((await read(o)).json.version).toBe(1);
 
-    for (const route of routes.filter(({ path, deployment }) => !path.startsWith('/provider/') && path !== '/whoami' && !deployment)) {
+    for (const route of routes.filter(
+      ({ path, deployment, isPage }) => !path.startsWith('/provider/') && path !== '/whoami' && !deployment && !isPage,
+    )) {
       if (route.path.startsWith('/auth/')) continue;
       const path = route.path
         .replace('{org_id}', o.id)

@@ -89,7 +89,7 @@ describe('permission: a caller may act', () => {
       const codeWith = (...held: string[]) => codeOf(callerWith({ kind, isOwner: true, confirmed: true }, { scopes: held }), action);
       const lacking = scopes.length === 0 ? null : kind === 'agent' && reveals ? 'SECRET_ACCESS_DENIED' : 'INSUFFICIENT_SCOPE';
       expect([kind, codeWith()]).toEqual([kind, lacking]);
-      expect([kind, codeWith('webhooks:*', 'scans:read')]).toEqual([kind, lacking]);
+      expect([kind, codeWith('integrations:sync', 'scans:read')]).toEqual([kind, lacking]);
       for (const scope of scopes) {
         expect(codeWith(scope)).toBeNull();
         if (allScopes.includes(scope) && scope !== '*') expect(codeWith(`${scope.split(':')[0]}:*`)).toBeNull();
