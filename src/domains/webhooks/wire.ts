@@ -82,10 +82,7 @@ export const Webhook = z
   })
   .openapi('Webhook');
 export const WebhookCreated = Webhook.extend({
-  secret: z
-    .string()
-    .nullable()
-    .openapi({ description: 'The signing secret, shown once.', example: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD' }),
+  secret: z.string().nullable().openapi({ description: 'The signing secret, shown once.', example: 'whsec_C2FVsBQIhrscChlQ…' }),
 }).openapi('WebhookCreated');
 export const WebhookPage = pageOf(Webhook, 'WebhookPage');
 
