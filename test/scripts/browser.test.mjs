@@ -364,14 +364,9 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
       const operations = page.locator('.opblock');
       await page.goto(`${at}/docs`);
       await operations.first().waitFor();
-      const document = await (await fetch(`${at}/api/v1/openapi.json`)).json();
-      const paths = /** @type {Record<string, object>} */ (document.paths);
-      const all = Object.values(paths).flatMap(Object.keys).length;
-      // They are shown one after the other.
-      await page.waitForFunction((count) => document.querySelectorAll('.opblock').length >= count, all);
-      assert.equal(await operations.count(), all);
+      // Of a long list, the page shows what is in view.
       await page.fill('.operation-filter-input', 'by-name');
-      await page.waitForFunction(() => document.querySelectorAll('.opblock').length < 5);
+      await operations.filter({ hasText: 'by-name' }).first().waitFor();
       assert.match((await operations.first().textContent()) ?? '', /by-name/);
 
       // A page about an error leads to the operation.

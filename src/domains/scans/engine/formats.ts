@@ -167,6 +167,9 @@ const prefixed: readonly Format[] = [
   { ...plain('basic-authorization', 'Basic authorization header', 'Authorization: Basic ', '[A-Za-z0-9+/]{12,200}={0,2}'), check: isBasic },
 ];
 
+/** Ids of this service look random, and are no secrets. */
+const isOwnId = (value: string): boolean => /^[a-z]{3,4}_[0-9A-Za-z]{22}$/.test(value);
+
 /** Formats that are known by the name of what they are assigned to. */
 const named: readonly Format[] = [
   assigned(
@@ -206,7 +209,7 @@ const named: readonly Format[] = [
       'High-entropy value',
       ['secret', 'token', 'passw', 'api_key', 'apikey', 'api-key', 'access_key', 'accesskey', 'private_key', 'credential'],
       '[A-Za-z0-9_+/.=~!@#^&*-]{20,120}',
-      isRandom,
+      (value) => isRandom(value) && !isOwnId(value),
     ),
     isGuess: true,
   },
