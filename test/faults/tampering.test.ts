@@ -1,6 +1,7 @@
 // Who may read and write every row of D1, but has neither a key nor a gate's storage, gains nothing: no value leaves but the one that is
 // right, no credential can do more, and an altered row that is used is refused with an alarm in the log and in the org's audit log.
 // The first org is tampered with; after each attempt the answers of all its callers are compared with those from before.
+import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newToken } from '../../src/auth/token';
@@ -17,6 +18,9 @@ import { evict, inGate, loseStorage } from '../support/gate';
 import { newPolicy } from '../support/policies';
 import { newLink, view } from '../support/shares';
 import { type Answer, type Caller, db, newOrg, newSecret, useWorld } from '../support/world';
+
+/** `npm test` tries every third attack of a long list; FAULTS=all tries them all. */
+const sampled = <T>(list: T[]): T[] => ((env as { FAULTS?: string }).FAULTS === 'all' ? list : list.filter((_, at) => at % 3 === 0));
 
 useWorld();
 
@@ -379,7 +383,7 @@ const attempts: Record<string, { attempt: (world: World) => unknown; alarm?: tru
 };
 
 describe('tampering: who writes D1 without the keys gains nothing', () => {
-  it.each(Object.entries(attempts))('by %s', async (what, { attempt, alarm }) => {
+  it.each(sampled(Object.entries(attempts)))('by %s', async (what, { attempt, alarm }) => {
     const w = await world();
     await moveOn(w);
     const before = await asked(w);
@@ -692,7 +696,7 @@ describe('tampering: wrapped keys', () => {
 describe('tampering: a gate that lost its storage and recovers from D1', () => {
   const values = ([status, text]: unknown[]) => (status === 200 ? (JSON.parse(text as string).values as Record<string, string>) : {});
   const older = /older|before|destroyed|deleted secret|every older/;
-  it.each(Object.entries(attempts).filter(([what]) => !older.test(what)))(
+  it.each(sampled(Object.entries(attempts).filter(([what]) => !older.test(what))))(
     'refuses a row with a wrong MAC: %s',
     async (what, { attempt }) => {
       const w = await world();

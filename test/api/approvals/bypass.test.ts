@@ -173,6 +173,6 @@ it('bypass: no sequence of calls without an approval gets past a policy', async 
       }
       expect(await fortress.breach()).toBe(null);
     }),
-    { numRuns: 15 },
+    { numRuns: 6 },
   );
 });
