@@ -55,6 +55,13 @@ export const mutants = [
     notice: 'model/histories: a keyed create in doubt',
   },
 
+  {
+    name: 'policies change while a change is judged by them',
+    tag: 'policies-stand-while-judged',
+    change: { from: "!ask.action.startsWith('policy.')", to: 'true' },
+    notice: 'model/histories: a secret is created while a naming policy that forbids its name is enabled',
+  },
+
   // ---------------------------------------------------------------- marks
   {
     name: 'no mark is written before the batch',

@@ -91,7 +91,10 @@ export async function commit(
 ): Promise<OperationOutcome> {
   const { core, ask } = call;
   const names = locks();
-  const outcome = await core.locks.hold(names, async (): Promise<OperationOutcome | null> => {
+  // No change is judged by policies while they change: what stands after a policy in the audit log was judged by it.
+  // safety: policies-stand-while-judged
+  const policies = { name: 'policies in force', isShared: !ask.action.startsWith('policy.') };
+  const perform = async (): Promise<OperationOutcome | null> => {
     // safety: caller-rechecked-after-fetch
     const fetched = await fetch();
     // By the time the locks are free a name may have found another secret.
@@ -158,8 +161,8 @@ export async function commit(
     } finally {
       core.intents.running.delete(intent.id);
     }
-  });
-  return outcome ?? commit(call, draft, locks, plan, fetch, govern);
+  };
+  return (await core.locks.hold(names, perform, policies)) ?? commit(call, draft, locks, plan, fetch, govern);
 }
 
 /** Runs the batch until its end is known, if D1 lets us know it. */

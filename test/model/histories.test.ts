@@ -83,6 +83,21 @@ const found: Record<string, Plan> = {
     rpcs: [],
     delays: [12],
   },
+  'a secret is created while a naming policy that forbids its name is enabled': {
+    phases: [
+      {
+        ops: [
+          { ...op, kind: 'create', name: 'C' },
+          { ...op, kind: 'policy', pick: 2 },
+        ],
+        after: 'nothing',
+        pass: 0,
+      },
+    ],
+    fates: [],
+    rpcs: [],
+    delays: [1, 0, 1],
+  },
   'a session token that is over is revoked, after it was cleared away': revokedLate('work'),
   'a session token that is over is revoked, before it was cleared away': revokedLate('nothing'),
 };
