@@ -1,0 +1,158 @@
+// What a sync adapter is: how one platform names, checks, lists and writes secrets. Invariants: an adapter reaches its platform through the client that
+// it is given, and nothing else; it decides nothing about what is to be written, which plan.ts does for all platforms.
+import { z } from '@hono/zod-openapi';
+import type { SyncPlatform } from '../platforms';
+import type { Client, Vendor } from './client';
+
+/** Why a name was not written. The contract lists what each means. */
+export type SyncCode =
+  | 'NAME_INVALID'
+  | 'NAME_COLLISION'
+  | 'VALUE_TOO_LARGE'
+  | 'VALUE_NOT_ALLOWED'
+  | 'TARGET_AUTH'
+  | 'TARGET_NOT_FOUND'
+  | 'TARGET_REJECTED'
+  | 'TARGET_RATE_LIMITED'
+  | 'TARGET_UNREACHABLE'
+  | 'NOT_ATTEMPTED'
+  | 'CALLER_REVOKED'
+  | 'NOT_FOUND'
+  | 'SECRET_EXPIRED'
+  | 'SECRET_REVOKED';
+
+export interface Problem {
+  code: SyncCode;
+  /** A sentence of ours. It never holds a value, a credential or a text that the target answered. */
+  message: string;
+}
+
+/** The text of an environment variable's name, or another name at the target; or why there can be none. */
+export type Mapped = { target: string } | Problem;
+
+/** A name that the target lists. */
+export interface Remote {
+  /** The name as the target spells it. */
+  target: string;
+  /** The value, where the target gives it back in plain text; absent where it is masked, blank, digested or would need a call of its own. */
+  value?: string;
+  /** What the adapter needs to write or delete this name later: an id, or any other text, stored with the plan. */
+  handle?: string;
+}
+
+/** A name to write. */
+export interface Put {
+  target: string;
+  value: string;
+  /** What the target listed under this name; null where the name is new there. */
+  remote: Omit<Remote, 'value'> | null;
+  /** The same UUID for the same write, however often it is tried: for vendors that recognise repeats. */
+  token: string;
+}
+
+/** A name to delete. */
+export interface Removal {
+  target: string;
+  remote: Omit<Remote, 'value'>;
+}
+
+/** How one write ended. `message` adds something that the caller should know. */
+export type Written = { action: 'created' | 'updated' | 'unchanged' | 'deleted'; message?: string } | ({ action: 'failed' } & Problem);
+
+/** Writes name by name: at most `CONCURRENCY` at a time. Where a name fails it throws a `TargetError`. */
+export interface EachTarget {
+  /** Every page of what is there. */
+  list(): Promise<Remote[]>;
+  /** The value that stands there, or null for none: for vendors where each write makes a version. It is compared before a write. */
+  read?(remote: Omit<Remote, 'value'>): Promise<string | null>;
+  put(put: Put): Promise<Written>;
+  remove(removal: Removal): Promise<Written>;
+}
+
+/** Writes all names, or as many as one call takes. */
+export interface BatchTarget {
+  list(): Promise<Remote[]>;
+  /**
+   * Writes and deletes in as few calls as the vendor allows. One result for each name, in any order; a name without one has failed as the
+   * error that was thrown says.
+   */
+  write(puts: Put[], removals: Removal[]): Promise<Map<string, Written>>;
+}
+
+export type Target = EachTarget | BatchTarget;
+
+export const CONCURRENCY = 4;
+
+export interface SyncAdapter {
+  platform: SyncPlatform;
+  /** What its config holds: see `GET /integrations/platforms`. */
+  config: z.ZodType<Record<string, unknown>>;
+  /** Fields of the config that are encrypted and never shown. */
+  credentials: readonly string[];
+  /** Groups of fields of which exactly one is given, for the JSON Schema: `[['serviceId'], ['envGroupId']]`. */
+  oneOf?: readonly (readonly string[])[];
+  /** What tells one target from another; by default the config without its credentials. */
+  identity?(config: never): unknown;
+  /** The name at the target, whole: with any prefix. */
+  name(name: string, config: never): Mapped;
+  /** Whether names at the target are the same in upper and lower case. */
+  folds?: boolean;
+  /** Why a value cannot be written, or null. */
+  value?(value: string, target: string, config: never): Problem | null;
+  /** How many names one call of `write` takes; all where it is absent. */
+  most?: number;
+  /** Whether what is written takes effect with the next deployment alone. */
+  redeploy: boolean;
+  /** How the vendor authenticates calls and tells errors and rate limits. */
+  vendor(config: never): Vendor;
+  open(client: Client, config: never): Target;
+}
+
+type Declared<C> = Omit<SyncAdapter, 'config' | 'identity' | 'name' | 'value' | 'vendor' | 'open'> & {
+  config: z.ZodType<C>;
+  identity?(config: C): unknown;
+  name(name: string, config: C): Mapped;
+  value?(value: string, target: string, config: C): Problem | null;
+  vendor(config: C): Vendor;
+  open(client: Client, config: C): Target;
+};
+
+/** Declares an adapter; the type of its config follows from its schema. */
+export const syncAdapter = <C>(declared: Declared<C>): SyncAdapter => declared as unknown as SyncAdapter;
+
+/** What ends a write, or the whole sync. */
+export class TargetError extends Error {
+  constructor(
+    readonly problem: Problem,
+    /** `name`: this name alone fails. `sync`: every open name fails, with this code. `stop`: this name fails with this code, what is open was not attempted. */
+    readonly ends: 'name' | 'sync' | 'stop',
+    /** Seconds after which the target may be called again, where it said so. */
+    readonly retryAfter: number | null = null,
+  ) {
+    super(problem.code);
+  }
+}
+
+// ---------------------------------------------------------------- configs
+
+/** A credential that is sent in a header. */
+export const Token = z.string().regex(/^[\x21-\x7e]{1,4096}$/, 'must be 1 to 4096 printable ASCII characters without spaces');
+
+/** An id or a name that becomes one segment of a path: `client.path` encodes it. */
+export const Segment = z
+  .string()
+  .regex(/^[^\s/\\?#\p{C}]{1,255}$/u, 'must be 1 to 255 characters without spaces, slashes, "?" or "#"')
+  .refine((text) => text !== '.' && text !== '..', 'must not be "." or ".."');
+
+/** The byte length of a text as UTF-8. */
+export const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
+
+export const KB = 1024;
+
+/** Refuses a value of more than so many bytes. */
+export const tooLarge = (value: string, most: number): Problem | null =>
+  bytesOf(value) > most ? { code: 'VALUE_TOO_LARGE', message: `The value has more than ${most} bytes.` } : null;
+
+/** Refuses an empty value. */
+export const empty = (value: string): Problem | null =>
+  value === '' ? { code: 'VALUE_NOT_ALLOWED', message: 'The target does not take an empty value.' } : null;
