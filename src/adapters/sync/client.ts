@@ -3,8 +3,8 @@
 // a call has ended the sync, the target is not called again.
 import type { Answered, GuardedRequest, Unreachable } from '../../delivery/egress';
 import { rebased } from '../platforms';
-import { type SyncCode, TargetError } from './adapter';
 import { waitOf } from './rate-limits';
+import { type SyncCode, TargetError } from './target-error';
 
 /** What a vendor does in its own way. */
 export interface Vendor {

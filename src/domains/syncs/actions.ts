@@ -9,6 +9,7 @@ export const actions = {
   // The service's own: no route does them.
   'integration.sync_auto': { scopes: [], kinds: ['system'] },
   'integration.sync_run': { scopes: [], kinds: ['system'] },
+  'integration.sync_end': { scopes: [], kinds: ['system'] },
 } as const satisfies Needs;
 
 declare module '../../auth/actions' {

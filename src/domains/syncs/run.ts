@@ -46,7 +46,7 @@ export async function run(context: JobContext): Promise<void> {
     const opened = config && openTarget(taken.row.platform, config, settings);
     const work = { ...taken, context, ask: asked };
     const end = opened ? await carryOut({ ...work, opened }) : await without({ ...work, isGone: config === null });
-    if (end) await asked('integration.sync_end', end);
+    if (end) unwrap(await ask('integration.sync_end', { sync: id, lease: taken.lease, ...end }));
   } catch (error) {
     // What is left waits for the next message, which need not wait for the lease.
     await asked('integration.sync_next', { report: [], most: 0 } satisfies Partial<NextInput>).catch(() => null);

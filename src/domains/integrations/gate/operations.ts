@@ -29,11 +29,14 @@ const mayStore = ({ need, caller }: Call<unknown>, kind: IntegrationRow['kind'] 
     ? null
     : refuse('INSUFFICIENT_SCOPE', { message: 'A credential that is limited to environments or names cannot change connections.' });
 
+/** 404 for an environment outside the caller's reach. */
+const reachesThem = (caller: Caller, ids: string[] | null): Refusal | null =>
+  ids === null ? mayRead(caller, null) : (ids.map((id) => mayRead(caller, id)).find((refusal) => refusal !== null) ?? null);
+
 /** The environments that a connection may be run on, by id; null for all within its maker's reach. Refuses those outside the caller's. */
 function environmentsIn({ core, ask, caller }: Call<unknown>, given: string[] | null): string[] | null | Refusal {
   const ids = given?.map((ref) => environmentOf(core, ask.org, ref)?.id ?? '') ?? null;
-  const barred = ids === null ? mayRead(caller, null) : ids.map((id) => mayRead(caller, id)).find((refusal) => refusal !== null);
-  return barred ?? (ids && [...new Set(ids)]);
+  return reachesThem(caller, ids) ?? (ids && [...new Set(ids)]);
 }
 
 /** Of a connection that secrets are sent to: for whom, and within what reach. Whoever says where it points is its maker. */
@@ -126,6 +129,8 @@ const update: Operation<UpdateInput> = {
       const foreign = foreignField(row.kind, call.input);
       if (foreign) return foreign;
       // safety: connection-changed-within-reach
+      const outside = row.kind === 'sync' ? reachesThem(call.caller, row.environments) : null;
+      if (outside) return outside;
       const environments = row.kind === 'sync' ? environmentsIn(call, input.environments ?? row.environments) : null;
       if (environments !== null && isRefusal(environments)) return environments;
       if (configures && !made) return { more: row };

@@ -68,6 +68,7 @@ const auto: Operation<Record<string, never>> = {
     locks: () => ['syncs'],
     plan(call, now) {
       const { core, ask } = call;
+      // What waits to begin will have the newer values.
       const waiting = core.rows.within('sync', 'open').filter(({ id }) => core.syncs.startedAt(id) === null);
       const puts = core.syncs.dueBy(now).flatMap(({ integration, environment }) => {
         const row = core.rows.get('integration', integration);

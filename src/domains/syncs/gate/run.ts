@@ -250,6 +250,10 @@ export interface EndInput extends Working {
 
 /** Ends a sync. */
 export const end: Operation<EndInput> = {
+  subject: ({ core, input }) => {
+    const row = core.rows.get('sync', input.sync);
+    return row ? { resource: row.id, environment: slugOf(core, row.environment_id) } : {};
+  },
   change: {
     locks: ({ input }) => [input.sync],
     plan(call, now) {

@@ -117,7 +117,7 @@ export function actingFor(core: Core, org: string, sync: Pick<SyncRow, 'credenti
   return [maker, { ...nobody, permissions: [then[0] ?? nobody.permissions[0], ...then.slice(1)] }];
 }
 
-/** 403 for who may read no secret at all, 404 for who may read none in an environment. Agents are told what they lack. */
+/** 403 for who may read no secret at all, 404 for who may read none in an environment, or for none (''). Agents are told what they lack. */
 export function mayRead(caller: Caller, environment: string | null): Refusal | null {
   const isAgent = caller.kind === 'agent';
   if (reasons(caller.permissions, READ, null).length === 0)
@@ -125,7 +125,7 @@ export function mayRead(caller: Caller, environment: string | null): Refusal | n
       ? refuse('SECRET_ACCESS_DENIED', { message: 'This agent does not hold the scope secrets:read, which this call needs.' })
       : refuse('INSUFFICIENT_SCOPE', { message: 'This credential does not hold the scope secrets:read, which this call needs.' });
   // safety: sync-environment-within-reach
-  if (environment !== null && reachesEnvironment(caller, READ, environment)) return null;
+  if (environment === null || (environment !== '' && reachesEnvironment(caller, READ, environment))) return null;
   return isAgent
     ? refuse('SECRET_ACCESS_DENIED', { message: 'This agent may not read secrets in this environment.' })
     : refuse('NOT_FOUND', { message: 'There is no such environment.' });
