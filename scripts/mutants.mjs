@@ -11,7 +11,17 @@ import './scratch.mjs';
 import { runTests } from './vitest.mjs';
 import { root } from './wrangler.mjs';
 
-const COPIED = ['src', 'test', 'scripts', 'migrations', 'package.json', 'tsconfig.json', 'vitest.config.ts', 'wrangler.toml'];
+const COPIED = [
+  'src',
+  'test',
+  'scripts',
+  'migrations',
+  'package.json',
+  'tsconfig.json',
+  'vitest.config.ts',
+  'vitest.node.config.ts',
+  'wrangler.toml',
+];
 const PATIENCE = 300_000;
 
 const { values: options } = parseArgs({ options: { only: { type: 'string' }, json: { type: 'boolean' } } });
@@ -61,12 +71,27 @@ function split(notice) {
   return notice.split(/: (.*)/);
 }
 
-/** @param {string[]} notices @param {number} patience */
-function run(notices, patience) {
+/** Runs tests: those of the Worker in its runtime, those of vendors in Node. @param {string[]} notices @param {number} patience */
+async function run(notices, patience) {
+  const isOfVendors = (notice) => notice.startsWith('vendors/');
+  const none = { passed: [], ms: 0 };
+  const one = await runIn(
+    'vitest.config.ts',
+    notices.filter((notice) => !isOfVendors(notice)),
+    patience,
+  );
+  const other = one?.why ? null : await runIn('vitest.node.config.ts', notices.filter(isOfVendors), patience);
+  const [first, second] = [one ?? none, other ?? none];
+  return { ...first, ...second, passed: [...first.passed, ...second.passed], ...(one?.why && one), ms: first.ms + second.ms };
+}
+
+/** @param {string} config @param {string[]} notices @param {number} patience */
+function runIn(config, notices, patience) {
+  if (notices.length === 0) return null;
   const parts = notices.map(split);
   const files = [...new Set(parts.map(([file]) => `test/${file}.test.ts`))];
   const named = parts.map(([, name]) => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|');
-  return runTests(dir, { files, named, env: { HISTORIES: '150', SEED: '1' }, patience });
+  return runTests(dir, { config, files, named, env: { HISTORIES: '150', SEED: '1' }, patience });
 }
 
 /** @param {string} text */
