@@ -2,9 +2,9 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, expect } from 'vitest';
 import type { SyncAdapter, TargetError } from '../../src/adapters/sync/adapter';
-import { apply } from '../../src/adapters/sync/apply';
+import { apply, foresee } from '../../src/adapters/sync/apply';
 import { type Clock, createClient } from '../../src/adapters/sync/client';
-import { failed, foreseen, itemOf, type Owned, plan, type Result, sorted } from '../../src/adapters/sync/plan';
+import { failed, itemOf, type Owned, plan, type Result, sorted } from '../../src/adapters/sync/plan';
 import { guardedFetch } from '../../src/delivery/egress';
 import type { Fake } from './fakes/server.ts';
 
@@ -37,6 +37,8 @@ export interface SyncOptions {
   timeout?: number;
   /** Names that were begun before and cut off. */
   begun?: string[];
+  /** Of a sync that is carried on: its writes have the same tokens. */
+  id?: string;
 }
 
 export interface Synced {
@@ -45,6 +47,8 @@ export interface Synced {
   calls: number;
   retryAfter: number | null;
 }
+
+let syncs = 0;
 
 const token = (text: string) => {
   const hex = createHmac('sha256', 'token').update(text).digest('hex');
@@ -60,7 +64,7 @@ export async function sync(
   options: SyncOptions = {},
 ): Promise<Synced> {
   const config = adapter.config.parse(given);
-  const { owned = [], gone = [], dryRun = false, begun = [] } = options;
+  const { owned = [], gone = [], dryRun = false, begun = [], id = `sync ${++syncs}` } = options;
   const client = createClient({
     vendor: adapter.vendor(config as never),
     base: options.base ?? fake.url,
@@ -84,13 +88,16 @@ export async function sync(
     digestOf,
     reads: 'read' in target,
   });
-  if (dryRun) return { results: sorted(foreseen(made)), owned, calls: client.calls(), retryAfter: null };
   const work = made.steps.map((step) => ({
     ...step,
     value: step.kind === 'put' ? (secrets[step.name] as string) : null,
-    token: token(`${step.target} ${step.digest}`),
+    token: token(`${id} ${step.target}`),
     begun: begun.includes(step.name),
   }));
+  if (dryRun) {
+    const seen = await foresee(target, work);
+    return { results: sorted([...made.results, ...seen.results]), owned, calls: client.calls(), retryAfter: null };
+  }
   const results = [...made.results];
   let end: TargetError | null = null;
   for (let rest = work; rest.length && !end; rest = rest.slice(adapter.most ?? work.length)) {

@@ -34,8 +34,11 @@ export type Mapped = { target: string } | Problem;
 export interface Remote {
   /** The name as the target spells it. */
   target: string;
-  /** The value, where the target gives it back in plain text; absent where it is masked, blank, digested or would need a call of its own. */
-  value?: string;
+  /**
+   * The value, where the target gives it back in plain text; absent where it is masked, blank, digested or would need a call of its own. Null for
+   * what equals no value of a secret: a number, or bytes that are no text.
+   */
+  value?: string | null;
   /** What the adapter needs to write or delete this name later: an id, or any other text, stored with the plan. */
   handle?: string;
 }
@@ -91,6 +94,8 @@ export interface SyncAdapter {
   credentials: readonly string[];
   /** Groups of fields of which exactly one is given, for the JSON Schema: `[['serviceId'], ['envGroupId']]`. */
   oneOf?: readonly (readonly string[])[];
+  /** URLs in the config that calls go to: the egress guard judges them before any call. */
+  urls?(config: never): string[];
   /** What tells one target from another; by default the config without its credentials. */
   identity?(config: never): unknown;
   /** The name at the target, whole: with any prefix. */
@@ -108,8 +113,9 @@ export interface SyncAdapter {
   open(client: Client, config: never): Target;
 }
 
-type Declared<C> = Omit<SyncAdapter, 'config' | 'identity' | 'name' | 'value' | 'vendor' | 'open'> & {
+type Declared<C> = Omit<SyncAdapter, 'config' | 'urls' | 'identity' | 'name' | 'value' | 'vendor' | 'open'> & {
   config: z.ZodType<C>;
+  urls?(config: C): string[];
   identity?(config: C): unknown;
   name(name: string, config: C): Mapped;
   value?(value: string, target: string, config: C): Problem | null;

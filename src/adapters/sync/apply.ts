@@ -20,15 +20,23 @@ export interface Applied {
 
 /** Writes a chunk. Steps without a result were not begun. */
 export const apply = (target: Target, chunk: Work[]): Promise<Applied> =>
-  'write' in target ? applyBatch(target, chunk) : applyEach(target, chunk);
+  'write' in target ? applyBatch(target, chunk) : applyEach(chunk, (work) => writeOne(target, work));
 
-async function applyEach(target: EachTarget, chunk: Work[]): Promise<Applied> {
+/** What a chunk would come to: the answer to a dry run. Where values are read one by one, what stands there already is unchanged. */
+export const foresee = (target: Target, chunk: Work[]): Promise<Applied> =>
+  applyEach(chunk, async ({ kind, remote, value }) => {
+    if (kind === 'remove') return { action: 'deleted' };
+    if (!remote) return { action: 'created' };
+    return { action: 'read' in target && target.read && (await target.read(remote)) === value ? 'unchanged' : 'updated' };
+  });
+
+async function applyEach(chunk: Work[], one: (work: Work) => Promise<Written>): Promise<Applied> {
   const applied: Applied = { results: [], end: null };
   const open = [...chunk];
   const worker = async () => {
     for (let work = open.shift(); work; work = open.shift()) {
       if (applied.end) return;
-      const { result, end } = await settled(work, () => writeOne(target, work as Work));
+      const { result, end } = await settled(work, () => one(work as Work));
       if (result) applied.results.push(result);
       applied.end ??= end;
     }
