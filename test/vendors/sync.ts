@@ -1,7 +1,7 @@
 // Syncs secrets to a server that speaks a vendor's wire format, with the adapter, the client and the plan of the service, and time that passes at once.
 import { createHmac } from 'node:crypto';
 import { afterEach, expect } from 'vitest';
-import type { SyncAdapter, TargetError } from '../../src/adapters/sync/adapter';
+import { readsEach, type SyncAdapter, type TargetError } from '../../src/adapters/sync/adapter';
 import { apply, foresee } from '../../src/adapters/sync/apply';
 import { type Clock, createClient } from '../../src/adapters/sync/client';
 import { failed, itemOf, type Owned, plan, type Result, sorted } from '../../src/adapters/sync/plan';
@@ -86,7 +86,7 @@ export async function sync(
     owned,
     prunable: owned.filter(({ name }) => gone.includes(name)),
     digestOf,
-    reads: 'read' in target,
+    reads: readsEach(target),
   });
   const work = made.steps.map((step) => ({
     ...step,

@@ -68,6 +68,8 @@ export interface EachTarget {
   list(): Promise<Remote[]>;
   /** The value that stands there, or null for none: for vendors where each write makes a version. It is compared before a write. */
   read?(remote: Omit<Remote, 'value'>): Promise<string | null>;
+  /** Whether the listing holds the values: then `read` is asked for what was begun before alone. */
+  listsValues?: boolean;
   put(put: Put): Promise<Written>;
   remove(removal: Removal): Promise<Written>;
 }
@@ -83,6 +85,9 @@ export interface BatchTarget {
 }
 
 export type Target = EachTarget | BatchTarget;
+
+/** Whether values are read one by one, before each write. */
+export const readsEach = (target: Target): boolean => 'read' in target && target.read !== undefined && !target.listsValues;
 
 export const CONCURRENCY = 4;
 

@@ -1,6 +1,6 @@
 // Carries out the steps of a plan, one chunk after another. Invariants: a name's failure stops no other name; a step that was begun before is settled by
 // reading first where the vendor keeps versions; what ends the sync leaves the steps that were not begun alone.
-import { type BatchTarget, CONCURRENCY, type EachTarget, type Put, type Target, TargetError, type Written } from './adapter';
+import { type BatchTarget, CONCURRENCY, type EachTarget, type Put, readsEach, type Target, TargetError, type Written } from './adapter';
 import { failed, type Result, type Step } from './plan';
 
 /** A step with what it needs. */
@@ -27,7 +27,8 @@ export const foresee = (target: Target, chunk: Work[]): Promise<Applied> =>
   applyEach(chunk, async ({ kind, remote, value }) => {
     if (kind === 'remove') return { action: 'deleted' };
     if (!remote) return { action: 'created' };
-    return { action: 'read' in target && target.read && (await target.read(remote)) === value ? 'unchanged' : 'updated' };
+    const isSame = 'read' in target && readsEach(target) && (await target.read?.(remote)) === value;
+    return { action: isSame ? 'unchanged' : 'updated' };
   });
 
 async function applyEach(chunk: Work[], one: (work: Work) => Promise<Written>): Promise<Applied> {
@@ -50,7 +51,7 @@ async function writeOne(target: EachTarget, work: Work): Promise<Written> {
   if (kind === 'remove') return target.remove({ target: work.target, remote: remote ?? { target: work.target } });
   const put: Put = { target: work.target, value: value as string, remote, token };
   // safety: sync-settled-by-reading
-  if (target.read && (remote || work.begun)) {
+  if (target.read && (work.begun || (remote && readsEach(target)))) {
     const current = await target.read(remote ?? { target: work.target });
     if (current === value) return { action: remote && !work.begun ? 'unchanged' : remote ? 'updated' : 'created' };
   }
