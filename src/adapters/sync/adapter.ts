@@ -99,10 +99,8 @@ export interface SyncAdapter {
   credentials: readonly string[];
   /** Groups of fields of which exactly one is given, for the JSON Schema: `[['serviceId'], ['envGroupId']]`. */
   oneOf?: readonly (readonly string[])[];
-  /** URLs in the config that calls go to: the egress guard judges them before any call. */
-  urls?(config: never): string[];
-  /** What tells one target from another; by default the config without its credentials. */
-  identity?(config: never): unknown;
+  /** The vendor's URLs that the config chooses (a host, an API server), with the field that does: they are judged before anything is called. */
+  urls?(config: never): { field: string; url: string }[];
   /** The name at the target, whole: with any prefix. */
   name(name: string, config: never): Mapped;
   /** Whether names at the target are the same in upper and lower case. */
@@ -118,10 +116,9 @@ export interface SyncAdapter {
   open(client: Client, config: never): Target;
 }
 
-type Declared<C> = Omit<SyncAdapter, 'config' | 'urls' | 'identity' | 'name' | 'value' | 'vendor' | 'open'> & {
+type Declared<C> = Omit<SyncAdapter, 'config' | 'urls' | 'name' | 'value' | 'vendor' | 'open'> & {
   config: z.ZodType<C>;
-  urls?(config: C): string[];
-  identity?(config: C): unknown;
+  urls?(config: C): { field: string; url: string }[];
   name(name: string, config: C): Mapped;
   value?(value: string, target: string, config: C): Problem | null;
   vendor(config: C): Vendor;

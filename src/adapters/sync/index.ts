@@ -4,8 +4,9 @@ import type { SyncAdapter } from './adapter';
 import { awsSecretsManager } from './aws-secrets-manager';
 import { awsSsm } from './aws-ssm';
 import { circleci } from './circleci';
+import { gcpSecretManager } from './gcp-secret-manager';
 import { heroku } from './heroku';
 
-const list = [heroku, circleci, awsSecretsManager, awsSsm];
+const list = [heroku, circleci, awsSecretsManager, awsSsm, gcpSecretManager];
 
 export const syncAdapters = Object.fromEntries(list.map((each) => [each.platform, each])) as Record<SyncPlatform, SyncAdapter>;
