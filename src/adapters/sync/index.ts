@@ -3,10 +3,11 @@ import type { SyncPlatform } from '../platforms';
 import type { SyncAdapter } from './adapter';
 import { awsSecretsManager } from './aws-secrets-manager';
 import { awsSsm } from './aws-ssm';
+import { azureKeyVault } from './azure-key-vault';
 import { circleci } from './circleci';
 import { gcpSecretManager } from './gcp-secret-manager';
 import { heroku } from './heroku';
 
-const list = [heroku, circleci, awsSecretsManager, awsSsm, gcpSecretManager];
+const list = [heroku, circleci, awsSecretsManager, awsSsm, gcpSecretManager, azureKeyVault];
 
 export const syncAdapters = Object.fromEntries(list.map((each) => [each.platform, each])) as Record<SyncPlatform, SyncAdapter>;
