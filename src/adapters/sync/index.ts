@@ -7,7 +7,8 @@ import { azureKeyVault } from './azure-key-vault';
 import { circleci } from './circleci';
 import { gcpSecretManager } from './gcp-secret-manager';
 import { heroku } from './heroku';
+import { kubernetes } from './kubernetes';
 
-const list = [heroku, circleci, awsSecretsManager, awsSsm, gcpSecretManager, azureKeyVault];
+const list = [heroku, circleci, awsSecretsManager, awsSsm, gcpSecretManager, azureKeyVault, kubernetes];
 
 export const syncAdapters = Object.fromEntries(list.map((each) => [each.platform, each])) as Record<SyncPlatform, SyncAdapter>;
