@@ -170,3 +170,24 @@ export async function keepsTheContract(
   for (const { results } of [foresight, created, again, changed, refused])
     for (const value of [...Object.values(first), second.ALPHA]) expect(JSON.stringify(results)).not.toContain(value);
 }
+
+/** Time that stands still until all that is under way waits for it: concurrent waits end in their order, and do not add up. */
+export function virtualClock(random = 0.5): Clock {
+  let now = Date.UTC(2026, 10, 22);
+  const waiting: { at: number; wake: () => void }[] = [];
+  const next = () => {
+    waiting.sort((a, b) => a.at - b.at);
+    const first = waiting.shift();
+    now = Math.max(now, first?.at ?? now);
+    first?.wake();
+  };
+  return {
+    now: () => now,
+    random: () => random,
+    sleep: (ms) =>
+      new Promise((wake) => {
+        waiting.push({ at: now + ms, wake });
+        setImmediate(next);
+      }),
+  };
+}

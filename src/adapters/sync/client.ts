@@ -181,7 +181,8 @@ async function once(options: ClientOptions, state: State, clock: Clock, call: Ca
   for (const text of codeLike(call.json ?? call.form)) state.sent.add(text);
   const sent = [request.body, request.url, ...Object.values(request.headers ?? {})].join('\n');
   const judged = judge(options.vendor, call, answered, clock.now(), (text) => state.sent.has(text) || sent.includes(text));
-  if (judged.kind === 'ok') Object.assign(state, { waited: 0, countedUntil: clock.now() });
+  // A wait that goes on counts from here.
+  if (judged.kind === 'ok') state.waited = Math.max(0, state.countedUntil - clock.now());
   return judged;
 }
 
