@@ -1896,8 +1896,8 @@ export const mutants = [
   },
   {
     name: 'a message is sent to any address',
-    tag: 'notification-target-checked',
-    change: { from: 'checkTarget(requestOf(platform, parsed.data, SAMPLE, deployment).url, deployment)', to: 'null as string | null' },
+    tag: 'connection-target-checked',
+    change: { from: 'checkTarget(rebased(url, deployment.platformBaseUrls[platform]), deployment)', to: 'null as string | null' },
     notice: 'api/integrations/integrations: is no target',
   },
   {

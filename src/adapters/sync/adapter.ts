@@ -3,29 +3,9 @@
 import { z } from '@hono/zod-openapi';
 import type { SyncPlatform } from '../platforms';
 import type { Client, Vendor } from './client';
+import type { Problem } from './target-error';
 
-/** Why a name was not written. The contract lists what each means. */
-export type SyncCode =
-  | 'NAME_INVALID'
-  | 'NAME_COLLISION'
-  | 'VALUE_TOO_LARGE'
-  | 'VALUE_NOT_ALLOWED'
-  | 'TARGET_AUTH'
-  | 'TARGET_NOT_FOUND'
-  | 'TARGET_REJECTED'
-  | 'TARGET_RATE_LIMITED'
-  | 'TARGET_UNREACHABLE'
-  | 'NOT_ATTEMPTED'
-  | 'CALLER_REVOKED'
-  | 'NOT_FOUND'
-  | 'SECRET_EXPIRED'
-  | 'SECRET_REVOKED';
-
-export interface Problem {
-  code: SyncCode;
-  /** A sentence of ours. It never holds a value, a credential or a text that the target answered. */
-  message: string;
-}
+export { type Problem, type SyncCode, TargetError } from './target-error';
 
 /** The text of an environment variable's name, or another name at the target; or why there can be none. */
 export type Mapped = { target: string } | Problem;
@@ -127,19 +107,6 @@ type Declared<C> = Omit<SyncAdapter, 'config' | 'urls' | 'name' | 'value' | 'ven
 
 /** Declares an adapter; the type of its config follows from its schema. */
 export const syncAdapter = <C>(declared: Declared<C>): SyncAdapter => declared as unknown as SyncAdapter;
-
-/** What ends a write, or the whole sync. */
-export class TargetError extends Error {
-  constructor(
-    readonly problem: Problem,
-    /** `name`: this name alone fails. `sync`: every open name fails, with this code. `stop`: this name fails with this code, what is open was not attempted. */
-    readonly ends: 'name' | 'sync' | 'stop',
-    /** Seconds after which the target may be called again, where it said so. */
-    readonly retryAfter: number | null = null,
-  ) {
-    super(problem.code);
-  }
-}
 
 // ---------------------------------------------------------------- configs
 

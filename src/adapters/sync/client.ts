@@ -4,8 +4,8 @@
 import type { z } from '@hono/zod-openapi';
 import type { Answered, GuardedRequest, Unreachable } from '../../delivery/egress';
 import { rebased } from '../platforms';
-import { type SyncCode, TargetError } from './adapter';
 import { waitOf } from './rate-limits';
+import { type SyncCode, TargetError } from './target-error';
 
 /** What a vendor does in its own way. */
 export interface Vendor {
