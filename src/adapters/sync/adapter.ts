@@ -14,8 +14,11 @@ export type Mapped = { target: string } | Problem;
 export interface Remote {
   /** The name as the target spells it. */
   target: string;
-  /** The value, where the target gives it back in plain text; absent where it is masked, blank, digested or would need a call of its own. */
-  value?: string;
+  /**
+   * The value, where the target gives it back in plain text; absent where it is masked, blank, digested or would need a call of its own. Null for
+   * what equals no value of a secret: a number, or bytes that are no text.
+   */
+  value?: string | null;
   /** What the adapter needs to write or delete this name later: an id, or any other text, stored with the plan. */
   handle?: string;
 }
@@ -45,6 +48,8 @@ export interface EachTarget {
   list(): Promise<Remote[]>;
   /** The value that stands there, or null for none: for vendors where each write makes a version. It is compared before a write. */
   read?(remote: Omit<Remote, 'value'>): Promise<string | null>;
+  /** Whether the listing holds the values: then `read` is asked for what was begun before alone. */
+  listsValues?: boolean;
   put(put: Put): Promise<Written>;
   remove(removal: Removal): Promise<Written>;
 }
@@ -60,6 +65,9 @@ export interface BatchTarget {
 }
 
 export type Target = EachTarget | BatchTarget;
+
+/** Whether values are read one by one, before each write. */
+export const readsEach = (target: Target): boolean => 'read' in target && target.read !== undefined && !target.listsValues;
 
 export const CONCURRENCY = 4;
 
