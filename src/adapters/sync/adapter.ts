@@ -36,6 +36,8 @@ export interface Remote {
   target: string;
   /** The value, where the target gives it back in plain text; absent where it is masked, blank, digested or would need a call of its own. */
   value?: string;
+  /** Whether it stands there in another form than this service writes: in plain view, or to be expanded. It is written, even where the value is equal. */
+  otherForm?: boolean;
   /** What the adapter needs to write or delete this name later: an id, or any other text, stored with the plan. */
   handle?: string;
 }
@@ -74,12 +76,12 @@ export interface BatchTarget {
   list(): Promise<Remote[]>;
   /**
    * Writes and deletes in as few calls as the vendor allows. One result for each name, in any order; a name without one has failed as the
-   * error that was thrown says.
+   * error that was thrown says. Null where the target has no such call: then the adapter also writes name by name.
    */
-  write(puts: Put[], removals: Removal[]): Promise<Map<string, Written>>;
+  write(puts: Put[], removals: Removal[]): Promise<Map<string, Written> | null>;
 }
 
-export type Target = EachTarget | BatchTarget;
+export type Target = EachTarget | BatchTarget | (EachTarget & BatchTarget);
 
 export const CONCURRENCY = 4;
 

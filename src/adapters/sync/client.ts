@@ -14,6 +14,8 @@ export interface Vendor {
   sign?(request: { method: string; url: string; headers: Record<string, string>; body: string }): Promise<Record<string, string>>;
   /** The vendor's own error code in the body of a response. */
   code?(body: unknown): unknown;
+  /** What the caller can do about an error: a sentence of ours. */
+  advice?(reply: Reply): string | null;
   /** What a response means where its status alone does not say so: errors in a 200, rate limits in a 400, permissions in other words. */
   meaning?(reply: Reply): Meaning | null;
 }
@@ -45,6 +47,8 @@ export interface Reply {
   headers: Headers;
   /** The body as JSON; undefined for what is none. */
   body: unknown;
+  /** Whether an earlier try of this call may have been carried out: it got no answer, or a 5xx. */
+  isRepeat: boolean;
 }
 
 export interface Client {
@@ -130,7 +134,7 @@ async function attempt(options: ClientOptions, state: State, clock: Clock, call:
   const purpose = call.purpose ?? (call.method === 'GET' ? 'list' : 'write');
   // safety: sync-pages-bounded
   if (purpose === 'list' && ++state.pages > MOST_PAGES) throw unreadable();
-  for (let tries = 0; ; tries++) {
+  for (let tries = 0, isRepeat = false; ; tries++) {
     while (state.pausedUntil > clock.now() && !state.end) await clock.sleep(state.pausedUntil - clock.now());
     // safety: sync-ended-target-not-called
     if (state.end) throw state.end;
@@ -140,7 +144,7 @@ async function attempt(options: ClientOptions, state: State, clock: Clock, call:
     const judged = judge(options.vendor, call, purpose, answered, clock.now());
     if (judged.kind === 'ok') {
       Object.assign(state, { waited: 0, countedUntil: clock.now() });
-      return judged.reply;
+      return { ...judged.reply, isRepeat };
     }
     const wait = judged.kind === 'final' ? null : waitBefore(options, state, clock, tries, judged);
     if (wait === null || wait === 'too_long') {
@@ -148,6 +152,7 @@ async function attempt(options: ClientOptions, state: State, clock: Clock, call:
       if (error.ends !== 'name') state.end ??= error;
       throw error;
     }
+    isRepeat ||= judged.kind === 'retry';
     if (judged.kind === 'rate_limit') state.pausedUntil = Math.max(state.pausedUntil, clock.now() + wait);
     else await clock.sleep(wait);
   }
@@ -200,11 +205,12 @@ function judge(vendor: Vendor, call: Call, purpose: Purpose, answered: Awaited<R
       : { kind: 'retry', after: null, error };
   }
   const { status, headers, text } = answered;
-  const reply: Reply = { status, headers, body: parsed(text) };
+  const reply: Reply = { status, headers, body: parsed(text), isRepeat: false };
   const wait = waitOf(reply, now);
   const meaning = vendor.meaning?.(reply) ?? meaningOf(reply);
   if (meaning === 'ok' || (call.expects?.includes(status) && meaning !== 'rate_limit')) return { kind: 'ok', reply };
-  const message = told(status, vendor.code?.(reply.body), call);
+  const advice = vendor.advice?.(reply) ?? null;
+  const message = told(status, vendor.code?.(reply.body), call) + (advice === null ? '' : ` ${advice}`);
   if (meaning === 'rate_limit' || (status >= 500 && wait !== null)) {
     const seconds = wait === null ? null : Math.ceil(wait / 1000);
     return { kind: 'rate_limit', after: wait, error: new TargetError({ code: 'TARGET_RATE_LIMITED', message }, stops(purpose), seconds) };
