@@ -2,8 +2,10 @@
 import type { SyncPlatform } from '../platforms';
 import type { SyncAdapter } from './adapter';
 import { circleci } from './circleci';
+import { cloudflarePages } from './cloudflare-pages';
+import { cloudflareWorkers } from './cloudflare-workers';
 import { heroku } from './heroku';
 
-const list = [heroku, circleci];
+const list = [...[heroku], ...[cloudflareWorkers, cloudflarePages], ...[circleci]];
 
 export const syncAdapters = Object.fromEntries(list.map((each) => [each.platform, each])) as Record<SyncPlatform, SyncAdapter>;
