@@ -4,8 +4,9 @@ import type { SyncAdapter } from './adapter';
 import { circleci } from './circleci';
 import { cloudflarePages } from './cloudflare-pages';
 import { cloudflareWorkers } from './cloudflare-workers';
+import { githubActions } from './github-actions';
 import { heroku } from './heroku';
 
-const list = [...[heroku], ...[cloudflareWorkers, cloudflarePages], ...[circleci]];
+const list = [...[heroku], ...[cloudflareWorkers, cloudflarePages], ...[githubActions, circleci]];
 
 export const syncAdapters = Object.fromEntries(list.map((each) => [each.platform, each])) as Record<SyncPlatform, SyncAdapter>;
