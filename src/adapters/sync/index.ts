@@ -5,8 +5,9 @@ import { circleci } from './circleci';
 import { cloudflarePages } from './cloudflare-pages';
 import { cloudflareWorkers } from './cloudflare-workers';
 import { githubActions } from './github-actions';
+import { gitlabCi } from './gitlab-ci';
 import { heroku } from './heroku';
 
-const list = [...[heroku], ...[cloudflareWorkers, cloudflarePages], ...[githubActions, circleci]];
+const list = [...[heroku], ...[cloudflareWorkers, cloudflarePages], ...[githubActions, gitlabCi, circleci]];
 
 export const syncAdapters = Object.fromEntries(list.map((each) => [each.platform, each])) as Record<SyncPlatform, SyncAdapter>;
