@@ -1,6 +1,7 @@
 // The platforms that secrets are written to. A new one is a file, a name in ../platforms.ts and a line here.
 import type { SyncPlatform } from '../platforms';
 import type { SyncAdapter } from './adapter';
+import { bitbucketPipelines } from './bitbucket-pipelines';
 import { circleci } from './circleci';
 import { cloudflarePages } from './cloudflare-pages';
 import { cloudflareWorkers } from './cloudflare-workers';
@@ -8,6 +9,6 @@ import { githubActions } from './github-actions';
 import { gitlabCi } from './gitlab-ci';
 import { heroku } from './heroku';
 
-const list = [...[heroku], ...[cloudflareWorkers, cloudflarePages], ...[githubActions, gitlabCi, circleci]];
+const list = [...[heroku], ...[cloudflareWorkers, cloudflarePages], ...[githubActions, gitlabCi, circleci, bitbucketPipelines]];
 
 export const syncAdapters = Object.fromEntries(list.map((each) => [each.platform, each])) as Record<SyncPlatform, SyncAdapter>;
