@@ -2,6 +2,7 @@
 import type { SyncPlatform } from '../platforms';
 import type { SyncAdapter } from './adapter';
 import { bitbucketPipelines } from './bitbucket-pipelines';
+import { buildkite } from './buildkite';
 import { circleci } from './circleci';
 import { cloudflarePages } from './cloudflare-pages';
 import { cloudflareWorkers } from './cloudflare-workers';
@@ -9,6 +10,6 @@ import { githubActions } from './github-actions';
 import { gitlabCi } from './gitlab-ci';
 import { heroku } from './heroku';
 
-const list = [...[heroku], ...[cloudflareWorkers, cloudflarePages], ...[githubActions, gitlabCi, circleci, bitbucketPipelines]];
+const list = [...[heroku], ...[cloudflareWorkers, cloudflarePages], ...[githubActions, gitlabCi, circleci, bitbucketPipelines, buildkite]];
 
 export const syncAdapters = Object.fromEntries(list.map((each) => [each.platform, each])) as Record<SyncPlatform, SyncAdapter>;
