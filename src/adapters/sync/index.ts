@@ -8,8 +8,13 @@ import { cloudflarePages } from './cloudflare-pages';
 import { cloudflareWorkers } from './cloudflare-workers';
 import { githubActions } from './github-actions';
 import { gitlabCi } from './gitlab-ci';
+import { hcpTerraform } from './hcp-terraform';
 import { heroku } from './heroku';
 
-const list = [...[heroku], ...[cloudflareWorkers, cloudflarePages], ...[githubActions, gitlabCi, circleci, bitbucketPipelines, buildkite]];
+const list = [
+  ...[heroku],
+  ...[cloudflareWorkers, cloudflarePages],
+  ...[githubActions, gitlabCi, circleci, bitbucketPipelines, buildkite, hcpTerraform],
+];
 
 export const syncAdapters = Object.fromEntries(list.map((each) => [each.platform, each])) as Record<SyncPlatform, SyncAdapter>;
