@@ -114,7 +114,7 @@ it('sync: the server in place of bitbucket-pipelines is strict', async () => {
     ).status;
   };
   const given = { key: 'A', value: 'x', secured: true };
-  expect(await send('GET', '/pipelines_config/variables')).toBe(404);
+  expect(await send('GET', '/pipelines_config/other/')).toBe(404);
   expect(await send('GET', '/pipelines_config/variables/?pagelen=101')).toBe(400);
   expect(await send('GET', '/pipelines_config/variables/', undefined, { Authorization: 'Bearer other' })).toBe(401);
   expect(await send('POST', '/pipelines_config/variables/', { key: 'A', value: 'x' })).toBe(400);

@@ -21,6 +21,7 @@ it('sync: cloudflare-workers deploys one version for all names, deletions too, a
   const secrets = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`NAME_${i}`, `value ${i}`]));
   const first = await sync(cloudflareWorkers, config, fake, secrets);
   expect(fake.versions).toBe(1);
+  expect(fake.writes()[0]?.headers['content-type']).toBe('application/merge-patch+json');
   await sync(cloudflareWorkers, config, fake, secrets, first);
   expect(fake.versions).toBe(1);
   const second = await sync(cloudflareWorkers, config, fake, { NAME_0: 'another' }, { owned: first.owned, gone: ['NAME_1'] });
@@ -117,7 +118,7 @@ it('sync: the server in place of cloudflare-workers is strict', async () => {
     return `${reply.status} ${errors[0]?.code}`;
   };
   const secret = (name: string, text = 'x') => ({ [name]: { name, text, type: 'secret_text' } });
-  expect(await send('PATCH', '/secrets-bulk', { secrets: secret('A') }, { 'Content-Type': 'application/json' })).toBe('415 10001');
+  expect(await send('PATCH', '/secrets-bulk', { secrets: secret('A') }, { 'Content-Type': 'text/plain' })).toBe('415 10001');
   expect(await send('PATCH', '/secrets-bulk', { secrets: {} })).toBe('400 10001');
   expect(await send('PATCH', '/secrets-bulk', { secrets: secret('1A') })).toBe('400 10021');
   expect(await send('PATCH', '/secrets-bulk', { secrets: secret('A', 'x'.repeat(5121)) })).toBe('400 10054');

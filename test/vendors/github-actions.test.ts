@@ -202,7 +202,7 @@ it('sync: the server in place of github-actions is strict', async () => {
     return (await fetch(`${fake.url}${path}`, { method, headers: json, ...(body !== undefined && { body: JSON.stringify(body) }) })).status;
   };
   expect(await send(`${REPOSITORY}/secrets`, good)).toBe(200);
-  expect(await send(`${REPOSITORY}/secrets`, { ...good, Authorization: `token ${token}` })).toBe(401);
+  expect(await send(`${REPOSITORY}/secrets`, { ...good, Authorization: `Bearer x${token}` })).toBe(401);
   expect(await send(`${REPOSITORY}/secrets`, { ...good, Accept: '*/*' })).toBe(400);
   expect(await send('/repos/demo/other/actions/secrets', good)).toBe(404);
   const { keyId } = fake.scopes.get(REPOSITORY) as GithubScope;

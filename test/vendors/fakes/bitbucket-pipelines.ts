@@ -20,7 +20,7 @@ export interface BitbucketPipelinesFake extends Fake {
 
 export const REPOSITORY = '/2.0/repositories/demo/app';
 export const ENVIRONMENT_ID = '0f1e2d3c-0000-4000-8000-000000000001';
-const VARIABLES = `${REPOSITORY}/pipelines_config/variables/`;
+const VARIABLES = `${REPOSITORY}/pipelines_config/variables`;
 const DEPLOYMENT = `${REPOSITORY}/deployments_config/environments/%7B${ENVIRONMENT_ID}%7D/variables`;
 
 const PAGE = 3;
@@ -53,7 +53,7 @@ function list(fake: BitbucketPipelinesFake, all: BitbucketVariable[], { path, qu
 
 function body({ headers, json }: FakeRequest): { key: string; value: string; secured: boolean } | null {
   if (!headers['content-type']?.startsWith('application/json') || typeof json !== 'object' || json === null) return null;
-  const { key, value, secured, ...rest } = json;
+  const { key, value, secured, type: _type, ...rest } = json;
   const isWell = typeof key === 'string' && /^[A-Za-z_]\w*$/.test(key) && typeof value === 'string' && typeof secured === 'boolean';
   return isWell && !Object.keys(rest).length ? { key, value, secured } : null;
 }
@@ -62,8 +62,8 @@ function answer(fake: BitbucketPipelinesFake, request: FakeRequest): FakeAnswer 
   const { method, path, headers } = request;
   if (headers.authorization !== fake.authorization) return error(401);
   const [all, collection] = path.startsWith(VARIABLES) ? [fake.repository, VARIABLES] : [fake.environment, DEPLOYMENT];
-  // The trailing slash belongs to the address.
-  if (path === collection) {
+  // With a trailing slash by the documentation; Bitbucket's API description has none.
+  if (path.replace(/\/$/, '') === collection) {
     if (method === 'GET') return list(fake, all, request);
     if (method !== 'POST') return error(405);
     const given = body(request);
@@ -73,7 +73,7 @@ function answer(fake: BitbucketPipelinesFake, request: FakeRequest): FakeAnswer 
     all.push(row);
     return { status: 201, body: shown(row) };
   }
-  const prefix = collection.replace(/\/?$/, '/');
+  const prefix = `${collection}/`;
   const row = path.startsWith(prefix) ? all.find(({ uuid }) => encodeURIComponent(uuid) === path.slice(prefix.length)) : undefined;
   if (!row) return error(404);
   if (method === 'DELETE') {

@@ -28,7 +28,8 @@ function problem(name: unknown, secret: unknown): FakeAnswer | null {
 export async function startCloudflareWorkers(): Promise<CloudflareWorkersFake> {
   const patch = ({ headers, json }: FakeRequest): FakeAnswer => {
     if (fake.bulk !== true) return refused(fake.bulk, 7000);
-    if (headers['content-type'] !== 'application/merge-patch+json') return refused(415, 10001);
+    // A merge patch by the documentation; Cloudflare's own client sends plain JSON.
+    if (!/^application\/(merge-patch\+)?json$/.test(headers['content-type'] ?? '')) return refused(415, 10001);
     const { secrets, ...rest } = (json ?? {}) as { secrets?: Record<string, unknown> };
     if (typeof secrets !== 'object' || secrets === null || Object.keys(rest).length) return refused(400, 10001);
     const entries = Object.entries(secrets);
@@ -43,7 +44,7 @@ export async function startCloudflareWorkers(): Promise<CloudflareWorkersFake> {
       else fake.secrets[name] = (secret as { text: string }).text;
     }
     fake.versions++;
-    return ok(Object.keys(fake.secrets).map((name) => ({ name, type: 'secret_text' })));
+    return ok(Object.fromEntries(Object.keys(fake.secrets).map((name) => [name, { name, type: 'secret_text' }])));
   };
   const fake = (await startFake((request) => {
     const { method, path, headers, json } = request;

@@ -29,10 +29,12 @@ const error = (status: number, message = 'made up', headers = {}): FakeAnswer =>
   ...{ status, headers, body: { message, documentation_url: 'https://docs.github.com/rest', status: String(status) } },
 });
 
-const page = (field: string, all: unknown[], { query }: FakeRequest): FakeAnswer => {
-  const size = Math.min(PAGE, Number(query.get('per_page') ?? 30));
-  const start = (Number(query.get('page') ?? 1) - 1) * size;
-  return { status: 200, body: { total_count: all.length, [field]: all.slice(start, start + size) } };
+const page = (field: string, all: unknown[], { path, query }: FakeRequest, url: string): FakeAnswer => {
+  const [number, given] = [Number(query.get('page') ?? 1), Number(query.get('per_page') ?? 30)];
+  const size = Math.min(PAGE, given);
+  const isMore = number * size < all.length;
+  const headers = isMore && { Link: `<${url}${path}?per_page=${given}&page=${number + 1}>; rel="next"` };
+  return { status: 200, headers: headers || {}, body: { total_count: all.length, [field]: all.slice((number - 1) * size, number * size) } };
 };
 
 let made = 0;
@@ -69,7 +71,7 @@ function put(scope: GithubScope, name: string, { headers, json }: FakeRequest, i
 function answer(fake: GithubActionsFake, request: FakeRequest): FakeAnswer {
   const { method, path, headers } = request;
   if (!headers['user-agent']) return error(403);
-  if (headers.authorization !== `Bearer ${fake.token}`) return error(401, 'Bad credentials');
+  if (![`Bearer ${fake.token}`, `token ${fake.token}`].includes(headers.authorization ?? '')) return error(401, 'Bad credentials');
   if (headers.accept !== 'application/vnd.github+json' || headers['x-github-api-version'] !== '2022-11-28') return error(400);
   const [, prefix = '', rest = ''] = path.match(/^(.*)\/secrets(\/.*)?$/) ?? [];
   const scope = fake.scopes.get(prefix);
@@ -82,6 +84,7 @@ function answer(fake: GithubActionsFake, request: FakeRequest): FakeAnswer {
       'secrets',
       names.map((name) => ({ name, ...times, ...(isOrganisation && { visibility: scope.secrets.get(name)?.visibility }) })),
       request,
+      fake.url,
     );
   if (method === 'GET' && rest === '/public-key')
     return { status: 200, body: { key_id: scope.keyId, key: Buffer.from(scope.keys.publicKey).toString('base64') } };
@@ -96,6 +99,7 @@ function answer(fake: GithubActionsFake, request: FakeRequest): FakeAnswer {
           'repositories',
           (secret.repositories ?? []).map((id) => ({ id, name: `repo-${id}` })),
           request,
+          fake.url,
         )
       : error(409);
   if (method !== 'DELETE') return error(404);

@@ -67,9 +67,9 @@ function create(rows: GitlabVariable[], request: FakeRequest): FakeAnswer {
   return { status: 201, body: shown(row) };
 }
 
-/** The row that a key and a filter name. */
-function named(rows: GitlabVariable[], key: string, { query }: FakeRequest): GitlabVariable | FakeAnswer {
-  const scope = query.get('filter[environment_scope]');
+/** The row that a key and a filter, in the query or in the body, name. */
+function named(rows: GitlabVariable[], key: string, { query, json }: FakeRequest): GitlabVariable | FakeAnswer {
+  const scope = query.get('filter[environment_scope]') ?? json?.filter?.environment_scope ?? null;
   const found = rows.filter((row) => row.key === key && (scope === null || row.environment_scope === scope));
   if (found.length > 1)
     return { status: 409, body: { message: 'There are multiple variables with provided parameters. Please use filter.' } };
@@ -77,7 +77,8 @@ function named(rows: GitlabVariable[], key: string, { query }: FakeRequest): Git
 }
 
 function update(row: GitlabVariable, request: FakeRequest): FakeAnswer {
-  const given = fields(request, []);
+  const { filter, ...json } = request.json ?? {};
+  const given = fields({ ...request, json: request.json && json }, []);
   if (!given || 'masked_and_hidden' in given) return { status: 400, body: { error: 'made up' } };
   if (row.hidden && given.masked === false)
     return invalid({ masked: ['Updating masked attribute is not allowed on updates for hidden variables.'] });
@@ -97,9 +98,10 @@ function answer(fake: GitlabCiFake, request: FakeRequest): FakeAnswer {
   if (key === undefined && method === 'GET') {
     const [page, size] = [Number(query.get('page') ?? 1), Math.min(PAGE, Number(query.get('per_page') ?? 20))];
     const next = page * size < rows.length ? String(page + 1) : '';
+    const link = next && { Link: `<${fake.url}${path}?page=${next}&per_page=${size}>; rel="next"` };
     return {
       status: 200,
-      headers: { 'X-Next-Page': next, 'X-Page': String(page) },
+      headers: { 'X-Next-Page': next, 'X-Page': String(page), ...link },
       body: rows.slice((page - 1) * size, page * size).map(shown),
     };
   }
