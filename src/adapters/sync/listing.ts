@@ -15,6 +15,6 @@ export function entry(value: unknown): Record<string, unknown> {
 
 /** The next page that a `Link` header names: https://www.rfc-editor.org/rfc/rfc8288. Null on the last page. */
 export function nextLink({ headers }: Reply): string | null {
-  const link = headers.get('link')?.match(/<([^<>]*)>\s*;[^<]*\brel="?next"?/i);
+  const link = headers.get('link')?.match(/<([^<>]*)>\s*;[^<]*\brel=("next"|next\b(?!-))/i);
   return link?.[1] ?? null;
 }
