@@ -71,27 +71,26 @@ function split(notice) {
   return notice.split(/: (.*)/);
 }
 
-/** Runs tests: those of the Worker in its runtime, those of vendors in Node. @param {string[]} notices @param {number} patience */
+/**
+ * Those in test/vendors run in Node, all others in the real runtime.
+ * @param {string[]} notices @param {number} patience
+ */
 async function run(notices, patience) {
-  const isOfVendors = (notice) => notice.startsWith('vendors/');
-  const none = { passed: [], ms: 0 };
-  const one = await runIn(
-    'vitest.config.ts',
-    notices.filter((notice) => !isOfVendors(notice)),
-    patience,
-  );
-  const other = one?.why ? null : await runIn('vitest.node.config.ts', notices.filter(isOfVendors), patience);
-  const [first, second] = [one ?? none, other ?? none];
-  return { ...first, ...second, passed: [...first.passed, ...second.passed], ...(one?.why && one), ms: first.ms + second.ms };
+  const inNode = notices.filter((notice) => notice.startsWith('vendors/'));
+  const inRuntime = notices.filter((notice) => !inNode.includes(notice));
+  const runs = [];
+  if (inNode.length) runs.push(await runPart(inNode, patience, 'vitest.node.config.ts'));
+  if (inRuntime.length) runs.push(await runPart(inRuntime, patience));
+  const amiss = runs.find(({ why }) => why);
+  return { ...amiss, passed: runs.flatMap(({ passed }) => passed), ms: runs.reduce((sum, { ms }) => sum + ms, 0) };
 }
 
-/** @param {string} config @param {string[]} notices @param {number} patience */
-function runIn(config, notices, patience) {
-  if (notices.length === 0) return null;
+/** @param {string[]} notices @param {number} patience @param {string} [config] */
+function runPart(notices, patience, config) {
   const parts = notices.map(split);
   const files = [...new Set(parts.map(([file]) => `test/${file}.test.ts`))];
   const named = parts.map(([, name]) => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|');
-  return runTests(dir, { config, files, named, env: { HISTORIES: '150', SEED: '1' }, patience });
+  return runTests(dir, { files, named, config, env: { HISTORIES: '150', SEED: '1' }, patience });
 }
 
 /** @param {string} text */

@@ -19,6 +19,8 @@ export interface Remote {
    * what equals no value of a secret: a number, or bytes that are no text.
    */
   value?: string | null;
+  /** Whether it stands there in another form than this service writes: in plain view, or to be expanded. It is written, even where the value is equal. */
+  otherForm?: boolean;
   /** What the adapter needs to write or delete this name later: an id, or any other text, stored with the plan. */
   handle?: string;
 }
@@ -59,12 +61,12 @@ export interface BatchTarget {
   list(): Promise<Remote[]>;
   /**
    * Writes and deletes in as few calls as the vendor allows. One result for each name, in any order; a name without one has failed as the
-   * error that was thrown says.
+   * error that was thrown says. Null where the target has no such call: then the adapter also writes name by name.
    */
-  write(puts: Put[], removals: Removal[]): Promise<Map<string, Written>>;
+  write(puts: Put[], removals: Removal[]): Promise<Map<string, Written> | null>;
 }
 
-export type Target = EachTarget | BatchTarget;
+export type Target = EachTarget | BatchTarget | (EachTarget & BatchTarget);
 
 /** Whether values are read one by one, before each write. */
 export const readsEach = (target: Target): boolean => 'read' in target && target.read !== undefined && !target.listsValues;
@@ -79,6 +81,8 @@ export interface SyncAdapter {
   credentials: readonly string[];
   /** Groups of fields of which exactly one is given, for the JSON Schema: `[['serviceId'], ['envGroupId']]`. */
   oneOf?: readonly (readonly string[])[];
+  /** What tells one target from another, of the config without its credentials; by default all of it. */
+  identity?(config: never): unknown;
   /** The vendor's URLs that the config chooses (a host, an API server), with the field that does: they are judged before anything is called. */
   urls?(config: never): { field: string; url: string }[];
   /** The name at the target, whole: with any prefix. */
@@ -96,8 +100,9 @@ export interface SyncAdapter {
   open(client: Client, config: never): Target;
 }
 
-type Declared<C> = Omit<SyncAdapter, 'config' | 'urls' | 'name' | 'value' | 'vendor' | 'open'> & {
+type Declared<C> = Omit<SyncAdapter, 'config' | 'identity' | 'urls' | 'name' | 'value' | 'vendor' | 'open'> & {
   config: z.ZodType<C>;
+  identity?(config: C): unknown;
   urls?(config: C): { field: string; url: string }[];
   name(name: string, config: C): Mapped;
   value?(value: string, target: string, config: C): Problem | null;

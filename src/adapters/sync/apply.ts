@@ -65,6 +65,7 @@ async function applyBatch(target: BatchTarget, chunk: Work[]): Promise<Applied> 
   const removals = chunk.flatMap(({ kind, target, remote }) => (kind === 'remove' ? [{ target, remote: remote ?? { target } }] : []));
   try {
     const written = await target.write(puts, removals);
+    if (!written) return applyEach(chunk, (work) => writeOne(target as BatchTarget & EachTarget, work));
     return { results: chunk.map((work) => resultOf(work, written.get(work.target) ?? NOTHING)), end: null };
   } catch (error) {
     if (!(error instanceof TargetError)) throw error;

@@ -91,7 +91,8 @@ export function plan(adapter: SyncAdapter, { items, remotes, owned, prunable, di
     }
     const remote = there.get(fold(target));
     const before = written.get(fold(target));
-    const isSame = remote !== undefined && !reads && sameValue(remote, before, digest, digestOf);
+    // safety: sync-other-form-written
+    const isSame = remote !== undefined && !remote.otherForm && !reads && sameValue(remote, before, digest, digestOf);
     if (isSame) made.results.push({ name, targetName: target, action: 'unchanged' });
     else made.steps.push({ name, target, kind: 'put', remote: remote ? withoutValue(remote) : null, digest });
   }
