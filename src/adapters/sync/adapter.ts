@@ -14,8 +14,11 @@ export type Mapped = { target: string } | Problem;
 export interface Remote {
   /** The name as the target spells it. */
   target: string;
-  /** The value, where the target gives it back in plain text; absent where it is masked, blank, digested or would need a call of its own. */
-  value?: string;
+  /**
+   * The value, where the target gives it back in plain text; absent where it is masked, blank, digested or would need a call of its own. Null for
+   * what equals no value of a secret: a number, or bytes that are no text.
+   */
+  value?: string | null;
   /** What the adapter needs to write or delete this name later: an id, or any other text, stored with the plan. */
   handle?: string;
 }
@@ -54,9 +57,9 @@ export interface BatchTarget {
   list(): Promise<Remote[]>;
   /**
    * Writes and deletes in as few calls as the vendor allows. One result for each name, in any order; a name without one has failed as the
-   * error that was thrown says.
+   * error that was thrown says. An adapter that needs several calls puts what each came to into `written` (see parts.ts), which outlives an error.
    */
-  write(puts: Put[], removals: Removal[]): Promise<Map<string, Written>>;
+  write(puts: Put[], removals: Removal[], written: Map<string, Written>): Promise<Map<string, Written>>;
 }
 
 export type Target = EachTarget | BatchTarget;

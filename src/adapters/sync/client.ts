@@ -1,6 +1,7 @@
 // Calls to a platform: authentication, retries, rate limits and errors, written once for all adapters. Invariants: every call goes through the egress
 // guard, to the address in effect; no redirect is followed; what the target answers reaches no error but for its status and the vendor's own code; once
 // a call has ended the sync, the target is not called again.
+import type { z } from '@hono/zod-openapi';
 import type { Answered, GuardedRequest, Unreachable } from '../../delivery/egress';
 import { rebased } from '../platforms';
 import { waitOf } from './rate-limits';
@@ -257,6 +258,13 @@ export function object(reply: Reply): Record<string, unknown> {
 /** A value that has to be a list. */
 export function array<T = Record<string, unknown>>(value: unknown): T[] {
   if (Array.isArray(value)) return value as T[];
+  throw unreadable();
+}
+
+/** A part of an answer in the shape that its vendor documents: what else it holds is left out. */
+export function shaped<T>(schema: z.ZodType<T>, value: unknown): T {
+  const read = schema.safeParse(value);
+  if (read.success) return read.data;
   throw unreadable();
 }
 
