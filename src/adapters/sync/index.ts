@@ -2,8 +2,9 @@
 import type { SyncPlatform } from '../platforms';
 import type { SyncAdapter } from './adapter';
 import { circleci } from './circleci';
+import { fly } from './fly';
 import { heroku } from './heroku';
 
-const list = [heroku, circleci];
+const list = [heroku, fly, circleci];
 
 export const syncAdapters = Object.fromEntries(list.map((each) => [each.platform, each])) as Record<SyncPlatform, SyncAdapter>;
