@@ -4,7 +4,8 @@ import type { SyncAdapter } from './adapter';
 import { circleci } from './circleci';
 import { fly } from './fly';
 import { heroku } from './heroku';
+import { render } from './render';
 
-const list = [heroku, fly, circleci];
+const list = [heroku, fly, render, circleci];
 
 export const syncAdapters = Object.fromEntries(list.map((each) => [each.platform, each])) as Record<SyncPlatform, SyncAdapter>;
