@@ -5,7 +5,8 @@ import { circleci } from './circleci';
 import { fly } from './fly';
 import { heroku } from './heroku';
 import { render } from './render';
+import { supabase } from './supabase';
 
-const list = [heroku, fly, render, circleci];
+const list = [heroku, fly, render, supabase, circleci];
 
 export const syncAdapters = Object.fromEntries(list.map((each) => [each.platform, each])) as Record<SyncPlatform, SyncAdapter>;
