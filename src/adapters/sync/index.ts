@@ -4,9 +4,10 @@ import type { SyncAdapter } from './adapter';
 import { circleci } from './circleci';
 import { fly } from './fly';
 import { heroku } from './heroku';
+import { railway } from './railway';
 import { render } from './render';
 import { supabase } from './supabase';
 
-const list = [heroku, fly, render, supabase, circleci];
+const list = [heroku, fly, render, railway, supabase, circleci];
 
 export const syncAdapters = Object.fromEntries(list.map((each) => [each.platform, each])) as Record<SyncPlatform, SyncAdapter>;
