@@ -2,12 +2,13 @@
 import type { SyncPlatform } from '../platforms';
 import type { SyncAdapter } from './adapter';
 import { circleci } from './circleci';
+import { digitalocean } from './digitalocean';
 import { fly } from './fly';
 import { heroku } from './heroku';
 import { railway } from './railway';
 import { render } from './render';
 import { supabase } from './supabase';
 
-const list = [heroku, fly, render, railway, supabase, circleci];
+const list = [heroku, fly, render, railway, digitalocean, supabase, circleci];
 
 export const syncAdapters = Object.fromEntries(list.map((each) => [each.platform, each])) as Record<SyncPlatform, SyncAdapter>;
