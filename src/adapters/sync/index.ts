@@ -5,10 +5,11 @@ import { circleci } from './circleci';
 import { digitalocean } from './digitalocean';
 import { fly } from './fly';
 import { heroku } from './heroku';
+import { netlify } from './netlify';
 import { railway } from './railway';
 import { render } from './render';
 import { supabase } from './supabase';
 
-const list = [heroku, fly, render, railway, digitalocean, supabase, circleci];
+const list = [netlify, heroku, fly, render, railway, digitalocean, supabase, circleci];
 
 export const syncAdapters = Object.fromEntries(list.map((each) => [each.platform, each])) as Record<SyncPlatform, SyncAdapter>;
