@@ -9,7 +9,8 @@ import { netlify } from './netlify';
 import { railway } from './railway';
 import { render } from './render';
 import { supabase } from './supabase';
+import { vercel } from './vercel';
 
-const list = [netlify, heroku, fly, render, railway, digitalocean, supabase, circleci];
+const list = [vercel, netlify, heroku, fly, render, railway, digitalocean, supabase, circleci];
 
 export const syncAdapters = Object.fromEntries(list.map((each) => [each.platform, each])) as Record<SyncPlatform, SyncAdapter>;
