@@ -10,7 +10,7 @@ import { each, part, refused } from './parts';
 const TARGETS = ['production', 'preview', 'development'] as const;
 
 const Env = z.object({
-  id: z.string(),
+  id: z.string().nullish(),
   key: z.string(),
   type: z.string(),
   target: z.union([z.string(), z.array(z.string())]).nullish(),
@@ -205,9 +205,11 @@ function entriesOf({ target: key, value }: Put, rows: Row[], targets: string[], 
   ];
 }
 
-/** The variables that stand in one of our targets, one for each key. Those of a single Git branch are others. */
+/** The variables that stand in one of our targets, one for each key. Those of a single Git branch, or without an id, are others. */
 function remotesOf(envs: Env[], targets: string[]): Remote[] {
-  const ours = envs.filter((env) => !env.gitBranch && env.type !== 'system' && targetsOf(env).some((target) => targets.includes(target)));
+  const ours = envs.filter(
+    (env) => env.id && !env.gitBranch && env.type !== 'system' && targetsOf(env).some((target) => targets.includes(target)),
+  );
   return [...Map.groupBy(ours, ({ key }) => key)].map(([target, rows]) => ({
     target,
     handle: JSON.stringify(rows.map(rowOf)),
@@ -226,7 +228,7 @@ function shownIn(rows: Env[], targets: string[]): { value?: string | null } {
 const targetsOf = ({ target }: Env): string[] => (Array.isArray(target) ? target : target ? [target] : []);
 
 const rowOf = (env: Env): Row => ({
-  id: env.id,
+  id: env.id as string,
   targets: targetsOf(env),
   isCustom: (env.customEnvironmentIds ?? []).length > 0,
   type: env.type,

@@ -71,6 +71,7 @@ const shown = (env: Env) => ({
   value: env.type === 'plain' ? env.value : env.type === 'sensitive' ? '' : Buffer.from(`sealed ${env.value}`).toString('base64'),
   target: env.target.length === 1 ? env.target[0] : env.target,
   decrypted: false,
+  securityIssues: [],
   createdAt: 1,
   updatedAt: 1,
 });
