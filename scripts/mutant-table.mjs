@@ -1937,6 +1937,12 @@ export const mutants = [
     notice: 'api/integrations/events: the next message about a kind comes a minute after the last',
   },
   {
+    name: 'owners hear of break-glass tokens only where a connection subscribes to them',
+    tag: 'owners-always-notified',
+    change: { from: " || (job === 'notify' && alwaysNotified.has(type))", to: '' },
+    notice: 'api/integrations/events: the issue and use of a break-glass token go to every connection',
+  },
+  {
     name: 'a message that was refused for good is repeated',
     tag: 'notification-refusal-final',
     change: { from: 'verdict.status < 500', to: 'verdict.status < 0' },

@@ -6,6 +6,7 @@ import type { WebhookRow } from '../db/schema';
 import type { JobName } from '../delivery/messages';
 import type { Core } from './core';
 import { LEASE } from './deliveries';
+import { alwaysNotified } from './outbox';
 import { hasEndpoints } from './wake';
 
 /** Events that one run gives their deliveries, and deliveries that it ends or deletes. */
@@ -75,8 +76,11 @@ function fanOut({ deliveries, outbox }: Core, endpoints: Endpoint[], now: number
 }
 
 /** Whether an event is for an endpoint: it is enabled, subscribes to the kind, and was there. */
-const isFor = ({ disabled, events, created_at }: Endpoint, { type, at }: { type: string; at: number }): boolean =>
-  disabled === null && at >= created_at && (events === null || events.includes(type));
+function isFor({ disabled, events, created_at, job }: Endpoint, { type, at }: { type: string; at: number }): boolean {
+  // safety: owners-always-notified
+  const isSubscribed = events === null || events.includes(type) || (job === 'notify' && alwaysNotified.has(type));
+  return disabled === null && at >= created_at && isSubscribed;
+}
 
 /** Ends what is left of webhooks that are disabled or gone. Answers whether there is more. */
 function clearUp({ deliveries }: Core, endpoints: Endpoint[], now: number): boolean {

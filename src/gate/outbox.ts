@@ -12,6 +12,8 @@ export const eventTypes = [
   'BREAK_GLASS_ISSUED',
   'BREAK_GLASS_USED',
   'MEMBER_ENROLLED',
+  'ENROLMENT_CREATED',
+  'ORG_RECOVERED',
   'SECRET_ROTATION_DUE',
   'SECRET_ROTATED',
   'POLICY_VIOLATED',
@@ -36,6 +38,14 @@ export const eventTypes = [
   'WEBHOOK_DISABLED',
 ] as const;
 export type EventType = (typeof eventTypes)[number];
+
+/** What every notify connection sends, whatever it subscribes to: access outside the usual ways, which owners must hear of. */
+export const alwaysNotified: ReadonlySet<string> = new Set<EventType>([
+  'BREAK_GLASS_ISSUED',
+  'BREAK_GLASS_USED',
+  'ORG_RECOVERED',
+  'ENROLMENT_CREATED',
+]);
 
 /** What happened. `data` holds ids, names, versions and counts. */
 export interface Raised {

@@ -1,10 +1,12 @@
 // Sending messages about events, in the Worker: the job of one connection. Invariants: a repeat misses nothing, for what it has taken is free again
 // once its lease is over; no URL, credential or text that a platform answered is logged or kept.
 import type { Verdict } from '../../adapters/notify/adapter';
+import { MOST_RECIPIENTS } from '../../adapters/notify/email';
 import type { JobContext } from '../../delivery/job';
 import { settingsOf } from '../../env';
 import type { Attempt } from '../../gate/deliveries';
 import { unwrap } from '../../gate/outcome';
+import type { Config } from './config';
 import { decryptConfig } from './encryption';
 import { messageAbout } from './events';
 import type { DeliverInput, Given } from './gate/deliver';
@@ -22,7 +24,7 @@ export async function deliver({ env, org, keys, id, ask }: JobContext): Promise<
   let [report, more]: [DeliverInput['report'], boolean] = [null, true];
   while (more || report) {
     const input: DeliverInput = { integration: id, report, more };
-    const { row, taken } = unwrap(await ask('integration.deliver', input)).data as Given;
+    const { row, taken, owners } = unwrap(await ask('integration.deliver', input)).data as Given;
     if (!row || taken.length === 0) return;
     const began = Date.now();
     const message = messageAbout(
@@ -32,13 +34,19 @@ export async function deliver({ env, org, keys, id, ask }: JobContext): Promise<
     );
     const sent = async () => {
       const { shown, credentials } = decryptConfig(keys, org, row);
-      return send(row.platform, { ...shown, ...credentials }, message, settings);
+      return send(row.platform, withRecipients({ ...shown, ...credentials }, owners), message, settings);
     };
     const verdict = await sent().catch(altered);
     const ms = Date.now() - began;
     report = { together: taken.map(({ id, lease }) => ({ id, lease })), attempt: attemptOf(verdict, ms), isFinal: isFinal(verdict) };
     more = Date.now() < until && ms < SLOW;
   }
+}
+
+/** A config of an e-mail connection, with further recipients: the first ones, as many as a message may have. */
+function withRecipients(config: Config, owners: string[]): Config {
+  if (owners.length === 0) return config;
+  return { ...config, to: [...new Set([...owners, ...(config.to as string[])])].slice(0, MOST_RECIPIENTS) };
 }
 
 /** What is stored of the connection does not decrypt: the message is repeated like any other, and fails in the end. */

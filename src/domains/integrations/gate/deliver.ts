@@ -3,8 +3,10 @@
 import type { IntegrationRow } from '../../../db/schema';
 import type { Attempt, Taken } from '../../../gate/deliveries';
 import { ATTENDED } from '../../../gate/delivery-task';
+import { alwaysNotified } from '../../../gate/outbox';
 import { ok } from '../../../gate/outcome';
 import type { Call, Operation, OperationOutcome } from '../../../gate/types';
+import { ownersOf } from '../../members/gate/operations';
 
 export interface DeliverInput {
   integration: string;
@@ -18,6 +20,8 @@ export interface DeliverInput {
 export interface Given {
   row: IntegrationRow | null;
   taken: Taken[];
+  /** Addresses that an e-mail goes to besides those of the connection: the owners', where they must hear of it. */
+  owners: string[];
 }
 
 export const deliver: Operation<DeliverInput> = {
@@ -29,7 +33,7 @@ function step(core: Call<unknown>['core'], { integration, report, more }: Delive
   const { deliveries } = core;
   if (report) deliveries.reportTogether(report.together, report.attempt, report.isFinal, now);
   const row = core.rows.get('integration', integration);
-  if (row?.kind !== 'notify') return { row: null, taken: [] };
+  if (row?.kind !== 'notify') return { row: null, taken: [], owners: [] };
   const taken = more ? deliveries.takeTogether(integration, now) : [];
   if (taken.length) deliveries.attend(integration, now);
   // Another job may be on it: a queue delivers a message twice.
@@ -37,5 +41,6 @@ function step(core: Call<unknown>['core'], { integration, report, more }: Delive
   const since = deliveries.attendedSince(integration);
   const due = deliveries.dueAt(integration, now);
   if (due !== null) core.schedule.at('deliveries', Math.max(due, since === null ? 0 : since + ATTENDED));
-  return { row, taken };
+  const isForOwners = row.platform === 'email' && taken.some(({ event }) => alwaysNotified.has(event.type));
+  return { row, taken, owners: isForOwners ? ownersOf(core).map(({ email }) => email) : [] };
 }

@@ -103,7 +103,13 @@ const recover: Operation<RecoverInput> = {
       if (!owner) return refuse('NOT_FOUND', { message: 'No owner has this email address.' });
       const key = firstKey(call, input.token, 'recovery', 'bootstrap', now);
       const enrolled = revision(call, 'member', owner, enrolment(input.enrolment, now));
-      return { status: 201, data: { api_key: credentialShown(core, key.row as never) }, puts: [key, enrolled], resource: input.token.id };
+      return {
+        status: 201,
+        data: { api_key: credentialShown(core, key.row as never) },
+        puts: [key, enrolled],
+        events: [{ type: 'ORG_RECOVERED', data: { credential_id: input.token.id, member_id: owner.id } }],
+        resource: input.token.id,
+      };
     },
   },
 };
