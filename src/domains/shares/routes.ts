@@ -70,10 +70,7 @@ async function viewed({ params, body }: Input<unknown, z.output<typeof wire.View
   }
   const { secret_id, name, version, value_sealed, has_passphrase } = outcome.data as View;
   const value = openValue(key, has_passphrase ? stretched : null, { org, secret: secret_id, share: id, version }, value_sealed);
-  if (value === null) {
-    console.error(JSON.stringify({ level: 'error', event: 'value_does_not_open', org, resource: id, request_id: context.request.id }));
-    throw new ApiError(refuse('INTERNAL'));
-  }
+  if (value === null) throw new ApiError(refuse('INTERNAL'), { event: 'value_does_not_open', resource: id });
   return { status: 200, json: { name, version, value } };
 }
 
