@@ -1285,6 +1285,18 @@ export const mutants = [
     notice: 'api/limits/flood: takes bounded steps, and counts a secret as read after that',
   },
   {
+    name: 'the exposure report lists what a bulk read withheld',
+    tag: 'exposure-leaves-out-withheld',
+    change: { from: '!shape.withheld.has(secret) &&', to: '' },
+    notice: 'unit/incidents/exposure: lists no secret that each of the bulk reads withheld',
+  },
+  {
+    name: 'lists of withheld secrets fill the audit log',
+    tag: 'withheld-lists-bounded',
+    change: 'never',
+    notice: 'unit/gate/noted-lists: a caller who causes ever new lists of withheld secrets',
+  },
+  {
     name: 'an exposure report keeps any number of ways of reading in bulk apart',
     tag: 'exposure-kinds-bounded',
     change: 'never',
