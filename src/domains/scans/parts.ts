@@ -1,9 +1,9 @@
 // What passes between the Worker and the gate of a scan. Invariant: of the text nothing, and of what was found hashes and keyed digests alone.
-import type { Kind } from '../../auth/token';
+import type { Kind, PageKind } from '../../auth/token';
 
 /** A genuine token of this organisation that stands in the text. */
 export interface FoundToken {
-  kind: Kind | 'enrolment';
+  kind: Kind | PageKind;
   /** SHA-256 of the token. */
   hash: string;
 }
@@ -26,6 +26,8 @@ export interface KnownToken {
   kind: FoundToken['kind'];
   /** Null where the gate does not know it any more. */
   id: string | null;
+  /** Of a share link that is live: its secret. */
+  secret?: string;
   /** Whether the caller may know which one it is. */
   isShown: boolean;
   /** How far above the caller it is: 0 for the calling credential itself; null where the caller does not end with it. */

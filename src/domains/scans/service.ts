@@ -1,6 +1,6 @@
 // Scans in the Worker: the engine runs here, and the gate is asked with hashes and keyed digests. Invariant: nothing of the text leaves this
 // isolate, but the paths that the caller gave, and previews without the credential.
-import type { Kind } from '../../auth/token';
+import type { Kind, PageKind } from '../../auth/token';
 import { tuple, utf8 } from '../../crypto/bytes';
 import { hmacHex } from '../../crypto/digest';
 import type { OrgKeys } from '../../crypto/keyring';
@@ -39,7 +39,7 @@ export function inputOf({ id, revoke_live, found, tokens, candidatesBy }: Scanni
   const kinds = new Map(found.flatMap(({ token }) => (token ? [[token.hash, token.kind] as const] : [])));
   return {
     ...{ id, revoke_live, places: null, known: found.filter(({ token }) => !token).length },
-    tokens: tokens.map((hash) => ({ hash, kind: kinds.get(hash) as Kind })),
+    tokens: tokens.map((hash) => ({ hash, kind: kinds.get(hash) as Kind | PageKind })),
     fingerprints: [...candidatesBy.keys()],
   };
 }
@@ -103,8 +103,12 @@ async function revoke(context: RenderContext, tokens: readonly KnownToken[]): Pr
   const own = live.filter(({ above }) => above !== null).sort((a, b) => (b.above as number) - (a.above as number));
   const others = live.filter(({ above }) => above === null);
   const revoked = new Set<string>();
-  const end = async ({ kind, id }: KnownToken) => {
-    const outcome = await context.also({ action: REVOKING[kind as Kind], named: { credential: id as string }, input: {} });
+  const end = async ({ kind, id, secret }: KnownToken) => {
+    const outcome = await context.also(
+      kind === 'share'
+        ? { action: 'secret.share_revoke', named: { secret, share: id as string }, input: {} }
+        : { action: REVOKING[kind as Kind], named: { credential: id as string }, input: {} },
+    );
     if (outcome.kind === 'ok') revoked.add(id as string);
     return outcome.kind === 'ok';
   };

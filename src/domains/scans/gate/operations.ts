@@ -11,6 +11,7 @@ import { fail, ok } from '../../../gate/outcome';
 import type { Call, Operation, OperationOutcome } from '../../../gate/types';
 import { inDoubt } from '../../secrets/gate/state';
 import { readableVersion } from '../../secrets/rules';
+import { allLinks, shownBy } from '../../shares/gate/links';
 import type { FoundToken, KnownToken, ScanInput, ScanPart } from '../parts';
 
 /** Steps of comparing names with patterns that one scan may take. */
@@ -55,8 +56,14 @@ function tokensOf({ core, ask, caller }: Call<ScanInput>, tokens: readonly Found
           .flatMap((row) => ((row.enrolment_ends_at ?? 0) > now ? (row.enrolment_hash ?? []) : [])),
       )
     : new Set<string>();
+  const links = new Map(tokens.some(({ kind }) => kind === 'share') ? allLinks(core).map((link) => [link.key_hash, link]) : []);
   return tokens.map(({ kind, hash }) => {
     if (kind === 'enrolment') return { kind, live: enrolments.has(hash), id: null, isShown: false, above: null };
+    if (kind === 'share') {
+      const link = links.get(hash);
+      const secret = link && shownBy(core, ask.org, link, now);
+      return { kind, live: !!secret, id: link?.id ?? null, isShown: false, above: null, ...(secret && { secret: secret.id }) };
+    }
     const row = core.rows.find('credential', kind, hash);
     const at = row ? own.indexOf(row.id) : -1;
     return { kind, live: row !== null && isAlive(core, ask.org, row), id: row?.id ?? null, isShown, above: at < 0 ? null : at };
