@@ -7,7 +7,7 @@ import type { IntegrationRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { insertion, removal, revision } from '../../../gate/commit';
 import { type ListInput, listed } from '../../../gate/listing';
-import { fail, type Outcome, ok } from '../../../gate/outcome';
+import { fail, found, type Outcome, ok } from '../../../gate/outcome';
 import type { Call, Operation } from '../../../gate/types';
 import { integrationOut } from '../wire';
 import { deliver } from './deliver';
@@ -32,10 +32,7 @@ const list: Operation<ListInput> = {
 };
 
 const read: Operation<Record<string, never>> = {
-  read(call): Outcome {
-    const row = find(call);
-    return row ? ok(integrationOut(row)) : fail(refuse('NOT_FOUND'));
-  },
+  read: (call) => found(find(call), integrationOut),
 };
 
 type NewInput = Pick<IntegrationRow, 'id' | 'kind' | 'platform' | 'name' | 'config' | 'credentials_sealed' | 'events'>;

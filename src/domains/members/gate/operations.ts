@@ -16,7 +16,7 @@ import { isAlive, memberOf } from '../../../gate/identity';
 import { type ListInput, listed } from '../../../gate/listing';
 import { environmentOf } from '../../../gate/named';
 import type { Raised } from '../../../gate/outbox';
-import { fail, type Outcome, ok } from '../../../gate/outcome';
+import { fail, found, type Outcome, ok } from '../../../gate/outcome';
 import type { Plan } from '../../../gate/plan';
 import type { Call, Operation } from '../../../gate/types';
 import { type Status, statusOf } from '../rules';
@@ -69,10 +69,7 @@ const list: Operation<ListInput & { status: Status | null }> = {
 };
 
 const read: Operation<Record<string, never>> = {
-  read(call): Outcome {
-    const row = find(call);
-    return row ? ok(shown(call.core, row)) : fail(refuse('NOT_FOUND'));
-  },
+  read: (call) => found(find(call), (row) => shown(call.core, row)),
 };
 
 interface NewInput {

@@ -12,7 +12,7 @@ import { noteCut } from '../../../gate/cut';
 import { countLive } from '../../../gate/identity';
 import { missingEntries } from '../../../gate/missing-entries';
 import { environmentOf, slugOf } from '../../../gate/named';
-import { fail, type Outcome, ok } from '../../../gate/outcome';
+import { fail, found, type Outcome, ok } from '../../../gate/outcome';
 import { restore } from '../../../gate/restore';
 import type { Call, Operation, OperationOutcome } from '../../../gate/types';
 import { firstKey } from '../../credentials/gate/create';
@@ -248,10 +248,7 @@ const aboutNamed = (call: Call<unknown>) => ({ resource: named(call)?.id ?? null
 
 const readOne: Operation<Record<string, never>> = {
   subject: aboutNamed,
-  read(call): Outcome {
-    const row = named(call);
-    return row ? ok(environmentOut(row)) : fail(refuse('NOT_FOUND'));
-  },
+  read: (call) => found(named(call), environmentOut),
 };
 
 const create: Operation<{ id: string; name: string; slug: string }> = {

@@ -5,7 +5,7 @@ import type { WebhookRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { insertion, removal, revision } from '../../../gate/commit';
 import { type ListInput, listed } from '../../../gate/listing';
-import { fail, type Outcome, ok } from '../../../gate/outcome';
+import { found } from '../../../gate/outcome';
 import type { Operation } from '../../../gate/types';
 import { webhookOut } from '../wire';
 import { deliveryOperations } from './deliveries';
@@ -24,10 +24,7 @@ const list: Operation<ListInput> = {
 
 const read: Operation<Record<string, never>> = {
   reach: whole,
-  read(call): Outcome {
-    const row = find(call);
-    return row ? ok(sealed(row)) : fail(refuse('NOT_FOUND'));
-  },
+  read: (call) => found(find(call), sealed),
 };
 
 interface CreateInput {
