@@ -15,5 +15,5 @@ export interface JobContext {
   ask(action: Action, input: unknown, operation?: string): Promise<Outcome>;
 }
 
-/** Safe to repeat. It throws where it is to be tried again. */
+/** Safe to repeat. It throws if it must be tried again. */
 export type Job = (context: JobContext) => Promise<void>;

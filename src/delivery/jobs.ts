@@ -7,7 +7,7 @@ import { type Env, settingsOf } from '../env';
 import { callGate } from '../http/gate-call';
 import type { QueueMessage } from './messages';
 
-/** Runs the job of a message. It throws where the job is to be tried again. */
+/** Runs the job of a message. It throws if the job must be tried again. */
 export async function runJob(env: Env, { job, org, id }: QueueMessage & { kind: 'job' }): Promise<void> {
   const settings = settingsOf(env);
   if ('problem' in settings) throw new Error('misconfigured');

@@ -39,7 +39,7 @@ export const eventTypes = [
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 
-/** What every notify connection sends, whatever it subscribes to: access outside the usual ways, which owners must hear of. */
+/** Kinds that every notify connection gets, whatever it subscribes to: owners must hear of access outside the usual ways. */
 export const alwaysNotified: ReadonlySet<string> = new Set<EventType>([
   'BREAK_GLASS_ISSUED',
   'BREAK_GLASS_USED',
@@ -84,7 +84,7 @@ export interface Outbox {
   move(sequence: number): void;
   /** Events through a sequence are gone. */
   forgetThrough(sequence: number): void;
-  /** Drops what has been here for 30 days, and the oldest of what is too much. */
+  /** Drops events of more than 30 days ago, and the oldest beyond the limit. */
   sweep(now: number): void;
   /** Forgets that a break-glass token was used: it is gone. */
   forget(credential: string): void;
@@ -92,9 +92,9 @@ export interface Outbox {
 
 /** For how long events are kept. */
 export const EVENTS_KEPT = 30 * DAY;
-/** Events that lie here at most: that many only while D1 takes none. */
+/** Events in the gate at most. There are that many only while D1 takes none. */
 export const MOST_EVENTS = 100_000;
-/** Events of a range that moves, and how many stay here at least: what is delivered is read from here. */
+/** Events in a range that moves, and how many stay here at least, because deliveries are created from them. */
 export const EVENTS_A_SEGMENT = 1000;
 const STAY = 1000;
 const MINUTE = 60_000;

@@ -4,7 +4,7 @@
 /** How a character is written. */
 export type Escape = (character: string) => string;
 
-/** Invisible and without width: it keeps apart what would mean something together. */
+/** A zero-width character. It separates characters that would form a mention or a link. */
 export const APART = '\u200b';
 
 const ELLIPSIS = '…';

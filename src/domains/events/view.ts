@@ -5,7 +5,7 @@ import { matches, widthOf } from '../../auth/globs';
 import { covers } from '../../auth/scopes';
 import type { EventType, StoredEvent } from '../../gate/outbox';
 
-/** Any of these gives the events of secrets, in its environments and for its names; the first gives all, where nothing limits it. */
+/** Each of these scopes gives the events of secrets in its environments and for its names. The first one, without limits, gives all events. */
 const SCOPES = ['events:read', 'secrets:list', 'secrets:read'] as const;
 
 /** The places that a caller reaches. Environments are ids: a slug may come to mean another environment. */

@@ -11,9 +11,9 @@ import { detailsOf } from '../../http/validate';
 
 export type Config = Record<string, unknown>;
 
-/** A config that is as its platform wants it, in its parts. */
+/** A valid config, split in two. */
 export interface Parts {
-  /** What may be shown: without credentials, but for the host of a URL. */
+  /** What may be shown: fields that are no credentials, and the host of a URL that is one. */
   shown: Config;
   credentials: Config;
 }
@@ -22,7 +22,7 @@ type Deployment = Pick<Settings, 'allowPrivate' | 'platformBaseUrls'>;
 
 export const adapterOf = (platform: string): Adapter => adapters[platform as NotifyPlatform];
 
-/** The request for a message, at the address in effect. */
+/** The request for a message, with the address override of the deployment. */
 export function requestOf(platform: string, config: Config, message: Message, { platformBaseUrls }: Deployment): Sent {
   const sent = adapterOf(platform).request(config as never, message);
   return { ...sent, url: rebased(sent.url, platformBaseUrls[platform]) };
@@ -34,7 +34,7 @@ const SAMPLE: Message = { severity: 'info', title: '', text: '', event: null, li
 /** The fields of a config that are URLs. */
 const URLS = ['webhookUrl', 'url'];
 
-/** A whole config, checked; or what is wrong with it. */
+/** Validates a whole config: the config, or the problems. */
 export function checked(platform: string, given: Config, deployment: Deployment): { config: Config } | { details: Detail[] } {
   const parsed = adapterOf(platform).config.safeParse(given, { error: messageOf });
   if (!parsed.success) {
@@ -47,7 +47,7 @@ export function checked(platform: string, given: Config, deployment: Deployment)
   return problem === null ? { config: parsed.data } : { details: [{ path: field ? `config.${field}` : 'config', message: problem }] };
 }
 
-/** Parts a config that was checked. */
+/** Splits a valid config. */
 export function partsOf(platform: string, config: Config): Parts {
   const { credentials } = adapterOf(platform);
   const parts: Parts = { shown: {}, credentials: {} };
@@ -61,13 +61,13 @@ export function partsOf(platform: string, config: Config): Parts {
   return parts;
 }
 
-/** The stored config without the hosts that stand for credentials. */
+/** The shown fields that are no credentials. */
 const openFields = (platform: string, shown: Config): Config =>
   Object.fromEntries(Object.entries(shown).filter(([name]) => !adapterOf(platform).credentials.includes(name)));
 
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-/** A stored config with fields replaced. Once a field changes that is no credential, the stored credentials are gone: nobody points them elsewhere. */
+/** A stored config with fields replaced. A change of a field that is no credential drops the stored credentials, so nobody can send them elsewhere. */
 export function merged(platform: string, stored: Parts, given: Config): Config {
   const open = openFields(platform, stored.shown);
   const { credentials } = adapterOf(platform);

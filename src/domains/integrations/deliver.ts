@@ -12,7 +12,7 @@ import { messageAbout } from './events';
 import type { DeliverInput, Given } from './gate/deliver';
 import { send } from './send';
 
-/** How long a job goes on, and how long a message may take after which it does. */
+/** How long a job runs, and how long a message may take for the job to go on. */
 const JOB_LASTS = 30_000;
 const SLOW = 2000;
 
@@ -43,13 +43,13 @@ export async function deliver({ env, org, keys, id, ask }: JobContext): Promise<
   }
 }
 
-/** A config of an e-mail connection, with further recipients: the first ones, as many as a message may have. */
+/** The config of an e-mail connection with the owners as recipients too, up to the limit of a message. */
 function withRecipients(config: Config, owners: string[]): Config {
   if (owners.length === 0) return config;
   return { ...config, to: [...new Set([...owners, ...(config.to as string[])])].slice(0, MOST_RECIPIENTS) };
 }
 
-/** What is stored of the connection does not decrypt: the message is repeated like any other, and fails in the end. */
+/** The stored credentials do not decrypt: the message is retried like any other, and fails in the end. */
 function altered(): null {
   console.error(JSON.stringify({ level: 'error', event: 'connection_does_not_open' }));
   return null;
@@ -63,7 +63,7 @@ const attemptOf = (verdict: Verdict | null, ms: number): Attempt => ({
   retry_after: verdict?.retry_after ?? null,
 });
 
-/** Whether a refusal stays one: only 429, 5xx and no answer are repeated. */
+/** Whether a refusal is final: only 429, 5xx and no response are retried. */
 export const isFinal = (verdict: Verdict | null): boolean =>
   // safety: notification-refusal-final
   verdict !== null && !verdict.delivered && verdict.status !== 429 && verdict.status < 500;

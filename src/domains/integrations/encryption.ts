@@ -12,7 +12,7 @@ import type { Config, Parts } from './config';
 export const encryptCredentials = (keys: OrgKeys, org: string, id: string, credentials: Config): string =>
   encrypt(keys.value, 'connection', [org, id], utf8(JSON.stringify(credentials)));
 
-/** The parts of a stored config; refuses as INTERNAL if the row or the ciphertext was altered or is another's. */
+/** Decrypts a stored config. Throws INTERNAL if the row or the ciphertext was altered or belongs to another connection. */
 export function decryptConfig(keys: OrgKeys, org: string, row: IntegrationRow): Parts {
   // safety: connection-row-mac
   const holds = row.org_id === org && equal(row.mac, macOf(keys.row, 'integration', row));

@@ -26,7 +26,7 @@ function wordsOf(event: Sent): string {
   ].join(' ');
 }
 
-/** Who did it, as far as the event says so. */
+/** Who did it, if the event says so. */
 function actorOf({ type, data }: Sent): string | null {
   const actor = data.actor as { name?: unknown; id?: unknown } | string | undefined;
   const named = typeof actor === 'object' && actor !== null ? (text(actor.name) ?? text(actor.id)) : text(actor);
@@ -61,7 +61,7 @@ export function messageAbout(events: Sent[], org: string, base: string | null): 
     text: lines.join('\n'),
     event: { id, type, timestamp: iso(at), org_id: org, data: many ? { ...data, count: events.length } : data },
     link: linkOf(first, many, org, base),
-    // Of many subjects at once, an incident of its own.
+    // A message about several subjects is an incident of its own.
     key: subjects.size === 1 ? `${type}:${subjectOf(first)}` : `${type}:${id}`,
     time: last.at,
   };

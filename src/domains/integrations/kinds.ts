@@ -2,7 +2,7 @@
 import type { Severity } from '../../adapters/notify/adapter';
 import type { EventType } from '../../gate/outbox';
 
-/** How severe an event is, with its title. What is not listed here does not exist. */
+/** Severity and title of each kind. The list is complete. */
 const kinds = {
   SECRET_LEAKED: ['critical', 'Secret leaked'],
   BREAK_GLASS_ISSUED: ['critical', 'Break-glass token issued'],
@@ -43,10 +43,10 @@ export const eventKinds = Object.keys(kinds) as [EventKind, ...EventKind[]];
 export const severityOf = (kind: EventKind): Severity => kinds[kind][0];
 export const titleOf = (kind: EventKind): string => kinds[kind][1];
 
-/** Platforms that wake somebody up. */
+/** Paging services. */
 const PAGING = ['pagerduty', 'opsgenie'];
 
-/** What a connection subscribes to unless it says so. */
+/** What a connection subscribes to by default. */
 export const defaultEvents = (platform: string): EventKind[] => [
   'SECRET_ROTATED',
   'SECRET_LEAKED',

@@ -4,7 +4,7 @@ import { guardedFetch } from '../../delivery/egress';
 import type { Settings } from '../../env';
 import { adapterOf, type Config, requestOf } from './config';
 
-/** How sending ended; null where there was no answer. */
+/** The verdict of the platform; null without a response. */
 export async function send(platform: string, config: Config, message: Message, settings: Settings): Promise<Verdict | null> {
   const { url, method, headers, body } = requestOf(platform, config, message, settings);
   const answered = await guardedFetch(settings, url, { method, headers, body });

@@ -9,7 +9,7 @@ import { eventKinds } from './kinds';
 
 const slack = { webhookUrl: 'https://hooks.slack.com/services/T000/B000/XXXX' };
 
-/** Fields of a config: each platform has its own schema, by which they are checked. */
+/** Fields of a config. The schema of the platform validates them later. */
 const MOST_FIELDS = 20;
 const Value = z.union([
   z.string().max(16_384),

@@ -14,20 +14,20 @@ import { decrypt, encrypt } from '../../crypto/envelope';
 const COST: ScryptOptions = { N: 2 ** 14, r: 8, p: 1, maxmem: 64 * 1024 ** 2 };
 const NOTHING = new Uint8Array();
 
-/** What scrypt makes of a passphrase for the link with that key. */
+/** The output of scrypt for a passphrase and the key of a link. */
 export type Stretched = Uint8Array;
 
 export const stretch = (key: string, passphrase: string): Promise<Stretched> =>
   new Promise((done, fail) => {
     const salt = hkdf(utf8(key), NOTHING, 'svc/v1/share/salt', 16);
-    // Keyboards spell the same letters in different ways.
+    // Keyboards compose the same letter differently.
     scrypt(passphrase.normalize('NFC'), salt, 32, COST, (error, made) => (error ? fail(error) : done(new Uint8Array(made))));
   });
 
-/** What the gate compares: it does not lead back to the key of the value. */
+/** What the gate compares. The key of the value cannot be derived from it. */
 export const verifierOf = (stretched: Stretched): string => sha256(hkdf(stretched, NOTHING, 'svc/v1/share/verifier'));
 
-/** Whose value it is: a ciphertext that is moved to another link does not decrypt. */
+/** What a ciphertext is bound to: moved to another link, it does not decrypt. */
 export interface Shared {
   org: string;
   secret: string;
@@ -41,7 +41,7 @@ const rootOf = (key: string, stretched: Stretched | null) => hkdf(utf8(key), str
 export const sealValue = (key: string, stretched: Stretched | null, shared: Shared, value: string): string =>
   encrypt(rootOf(key, stretched), 'shared value', contextOf(shared), utf8(value));
 
-/** The value of a link; null if what is stored was altered, or is another link's. */
+/** The value of a link; null if the ciphertext was altered or belongs to another link. */
 export function openValue(key: string, stretched: Stretched | null, shared: Shared, sealed: string): string | null {
   const plain = decrypt(rootOf(key, stretched), 'shared value', contextOf(shared), sealed);
   return plain && fromUtf8(plain);

@@ -27,7 +27,7 @@ function shareInput({ body }: ShareRequest): LinkInput | GrantInput {
   return { kind, id: newId('grt'), grantee, permission, expires_at };
 }
 
-/** A new link, with the version that the gate gave encrypted for its key. */
+/** A new link: the version that the gate returned, encrypted under the link's key. */
 async function newLink(delivered: Delivered, { body }: ShareRequest, context: Context) {
   if (body.kind !== 'link') throw new Error('a grant asks for no value');
   const { org, deployment, base } = context;
@@ -47,7 +47,7 @@ async function newLink(delivered: Delivered, { body }: ShareRequest, context: Co
   return { input, once: { url: `${base}/s/${id}#${key}` } };
 }
 
-/** The one answer to every view of a link that is not live. */
+/** The same response for every link that is not live. */
 const gone = async (context: PublicContext) => ({ refusal: await context.count(refuse('SHARE_GONE')) });
 
 async function viewed({ params, body }: Input<unknown, z.output<typeof wire.ViewIn>>, context: PublicContext): Promise<PublicAnswer> {
@@ -59,7 +59,7 @@ async function viewed({ params, body }: Input<unknown, z.output<typeof wire.View
   const { org, hash } = token;
   const keys = await context.keyring.org(org);
   if (!keys) return gone(context);
-  // Done whether or not the link asks for it: how long it takes tells nothing.
+  // Computed even if the link has no passphrase, so that the time reveals nothing.
   const stretched = passphrase === undefined ? null : await stretch(key, passphrase);
   const input = { id, key_hash: hash, passphrase: stretched && verifierOf(stretched) };
   const { outcome } = await context.ask(org, keys, { link: id, hash }, input);

@@ -21,7 +21,7 @@ interface Owner {
 const seal = ({ keys, org, id }: Owner, purpose: Purpose, context: string[], text: string): string =>
   encrypt(keys.value, purpose, [org, id, ...context], utf8(text));
 
-/** Refuses as INTERNAL where the ciphertext was altered or is another's; the gate reports it once it is told. */
+/** Throws INTERNAL if the ciphertext was altered or belongs to another webhook; the gate then reports the integrity violation. */
 function open({ keys, org, id }: Owner, purpose: Purpose, context: string[], sealed: string): string {
   const plain = decrypt(keys.value, purpose, [org, id, ...context], sealed);
   const text = plain && fromUtf8(plain);
@@ -52,7 +52,7 @@ const CREDENTIAL_HOSTS = [
 /** Parameters that carry credentials. */
 const CREDENTIAL_PARAMETER = /token|key|secret|sig|auth|pass|code|hash/i;
 
-/** A URL as it is shown: one that is itself a credential without all that follows the host. */
+/** A URL as it is shown. Of a URL that is itself a credential, only the host is shown. */
 export function shownUrl(url: string): string {
   const { origin, hostname, searchParams } = new URL(url);
   const name = hostname.replace(/\.$/, '');

@@ -10,7 +10,7 @@ import { ownersOf } from '../../members/gate/operations';
 
 export interface DeliverInput {
   integration: string;
-  /** What came of the last message. */
+  /** The result of the last message. */
   report: { together: Pick<Taken, 'id' | 'lease'>[]; attempt: Attempt; isFinal: boolean } | null;
   /** Whether the job goes on. */
   more: boolean;
@@ -20,7 +20,7 @@ export interface DeliverInput {
 export interface Given {
   row: IntegrationRow | null;
   taken: Taken[];
-  /** Addresses that an e-mail goes to besides those of the connection: the owners', where they must hear of it. */
+  /** The owners' addresses, for an e-mail about something that owners must hear of; else empty. */
   owners: string[];
 }
 
@@ -36,7 +36,7 @@ function step(core: Call<unknown>['core'], { integration, report, more }: Delive
   if (row?.kind !== 'notify') return { row: null, taken: [], owners: [] };
   const taken = more ? deliveries.takeTogether(integration, now) : [];
   if (taken.length) deliveries.attend(integration, now);
-  // Another job may be on it: a queue delivers a message twice.
+  // Another job may be at work: a queue may deliver a message twice.
   else if (!deliveries.isBusy(integration, now)) deliveries.attend(integration, null);
   const since = deliveries.attendedSince(integration);
   const due = deliveries.dueAt(integration, now);

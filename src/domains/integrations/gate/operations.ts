@@ -17,7 +17,7 @@ const MOST_INTEGRATIONS = 100;
 const target = ({ ask }: Call<unknown>) => ask.named.integration as string;
 const find = (call: Call<unknown>): IntegrationRow | null => call.core.rows.get('integration', target(call));
 
-/** 403 for who is limited: a connection is told of events beyond these limits. */
+/** 403 for a caller with limits, because a connection receives events beyond them. */
 // safety: connections-by-unlimited-callers
 const whole = ({ need, caller }: Call<unknown>): Refusal | null =>
   reachesAll(caller, need.scopes)
@@ -55,7 +55,7 @@ const create: Operation<NewInput> = {
   },
 };
 
-/** What the Worker made of a stored row and the fields to replace: the next config, or what is wrong with it. */
+/** What the Worker made of a stored row and the new fields: the next config, or the problems. */
 export type Made = { revision: number } & (
   | Pick<IntegrationRow, 'config' | 'credentials_sealed'>
   | { details: NonNullable<Refusal['details']> }
@@ -95,11 +95,11 @@ const remove: Operation<Record<string, never>> = {
 interface NotifyInput {
   platform: string | null;
   integration: string | null;
-  /** How it ended; absent before it is sent. */
+  /** The result; absent before the message is sent. */
   sent?: { verdict: Verdict | null };
 }
 
-/** What the Worker says of a message that it sent. */
+/** The outcome of a message that the Worker sent. */
 function ended(verdict: Verdict | null): Outcome {
   if (verdict === null) return fail(refuse('TARGET_UNREACHABLE'));
   const { delivered, status, retry_after } = verdict;

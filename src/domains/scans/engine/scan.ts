@@ -36,12 +36,12 @@ export interface Scanned {
 /** Bounds of one scan. */
 export const MOST_FINDINGS = 1000;
 export const MOST_CANDIDATES = 20_000;
-/** Places of one value that are told. */
+/** Places of one value that are reported. */
 const MOST_PLACES = 50;
 
 const TOKEN = /svc(?:_live|sess|ag|_agent|prov|bg|enrol|share)_([0-9A-Za-z]{66})/g;
 
-/** Tokens of this deployment: by their tag, whatever stands around them. */
+/** Tokens of this deployment, recognised by their tag whatever surrounds them. */
 function ownTokens(text: string, tagKey: Uint8Array): (Hit & { token: Found['token'] })[] {
   return [...text.matchAll(TOKEN)].flatMap(({ 0: spelled, 1: body, index }) => {
     const at = index as number;
@@ -54,7 +54,7 @@ function ownTokens(text: string, tagKey: Uint8Array): (Hit & { token: Found['tok
   });
 }
 
-/** What is left of findings by format beside tokens of this service. */
+/** Findings by format that do not overlap with tokens of this service. */
 const apart = (hits: readonly Hit[], tokens: readonly Hit[]): Hit[] =>
   tokens.length === 0
     ? [...hits]
@@ -80,7 +80,7 @@ export function scanFiles(files: readonly File[], tagKey: Uint8Array): Scanned {
   return { files, found, candidates, positionOf, truncated: truncated || isCut };
 }
 
-/** What could be values in all files, the likeliest first: each text once, with its first places. */
+/** Candidates for values in all files, the likeliest first: each text once, with its first places. */
 function candidatesIn(files: readonly File[]): { candidates: Places; isCut: boolean } {
   const candidates: Places = new Map();
   let isCut = false;

@@ -28,7 +28,7 @@ function secretsWith(call: Call<ScanInput>, fingerprints: readonly string[], now
   const steps = stepsFor(caller, ['secrets:read'], MOST_STEPS);
   let count = 0;
   for (const { id, environment, name, fingerprint } of core.rows.withFingerprints(fingerprints)) {
-    // It ends without a word: how many secrets have a value is not for a caller who may not read them.
+    // It ends silently: a caller who may not read secrets must not learn how many have a value.
     // safety: scan-steps-bounded
     if (!steps.take(environment, name)) break;
     // safety: scan-within-reach
@@ -70,7 +70,7 @@ function tokensOf({ core, ask, caller }: Call<ScanInput>, tokens: readonly Found
   });
 }
 
-/** What is raised for values that were found at places where they were not found in the last day. */
+/** Events for values found at places where they were not found in the last day. */
 function leaksOf({ core, input }: Call<ScanInput>, secrets: Record<string, string[]>, now: number): Raised[] {
   return Object.entries(secrets).flatMap(([fingerprint, ids]) =>
     ids.flatMap((id): Raised[] => {
@@ -87,7 +87,7 @@ function leaksOf({ core, input }: Call<ScanInput>, secrets: Record<string, strin
 function scan(call: Call<ScanInput>): OperationOutcome {
   const { core, input } = call;
   const now = core.now();
-  // The Worker scans for those alone who are admitted: the work counts against their rate limit.
+  // The Worker scans only for admitted callers, so the work counts against their rate limit.
   // safety: scan-after-admission
   if (input.fingerprints === null) return { kind: 'more', data: {} };
   const secrets = secretsWith(call, input.fingerprints, now);
@@ -95,7 +95,7 @@ function scan(call: Call<ScanInput>): OperationOutcome {
   const ids = Object.values(secrets).flat();
   const doubt = inDoubt(call, ...ids, ...tokens.flatMap(({ id }) => id ?? []));
   if (doubt) return fail(doubt);
-  // The Worker works out the places of those alone that are values.
+  // The Worker computes places only for digests that are values.
   if (ids.length && input.places === null) return { kind: 'more', data: { fingerprints: Object.keys(secrets) } };
   return {
     ...ok({ tokens, secrets } satisfies ScanPart, { status: 201 }),
@@ -104,7 +104,7 @@ function scan(call: Call<ScanInput>): OperationOutcome {
   };
 }
 
-/** Whoever has tokens revoked needs what revoking them needs. Each is revoked by its own operation, which asks again. */
+/** `revoke_live` needs the scope that revoking needs. Each token is revoked by its own operation, which authorises the caller again. */
 function mayRevoke({ ask, need, caller, input }: Call<ScanInput>) {
   // safety: scan-revokes-by-scope
   return input.revoke_live ? mayAct(caller, { ...need, scopes: ['tokens:write'] }, ask.request.ip) : null;

@@ -10,10 +10,10 @@ import type { Call } from '../../../gate/types';
 import { readableVersion } from '../../secrets/rules';
 
 const MOST_LINKS = 1000;
-/** Bytes of encrypted values that the links of an organisation hold together: the gate keeps them. */
+/** Total bytes of encrypted values in the links of an organisation, which the gate holds. */
 const MOST_BYTES = 16 * 1024 ** 2;
 
-/** A link that the Worker has made, with the value encrypted under its key. */
+/** A link that the Worker has created, with the value encrypted under its key. */
 export interface NewLink {
   id: string;
   version: number;
@@ -23,7 +23,7 @@ export interface NewLink {
   passphrase: string | null;
 }
 
-/** Whether what made a link is still there: the member, or the credential by its whole lineage. */
+/** Whether the creator of a link is still live: the member, or the credential with its whole lineage. */
 function hasMaker(core: Core, org: string, { dies_with }: ShareRow): boolean {
   const id = dies_with ?? '';
   if (core.rows.get('member', id)) return true;

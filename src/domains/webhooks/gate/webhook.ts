@@ -8,7 +8,7 @@ import type { Call } from '../../../gate/types';
 export const target = ({ ask }: Call<unknown>): string => ask.named.webhook as string;
 export const find = (call: Call<unknown>): WebhookRow | null => call.core.rows.get('webhook', target(call));
 
-/** 403 for who is limited. */
+/** 403 for a caller with limits. */
 // safety: webhooks-by-unlimited-callers
 export const whole = ({ need, caller }: Call<unknown>): Refusal | null =>
   reachesAll(caller, need.scopes)
