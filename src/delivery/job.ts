@@ -1,4 +1,4 @@
-// What a job is: see jobs.ts, which runs it. Apart from it, so that a domain can declare one.
+// The type of a job, which `jobs.ts` runs. It is separate so that a domain can declare one.
 import type { Action } from '../auth/actions';
 import type { OrgKeys } from '../crypto/keyring';
 import type { Env } from '../env';

@@ -1,6 +1,7 @@
-// The task of deliveries: gives each new event a delivery for each endpoint that subscribes to it, and asks the Worker to attend to each
-// endpoint that has something to send. Invariants: the cursor moves in the turn in which deliveries are made, so that none is missing or double;
-// whoever was asked and does nothing for a minute is asked again; each endpoint has a message of its own, so that none waits for another.
+// The delivery task: creates a delivery of each new event for each endpoint that subscribes to it, and asks the Worker to serve each
+// endpoint that has something due. Invariants: the cursor advances in the turn in which deliveries are created, so none is missing or
+// duplicated; an endpoint that was not served within a minute is asked for again; each endpoint has a queue message of its own, so none
+// waits for another.
 
 import type { WebhookRow } from '../db/schema';
 import type { JobName } from '../delivery/messages';

@@ -1,5 +1,5 @@
-// Moving events to D1: closed ranges of them, one compressed row each. Invariants: an event leaves the gate only once D1 holds it; ranges follow
-// each other without gaps; the newest events stay here.
+// Moves closed ranges of events to D1, each as one compressed row. Invariants: an event leaves the gate only once D1 holds it; ranges
+// follow each other without gaps; the newest events stay in the gate.
 import { toBase64, utf8 } from '../crypto/bytes';
 import { gzip } from '../crypto/gzip';
 import { eventSegments } from '../db/schema';

@@ -1,6 +1,7 @@
-// Events of an organisation, thin: ids, names and versions, never a value. Invariants: an event is written in the same turn as the audit entry
-// of what it reports (of a checkpoint: as the note that it is stored), so that neither exists without the other; it gets its number there, one
-// after the other without gaps; closed ranges move to D1 (`event-segments.ts`), and what is past its time, or too much, goes.
+// The newest events of an organisation: ids, names and versions, never a value. Invariants: an event is written in the same turn as the
+// audit entry of what it reports (for a checkpoint, as the note that it is stored), so neither exists without the other; it gets its
+// number in that turn, and numbers have no gaps. Closed ranges move to D1 (`event-segments.ts`). Events past their retention, and the
+// oldest beyond the limit, are deleted.
 import { newId } from '../db/ids';
 import { DAY } from '../db/rows';
 import type { Meta } from './meta';

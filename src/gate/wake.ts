@@ -1,4 +1,4 @@
-// What a new event wakes: the task that delivers it, and the one that moves a closed range of events to D1.
+// What a new event schedules: the delivery task, and the task that moves a closed range of events to D1.
 import { COLLECTED_FOR } from './deliveries';
 import type { Outbox } from './outbox';
 import type { Rows } from './rows';

@@ -1,4 +1,4 @@
-// What a notification is, and what an adapter makes of it. Invariant: an adapter is pure. It gives a request and judges a response; it never
+// What a notification is, and what an adapter is. Invariant: an adapter is pure. It makes a request and judges a response, and never
 // sends anything.
 import { z } from '@hono/zod-openapi';
 import type { NotifyPlatform } from '../platforms';

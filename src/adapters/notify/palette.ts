@@ -1,4 +1,4 @@
-// How severe a message is, in the terms of each platform.
+// How each platform shows a severity.
 import type { Severity } from './adapter';
 
 interface Shades {

@@ -1,5 +1,5 @@
-// The feed over both its places: closed ranges in D1, and the newest events in the gate. Invariants: oldest first; a page goes on exactly where
-// the one before it ended; a hole in D1 is told, and never passed over in silence.
+// The event feed, which reads closed ranges from D1 and the newest events from the gate. Invariants: events come oldest first; a page
+// starts exactly where the previous one ended; a missing range is an error, and is never skipped silently.
 import { fromBase64, fromUtf8 } from '../../crypto/bytes';
 import { gunzip } from '../../crypto/gzip';
 import { ApiError } from '../../errors';

@@ -1,6 +1,6 @@
-// A stream of events: Server-Sent Events (WHATWG HTML, 9.2), or one message of a WebSocket for each. The Worker asks the gate in rounds, each of which the gate holds until something
-// happens. Invariants: nothing is sent that a round did not give, and the gate judges the caller in each; after any end the client goes on from
-// the last id that it has.
+// A stream of events: Server-Sent Events (WHATWG HTML, 9.2), or WebSocket messages, one for each event. The Worker asks the gate in
+// rounds, and the gate holds each round until something happens. Invariants: only what a round returned is sent, and each round
+// authorises the caller again; whenever a stream ends, the client can resume from the last id that it received.
 import type { EventType } from '../../gate/outbox';
 import type { RenderContext } from '../../http/context';
 import { type FeedPage, feedOn } from './feed';

@@ -1,5 +1,6 @@
-// Configs of connections: checked by the platform's own schema, parted into what may be shown and what is encrypted, and judged by the address
-// that they lead to. Invariants: no problem quotes what a field holds; a credential never goes where it was not given for.
+// Configs of connections: validated by the schema of the platform, and split into fields that are shown and credentials that are
+// encrypted. The address that a config leads to is checked too. Invariants: no error message quotes a field's value; a credential is
+// never sent to an address that it was not given for.
 import { adapters } from '../../adapters/notify';
 import type { Adapter, Message, Sent } from '../../adapters/notify/adapter';
 import { type NotifyPlatform, rebased } from '../../adapters/platforms';

@@ -1,5 +1,5 @@
-// Sending messages about events, in the Worker: the job of one connection. Invariants: a repeat misses nothing, for what it has taken is free again
-// once its lease is over; no URL, credential or text that a platform answered is logged or kept.
+// Sends notifications of events, in the Worker: the job of one connection. Invariants: repeating a job loses nothing, because what it
+// leased is free again once the lease is over; URLs, credentials and what a platform answered are neither logged nor stored.
 import type { Verdict } from '../../adapters/notify/adapter';
 import { MOST_RECIPIENTS } from '../../adapters/notify/email';
 import type { JobContext } from '../../delivery/job';

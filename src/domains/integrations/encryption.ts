@@ -1,5 +1,5 @@
-// Encryption of a connection's credentials, in the Worker. Invariant: they are bound to their organisation and their row, and the row is checked before
-// they are decrypted, so that a database that was altered can neither swap them nor lead them elsewhere.
+// Encryption of a connection's credentials, in the Worker. Invariant: a ciphertext is bound to its organisation and its row, and the
+// row's MAC is verified before decryption. So an altered database can neither swap credentials nor send them to another address.
 import { fromUtf8, utf8 } from '../../crypto/bytes';
 import { equal } from '../../crypto/digest';
 import { decrypt, encrypt } from '../../crypto/envelope';

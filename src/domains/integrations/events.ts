@@ -1,4 +1,5 @@
-// What a message says about events: one, or many of one kind. Pure. Invariant: it says what the events hold, which never is a value.
+// The message about one event, or about several of one kind. Pure. Invariant: a message contains only what the events contain, which is
+// never a secret's value.
 import type { Message } from '../../adapters/notify/adapter';
 import type { Sent } from '../../gate/deliveries';
 import { iso } from '../../http/wire';

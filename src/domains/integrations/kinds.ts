@@ -1,4 +1,4 @@
-// Kinds of events, as connections subscribe to them: which by default, and how severe each is.
+// Kinds of events for notifications: the severity and title of each, and which ones a connection subscribes to by default.
 import type { Severity } from '../../adapters/notify/adapter';
 import type { EventType } from '../../gate/outbox';
 

@@ -1,4 +1,5 @@
-// Connections over HTTP. Credentials are encrypted before the gate hears of them, and decrypted here alone, to be sent to their platform.
+// Connections over HTTP. The Worker encrypts credentials before it calls the gate, and decrypts them only to send a message to their
+// platform.
 import { z } from '@hono/zod-openapi';
 import { adapters } from '../../adapters/notify';
 import type { Message, Severity } from '../../adapters/notify/adapter';

@@ -1,4 +1,5 @@
-// Sends a message to a platform, through the egress guard. Invariant: what the platform answers goes no further than its status and the time that it names.
+// Sends a message to a platform, through the egress guard. Invariant: of the platform's response only the status and the retry time are
+// used.
 import { type Message, outcome, type Verdict } from '../../adapters/notify/adapter';
 import { guardedFetch } from '../../delivery/egress';
 import type { Settings } from '../../env';

@@ -1,4 +1,4 @@
-// Connections to other platforms, on the wire: in camelCase.
+// Connections to other platforms on the wire, in camelCase.
 import { z } from '@hono/zod-openapi';
 import { severities } from '../../adapters/notify/adapter';
 import { notifyPlatforms } from '../../adapters/platforms';

@@ -1,4 +1,5 @@
-// What passes between the Worker and the gate of a scan. Invariant: of the text nothing, and of what was found hashes and keyed digests alone.
+// What the Worker and the gate exchange during a scan. Invariant: nothing of the text, and only hashes and keyed digests of what was
+// found.
 import type { Kind, PageKind } from '../../auth/token';
 
 /** A genuine token of this organisation that stands in the text. */

@@ -1,4 +1,4 @@
-// Findings as SARIF 2.1.0 (OASIS), which code scanning services take.
+// Findings as SARIF 2.1.0 (OASIS), the format of code scanning services.
 import { version } from '../../version';
 import { ruleNames } from './engine/formats';
 import type { Shown } from './service';

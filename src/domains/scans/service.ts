@@ -1,5 +1,5 @@
-// Scans in the Worker: the engine runs here, and the gate is asked with hashes and keyed digests. Invariant: nothing of the text leaves this
-// isolate, but the paths that the caller gave, and previews without the credential.
+// Scans in the Worker. The engine runs here; the gate gets hashes and keyed digests. Invariant: nothing of the text leaves this isolate,
+// except the paths that the caller gave and redacted previews.
 import type { Kind, PageKind } from '../../auth/token';
 import { tuple, utf8 } from '../../crypto/bytes';
 import { hmacHex } from '../../crypto/digest';

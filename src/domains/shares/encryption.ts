@@ -1,6 +1,7 @@
-// The value of a link, encrypted under a key that comes from the link alone, and from its passphrase where it has one. Invariant: the service stores
-// neither the key nor the passphrase: of the key its digest, of the passphrase a digest of what scrypt makes of it, with a salt that comes from the key.
-// So whoever reads all that is stored can decrypt no link, nor try passphrases; whoever has the link, too, has to try them through scrypt.
+// Encryption of a link's value under a key that is derived from the key in the link, and from its passphrase if it has one. Invariant:
+// the service stores neither the key nor the passphrase. It stores a digest of the key, and a digest of the output of scrypt, whose salt
+// is derived from the key. So whoever reads everything that is stored can neither decrypt a link nor guess passphrases, and whoever also
+// has the link must guess them through scrypt.
 import { type ScryptOptions, scrypt } from 'node:crypto';
 import { fromUtf8, utf8 } from '../../crypto/bytes';
 import { hkdf, sha256 } from '../../crypto/digest';

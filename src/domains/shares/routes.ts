@@ -1,5 +1,6 @@
-// Shares over HTTP. Here the value of a link is encrypted for its key, and decrypted with it. Invariants: the key of a link is in the response that
-// makes it, in the fragment of its address and in the body of a view, and nowhere else; who has no genuine key learns nothing of any link.
+// Shares over HTTP. The Worker encrypts the value of a link under the link's key, and decrypts it. Invariants: the key of a link exists
+// only in the response that creates it, in the fragment of its URL and in the body of a view; without a genuine key a caller learns
+// nothing about any link.
 
 import type { z } from '@hono/zod-openapi';
 import { newToken, readPageToken } from '../../auth/token';

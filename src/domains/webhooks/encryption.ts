@@ -1,5 +1,5 @@
-// Encryption of what a webhook holds, in the Worker: its URL and its signing secrets. Invariant: each ciphertext is bound to its webhook and its
-// column, the URL to the host that the row shows as well, so that one that is moved does not decrypt.
+// Encryption of a webhook's URL and signing secrets, in the Worker. Invariant: each ciphertext is bound to its webhook and its column,
+// and the URL also to the host that the row shows, so a ciphertext that was moved does not decrypt.
 import { fromUtf8, randomBytes, toBase64, utf8 } from '../../crypto/bytes';
 import { decrypt, encrypt, type Purpose } from '../../crypto/envelope';
 import type { OrgKeys } from '../../crypto/keyring';

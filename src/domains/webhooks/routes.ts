@@ -1,4 +1,4 @@
-// Webhooks over HTTP. What a URL may be is judged, and URLs and secrets are encrypted, before the gate hears of them.
+// Webhooks over HTTP. The Worker checks URLs, and encrypts URLs and secrets before it calls the gate.
 import { newId } from '../../db/ids';
 import { checkTarget } from '../../delivery/egress';
 import { ApiError, invalid } from '../../errors';

@@ -1,5 +1,6 @@
-// What the gate gives of the events: those that lie here, and from where on the rest lies in D1. A stream waits here for more. Invariant: a
-// stream ends in the turn in which its caller does: each change that may end one wakes it, and it is judged anew before it gets anything.
+// The event feed in the gate: returns the events that are here, and from where on the Worker must read D1. A stream waits here for new
+// events. Invariant: a stream ends in the same turn as its caller. Each change that may end a caller wakes it, and it is authorised
+// again before it gets anything.
 import { type Refusal, refuse } from '../../../errors';
 import type { EventType, StoredEvent } from '../../../gate/outbox';
 import { fail, type Outcome, ok } from '../../../gate/outcome';

@@ -1,5 +1,5 @@
-// Messages about events, as the gate takes part in them: it gives the job what is due at a connection, all of one kind, and notes what came of it.
-// Invariant: taking and reporting leave no audit entries, so that messages give no occasion for more.
+// Notifications of events, in the gate: leases what is due at a connection, all of one kind, to the job, and records the result.
+// Invariant: leasing and reporting write no audit entries, so notifications never cause more notifications.
 import type { IntegrationRow } from '../../../db/schema';
 import type { Attempt, Taken } from '../../../gate/deliveries';
 import { ATTENDED } from '../../../gate/delivery-task';

@@ -1,5 +1,5 @@
-// What can be done with connections, as the gate does it. Invariants: credentials come here encrypted and are never answered; what is sent is sent by the
-// Worker, which tells the gate how it ended, so that the audit entry says so.
+// Operations on connections in the gate. Invariants: credentials arrive encrypted and are never returned; the Worker sends a message and
+// then reports the result to the gate, so the audit entry states the result.
 import type { Verdict } from '../../../adapters/notify/adapter';
 import { reachesAll } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';

@@ -1,5 +1,5 @@
-// Checks of credentials that can be checked offline: checksums, account numbers, structure, and whether a text looks random at all. Pure, and
-// linear in the text that is checked. Invariant: a check that cannot be made counts as failed, so that it reports nothing.
+// Offline checks of credentials: checksums, account numbers, structure, and randomness. Pure, and linear in the text. Invariant: a check
+// that cannot be made counts as failed, so nothing is reported.
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 

@@ -1,4 +1,5 @@
-// Scans the files of one request. Invariants: a finding never holds what was found but by its place; the work is bounded whatever the files hold.
+// Scans the files of one request. Invariants: a finding holds the position of a credential and never the credential; the work is bounded
+// for any input.
 import { type Kind, type PageKind, readPageToken, readToken } from '../../../auth/token';
 import { type Candidate, candidatesOf } from './candidates';
 import { find, type Hit } from './find';

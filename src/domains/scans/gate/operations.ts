@@ -1,6 +1,6 @@
-// Scans, as the gate does them: whether tokens are live, and which secrets have a value of which the Worker sends the keyed digest. Invariants:
-// a secret that the caller may not read now, by reach, status or approval, is not told from one that does not exist; a leak is raised in the
-// turn of the scan's audit entry.
+// Scans in the gate: which tokens are live, and which secrets have a value whose keyed digest the Worker sent. Invariants: a secret that
+// the caller may not read now, because of reach, status or approval, is treated like one that does not exist; a leak event is written in
+// the same turn as the audit entry of the scan.
 import { mayAct, reaches, reasons, stepsFor } from '../../../auth/authorize';
 import { mayReveal } from '../../../gate/hold';
 import { isAlive } from '../../../gate/identity';

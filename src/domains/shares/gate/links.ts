@@ -1,5 +1,6 @@
-// Links, as the gate keeps them: which of them are live, and what a new one needs. Invariants: a link ends with its secret, with the version that it
-// shows, and with the credential or member that made it, for good; of a link that has been viewed as often as it may be, or revoked, nothing is left.
+// Links in the gate: which of them are live, and how one is created. Invariants: a link ends for good with its secret, with the version
+// that it shows, and with the credential or member that created it; the row of a link is deleted with its last view, and when it is
+// revoked.
 import type { SecretRow, ShareRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { insertion } from '../../../gate/commit';

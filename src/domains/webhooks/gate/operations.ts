@@ -1,5 +1,5 @@
-// What can be done with webhooks, as the gate does it. Invariants: only who is bounded neither in environments nor in names has events of the
-// whole organisation sent anywhere, or sees what was sent; the gate holds URLs and signing secrets as ciphertext alone.
+// Operations on webhooks in the gate. Invariants: only a caller that is limited neither to environments nor to names can have events of
+// the whole organisation sent somewhere, or see what was sent; the gate holds URLs and signing secrets only as ciphertext.
 import { idStart } from '../../../db/ids';
 import type { WebhookRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
