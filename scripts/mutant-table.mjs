@@ -1430,7 +1430,7 @@ export const mutants = [
     name: 'an expiry is told again',
     tag: 'expiry-told-once',
     change: 'remove',
-    notice: 'api/events/expiry: is told 7 days and 1 day ahead, and at the end',
+    notice: 'api/events/expiry: raises an event 7 days and 1 day ahead, and at the end',
   },
   {
     name: 'an expiry is told while a change of it is under way',
@@ -1442,13 +1442,13 @@ export const mutants = [
     name: 'the end of a deleted secret is told',
     tag: 'only-live-secrets-expire',
     change: { from: ' || row.deleted_at !== null || row.revoked_at !== null', to: '' },
-    notice: 'api/events/expiry: what is deleted or revoked is told no more',
+    notice: 'api/events/expiry: a deleted or revoked secret raises none',
   },
   {
     name: 'the end of a revoked credential is told',
     tag: 'only-live-credentials-expire',
     change: { from: ' || !isAlive(core, org, row)', to: '' },
-    notice: 'api/events/expiry: is not told of one that has ended otherwise',
+    notice: 'api/events/expiry: raises none for a credential that was revoked',
   },
   {
     name: 'events leave the gate before D1 has them',
@@ -1466,7 +1466,7 @@ export const mutants = [
     name: 'a gate that begins anew numbers events from the start',
     tag: 'event-numbers-not-reused',
     change: 'remove',
-    notice: 'api/events/feed: a gate that is lost gives no number twice',
+    notice: 'api/events/feed: no number is used twice after a gate has lost its storage',
   },
   {
     name: 'a limited caller sees events of all kinds',
@@ -2118,7 +2118,7 @@ export const mutants = [
     name: 'a scan finds values of secrets that the caller may not read',
     tag: 'scan-within-reach',
     change: 'never',
-    notice: 'api/scans/scans: nothing is told of secrets that the caller may not read',
+    notice: 'api/scans/scans: a secret that the caller may not read is not reported',
   },
   {
     name: 'a scan finds values of expired secrets',

@@ -80,7 +80,7 @@ async function deliver(o: Caller, after = GATHERED_FOR): Promise<void> {
 const summaries = () => seen.map(({ body }) => JSON.parse(body).payload.summary as string);
 
 describe('notify: events', () => {
-  it('notify: a rotated secret is told where it is subscribed to, with its name, environment and version, and no value', async () => {
+  it('notify: a rotation is sent to connections that subscribe to it, with name, environment and version, and without the value', async () => {
     const o = await newOrg();
     await connect(o, 'pagerduty');
     await connect(o, 'webhook', { events: '*' });
@@ -218,7 +218,7 @@ describe('notify: retries', () => {
     expect(await attempts(o, [60 * MINUTE, 60 * MINUTE])).toBe(3);
   });
 
-  it('notify: the time that a platform asks for is waited', async () => {
+  it('notify: the retry time of a platform is honoured', async () => {
     const o = await newOrg();
     await connect(o, 'slack');
     await raise(o, 'SECRET_ROTATED', 'a');
@@ -344,7 +344,7 @@ describe('notify: what owners must hear of', () => {
   });
 });
 
-describe('notify: who is told', () => {
+describe('notify: recipients', () => {
   it('notify: nothing that happened before a connection was stored, and nothing after it was removed', async () => {
     const o = await newOrg();
     await raise(o, 'SECRET_ROTATED', 'before');
@@ -380,7 +380,7 @@ describe('notify: who is told', () => {
     expect(seen.map(({ host }) => host)).toEqual(['moved.example.com']);
   });
 
-  it('notify: messages give no occasion for more, nor for audit entries', async () => {
+  it('notify: sending messages raises no events and writes no audit entries', async () => {
     const o = await newOrg();
     await connect(o, 'slack', { events: '*' });
     await raise(o, 'SECRET_ROTATED', 'a');

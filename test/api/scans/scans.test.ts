@@ -116,7 +116,7 @@ describe('POST /scans', () => {
     expect(findings).toMatchObject([{ secret_id: id, column: 18 }]);
   });
 
-  it('stored value: nothing is told of secrets that the caller may not read', async () => {
+  it('stored value: a secret that the caller may not read is not reported', async () => {
     const o = await newOrg();
     const inside = await newSecret(o, { name: 'app/A', value: 'the-same-value-twice' });
     await newSecret(o, { name: 'other/A', value: 'the-same-value-twice' });
@@ -307,7 +307,7 @@ const problemsOf = (log: object) =>
     .errors.map(({ instanceLocation, error }) => `${instanceLocation}: ${error}`);
 
 describe('SARIF', () => {
-  it('format=sarif: what is answered is valid by the schema, whatever is found and whatever paths are called', async () => {
+  it('format=sarif: the response is valid by the schema, for all kinds of findings and paths', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'A', value: 'a-value-that-leaked' });
     const key = await newKey(o);

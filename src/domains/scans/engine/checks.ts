@@ -70,7 +70,7 @@ export const isAwsKeyId = (id: string): boolean =>
 export function isJwt(token: string): boolean {
   const [header, payload] = token.split('.');
   const text = Buffer.from(header ?? '', 'base64').toString('latin1');
-  // Most of what only looks like one is told without an exception.
+  // Recognises most texts that only look like one without an exception.
   if (!text.includes('"alg"') || !text.endsWith('}')) return false;
   const head = parsed(text);
   return typeof head?.alg === 'string' && head.typ !== 'dpop+jwt' && parsed(decodedText(payload ?? '')) !== null;
