@@ -1,4 +1,4 @@
-// The feed of events: in order, without gaps, resumable, over both its places, and for each caller what they may know.
+// The event feed: in order, without gaps, resumable, from the gate and D1, and limited to what the caller may see.
 import { describe, expect, it } from 'vitest';
 import { eventsOf } from '../../../src/domains/events/feed';
 import { shows, type View } from '../../../src/domains/events/view';

@@ -1,4 +1,4 @@
-// Messages about events: which connections are told, bursts in one message, retries, and what is never sent.
+// Notifications of events: which connections get them, bursts in one message, retries, and what is never sent.
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { NotifyPlatform } from '../../../src/adapters/platforms';

@@ -1,4 +1,4 @@
-// The ways in which a link ends, and attacks on links: each is answered in the same way.
+// The ways in which a link ends, and attacks on links: each gets the same response.
 import { describe, expect, it } from 'vitest';
 import { newToken } from '../../../src/auth/token';
 import { newId } from '../../../src/db/ids';
