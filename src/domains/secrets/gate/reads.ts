@@ -172,6 +172,7 @@ async function values(call: Call<ValuesInput>): Promise<OperationOutcome> {
     const found = rowsOf(call, environment.id, patterns, now);
     if (found === null) return fail(refuse('RESULT_TOO_LARGE'));
     const { rows, held, withheld, bypassed } = found;
+    const about = { ...(bypassed.length && { bypassed_policies: bypassed }), ...(held.length && { withheld: held }) };
     if (rows.reduce((sum, { size }) => sum + size, 0) > MOST_BULK.bytes) return fail(refuse('RESULT_TOO_LARGE'));
     const doubt = inDoubt(call, ...rows.map(({ id }) => id));
     if (doubt) return fail(doubt);
@@ -179,7 +180,11 @@ async function values(call: Call<ValuesInput>): Promise<OperationOutcome> {
     const etag = `"${sha256(JSON.stringify([environment.id, input.prefix, rows.map(({ id, name, version }) => [id, name, version]), ...(withheld.length ? [withheld] : [])])).slice(0, 32)}"`;
     // safety: bulk-read-point-in-time
     if (input.etag !== null && input.etag !== etag)
-      return { ...ok({ environment: environment.slug, items: [], next: null, changed: true } satisfies ValuesPage), reveals: 'unheld' };
+      return {
+        ...ok({ environment: environment.slug, items: [], next: null, changed: true } satisfies ValuesPage),
+        reveals: 'unheld',
+        about,
+      };
     if (input.if_none_match !== null && matchesETag(input.if_none_match, etag, true)) return ok(null, { status: 304, etag });
 
     const page: SecretRow[] = [];
@@ -204,7 +209,7 @@ async function values(call: Call<ValuesInput>): Promise<OperationOutcome> {
       return {
         ...ok({ environment: environment.slug, items, next, withheld } satisfies ValuesPage, { etag }),
         reveals: 'unheld',
-        about: { ...(bypassed.length && { bypassed_policies: bypassed }), ...(withheld.length && { withheld: held }) },
+        about,
       };
     }
     for (const version of await fetchVersions(call, missing)) fetched.set(`${version.secret_id}.${version.version}`, version);
