@@ -25,6 +25,7 @@ export default defineConfig({
   ],
   test: {
     include: ['test/**/*.test.ts'],
+    exclude: ['test/vendors/**'],
     // The Worker's log lines are its own; a failing test says what it needs.
     silent: true,
     // On a machine of two cores the default would be one.

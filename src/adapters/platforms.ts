@@ -13,6 +13,7 @@ export const notifyPlatforms = [
   ...(['pagerduty', 'opsgenie', 'webhook', 'email'] as const),
 ];
 
+export type SyncPlatform = (typeof syncPlatforms)[number];
 export type NotifyPlatform = (typeof notifyPlatforms)[number];
 
 /** Puts another address in front of a URL's path and query; without one the URL stays as it is. */

@@ -1,0 +1,93 @@
+// Carries out the steps of a plan, one chunk after another. Invariants: a name's failure stops no other name; a step that was begun before is settled by
+// reading first where the vendor keeps versions; what ends the sync leaves the steps that were not begun alone.
+import { type BatchTarget, CONCURRENCY, type EachTarget, type Put, readsEach, type Target, TargetError, type Written } from './adapter';
+import { failed, type Result, type Step } from './plan';
+
+/** A step with what it needs. */
+export interface Work extends Step {
+  /** The value to write; null for a removal. */
+  value: string | null;
+  token: string;
+  /** Whether it was begun before, by a consumer that was cut off: then it may have been done. */
+  begun: boolean;
+}
+
+export interface Applied {
+  results: Result[];
+  /** What ended the sync, if something did. */
+  end: TargetError | null;
+}
+
+/** Writes a chunk. Steps without a result were not begun. */
+export const apply = (target: Target, chunk: Work[]): Promise<Applied> =>
+  'write' in target ? applyBatch(target, chunk) : applyEach(chunk, (work) => writeOne(target, work));
+
+/** What a chunk would come to: the answer to a dry run. Where values are read one by one, what stands there already is unchanged. */
+export const foresee = (target: Target, chunk: Work[]): Promise<Applied> =>
+  applyEach(chunk, async ({ kind, remote, value }) => {
+    if (kind === 'remove') return { action: 'deleted' };
+    if (!remote) return { action: 'created' };
+    const isSame = 'read' in target && readsEach(target) && (await target.read?.(remote)) === value;
+    return { action: isSame ? 'unchanged' : 'updated' };
+  });
+
+async function applyEach(chunk: Work[], one: (work: Work) => Promise<Written>): Promise<Applied> {
+  const applied: Applied = { results: [], end: null };
+  const open = [...chunk];
+  const worker = async () => {
+    for (let work = open.shift(); work; work = open.shift()) {
+      if (applied.end) return;
+      const { result, end } = await settled(work, () => one(work as Work));
+      if (result) applied.results.push(result);
+      applied.end ??= end;
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
+  return applied;
+}
+
+async function writeOne(target: EachTarget, work: Work): Promise<Written> {
+  const { kind, remote, value, token } = work;
+  if (kind === 'remove') return target.remove({ target: work.target, remote: remote ?? { target: work.target } });
+  const put: Put = { target: work.target, value: value as string, remote, token };
+  // safety: sync-settled-by-reading
+  if (target.read && (work.begun || (remote && readsEach(target)))) {
+    const current = await target.read(remote ?? { target: work.target });
+    if (current === value) return { action: remote && !work.begun ? 'unchanged' : remote ? 'updated' : 'created' };
+  }
+  return target.put(put);
+}
+
+async function applyBatch(target: BatchTarget, chunk: Work[]): Promise<Applied> {
+  const puts = chunk.flatMap(({ kind, target, value, remote, token }) =>
+    kind === 'put' ? [{ target, value: value as string, remote, token }] : [],
+  );
+  const removals = chunk.flatMap(({ kind, target, remote }) => (kind === 'remove' ? [{ target, remote: remote ?? { target } }] : []));
+  try {
+    const written = await target.write(puts, removals);
+    if (!written) return applyEach(chunk, (work) => writeOne(target as BatchTarget & EachTarget, work));
+    return { results: chunk.map((work) => resultOf(work, written.get(work.target) ?? NOTHING)), end: null };
+  } catch (error) {
+    if (!(error instanceof TargetError)) throw error;
+    return { results: chunk.map((work) => failed(work.name, work.target, error.problem)), end: error.ends === 'name' ? null : error };
+  }
+}
+
+const NOTHING: Written = { action: 'failed', code: 'TARGET_REJECTED', message: 'The target did not say what became of this name.' };
+
+/** Runs a write; a `TargetError` is its result. */
+async function settled(work: Work, write: () => Promise<Written>): Promise<{ result: Result | null; end: TargetError | null }> {
+  try {
+    return { result: resultOf(work, await write()), end: null };
+  } catch (error) {
+    if (!(error instanceof TargetError)) throw error;
+    return { result: failed(work.name, work.target, error.problem), end: error.ends === 'name' ? null : error };
+  }
+}
+
+function resultOf({ name, target, kind, remote, begun }: Work, written: Written): Result {
+  if (written.action === 'failed') return failed(name, target, written);
+  // What was begun and cut off may have been done: then the target says that it existed.
+  const action = kind === 'put' && !remote && begun && written.action !== 'unchanged' ? 'created' : written.action;
+  return { name, targetName: target, action, ...(written.message !== undefined && { message: written.message }) };
+}

@@ -1,0 +1,129 @@
+// What a sync is going to do: decided for all platforms in the same way, from the secrets, what the target lists and what was written there before.
+// Invariants: a name that the target does not take, or that two secrets would share, fails before anything is written; nothing is deleted that this
+// service did not write; a value is compared with plain text or with the digest of what was last written, never with what a target masks.
+import type { Problem, Remote, SyncAdapter } from './adapter';
+
+/** A secret to sync, without its value. */
+export interface Item {
+  name: string;
+  target: string | null;
+  /** Keyed digest of the value for this target. */
+  digest: string;
+  problem: Problem | null;
+}
+
+/** A name that this service wrote to this target from this environment. */
+export interface Owned {
+  target: string;
+  /** The secret whose value stands there. */
+  name: string;
+  digest: string;
+}
+
+/** One line of the result. */
+export interface Result {
+  name: string;
+  targetName: string | null;
+  action: 'created' | 'updated' | 'unchanged' | 'deleted' | 'skipped' | 'failed';
+  code?: Problem['code'];
+  message?: string;
+}
+
+/** What is left to do for a name. */
+export interface Step {
+  name: string;
+  target: string;
+  kind: 'put' | 'remove';
+  remote: Omit<Remote, 'value'> | null;
+  digest: string;
+}
+
+export interface Plan {
+  steps: Step[];
+  results: Result[];
+}
+
+/** Names and checks a secret for a target. */
+export function itemOf(adapter: SyncAdapter, config: unknown, name: string, value: string, digestOf: (target: string) => string): Item {
+  const mapped = adapter.name(name, config as never);
+  if ('code' in mapped) return { name, target: null, digest: '', problem: mapped };
+  const { target } = mapped;
+  return { name, target, digest: digestOf(target), problem: adapter.value?.(value, target, config as never) ?? null };
+}
+
+export const failed = (name: string, targetName: string | null, { code, message }: Problem): Result => ({
+  name,
+  targetName,
+  action: 'failed',
+  code,
+  message,
+});
+
+export interface Listed {
+  items: Item[];
+  remotes: Remote[];
+  owned: Owned[];
+  /** Names at the target that are to be deleted if they still stand there: written by this service, their secrets gone. */
+  prunable: Owned[];
+  digestOf(target: string, value: string): string;
+  /** Whether the target is asked for the value before each write. */
+  reads: boolean;
+}
+
+/** Plans a sync. */
+export function plan(adapter: SyncAdapter, { items, remotes, owned, prunable, digestOf, reads }: Listed): Plan {
+  const fold = (target: string) => (adapter.folds ? target.toUpperCase() : target);
+  const there = new Map(remotes.map((remote) => [fold(remote.target), remote]));
+  const written = new Map(owned.map((one) => [fold(one.target), one]));
+  const wanted = new Map<string, number>();
+  for (const { target } of items) if (target !== null) wanted.set(fold(target), (wanted.get(fold(target)) ?? 0) + 1);
+
+  const made: Plan = { steps: [], results: [] };
+  for (const { name, target, digest, problem } of items) {
+    // safety: sync-collisions-fail
+    const collides = target !== null && (wanted.get(fold(target)) ?? 0) > 1;
+    const wrong = collides
+      ? { code: 'NAME_COLLISION' as const, message: 'Another selected secret has the same name at the target.' }
+      : problem;
+    if (wrong || target === null) {
+      made.results.push(failed(name, target, wrong as Problem));
+      continue;
+    }
+    const remote = there.get(fold(target));
+    const before = written.get(fold(target));
+    // safety: sync-other-form-written
+    const isSame = remote !== undefined && !remote.otherForm && !reads && sameValue(remote, before, digest, digestOf);
+    if (isSame) made.results.push({ name, targetName: target, action: 'unchanged' });
+    else made.steps.push({ name, target, kind: 'put', remote: remote ? withoutValue(remote) : null, digest });
+  }
+  for (const { name, target, digest } of prunable) {
+    const remote = there.get(fold(target));
+    // safety: prune-only-own-names
+    if (remote && !wanted.has(fold(target)) && written.has(fold(target)))
+      made.steps.push({ name, target, kind: 'remove', remote: withoutValue(remote), digest });
+  }
+  return made;
+}
+
+function sameValue({ target, value }: Remote, before: Owned | undefined, digest: string, digestOf: Listed['digestOf']): boolean {
+  if (value === undefined) return before?.digest === digest;
+  return value !== null && digestOf(target, value) === digest;
+}
+
+const withoutValue = ({ target, handle }: Remote): Omit<Remote, 'value'> => ({ target, ...(handle !== undefined && { handle }) });
+
+/** What a plan comes to, if all goes well: the answer to a dry run. */
+export const foreseen = ({ steps, results }: Plan): Result[] => [
+  ...results,
+  ...steps.map(
+    ({ name, target, kind, remote }): Result => ({
+      name,
+      targetName: target,
+      action: kind === 'remove' ? 'deleted' : remote ? 'updated' : 'created',
+    }),
+  ),
+];
+
+/** Sorted by name, by code units. */
+export const sorted = (results: Result[]): Result[] =>
+  [...results].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : (a.targetName ?? '') < (b.targetName ?? '') ? -1 : 1));
