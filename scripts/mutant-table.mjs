@@ -2065,6 +2065,12 @@ export const mutants = [
     notice: 'api/webhooks/delivery: webhooks: a failure that is reported late changes nothing',
   },
   {
+    name: 'what happened just before an endpoint changes is for nobody',
+    tag: 'events-before-endpoint-changes',
+    change: 'remove',
+    notice: 'api/webhooks/delivery: webhooks: what happened before a webhook',
+  },
+  {
     name: 'events are given their deliveries again and again',
     tag: 'delivery-cursor-with-deliveries',
     change: 'never',

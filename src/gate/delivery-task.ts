@@ -11,6 +11,8 @@ import { hasEndpoints } from './wake';
 /** Events that one run gives their deliveries, and deliveries that it ends or deletes. */
 const EVENTS = 500;
 const ENDED = 2000;
+/** Of those runs, how many one change of an endpoint makes up for. */
+const MOST_RUNS = 10;
 /** How long an endpoint is left to the job that was asked for. */
 export const ATTENDED = LEASE + 15_000;
 
@@ -38,8 +40,9 @@ export function followWebhook(core: Core, id: string, after: WebhookRow | null, 
 
 /** An endpoint changes, just before it does. */
 export function followEndpoint(core: Core, now: number): void {
-  // The first of all: what happened before it was never for anybody.
-  if (!hasEndpoints(core.rows)) core.deliveries.advance(core.outbox.head());
+  // What happened until now is for the endpoints as they were; before the first of all it is for nobody.
+  // safety: events-before-endpoint-changes
+  catchUp(core, now);
   core.schedule.at('deliveries', now);
 }
 
@@ -54,6 +57,12 @@ export async function deliver(core: Core, org: string, now: number): Promise<num
   const isMore = core.storage.transactionSync(() => fanOut(core, endpoints, now) || clearUp(core, endpoints, now));
   const next = await attend(core, endpoints, now);
   return isMore ? now : next;
+}
+
+/** Makes the deliveries of all events until now, as far as one turn may. */
+function catchUp(core: Core, now: number): void {
+  const endpoints = endpointsOf(core);
+  for (let run = 0; run < MOST_RUNS && fanOut(core, endpoints, now); run++);
 }
 
 /** Makes the deliveries of the next events. Answers whether there are more. */
@@ -104,9 +113,9 @@ async function attend({ deliveries, enqueue }: Core, endpoints: Endpoint[], now:
     if (at <= now) asked.push({ id, job });
     else next = Math.min(next, at);
   }
-  await Promise.all(asked.map(({ id, job }) => enqueue(job, id)));
-  // A message can be lost.
+  // Before it is asked for: a job that is quick has ended by the time the queue says that it took the message. A message can be lost.
   for (const { id } of asked) deliveries.attend(id, now);
+  await Promise.all(asked.map(({ id, job }) => enqueue(job, id)));
   if (asked.length) next = Math.min(next, now + ATTENDED);
   return Number.isFinite(next) ? next : null;
 }

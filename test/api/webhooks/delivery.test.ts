@@ -362,6 +362,26 @@ describe('webhooks: endpoints that fail', () => {
   });
 });
 
+describe('webhooks: an endpoint that changes', () => {
+  const changes: [string, object][] = [
+    ['is disabled', { enabled: false }],
+    ['subscribes to other kinds', { events: ['SECRET_DELETED'] }],
+  ];
+  it.each(changes)('webhooks: what happened before a webhook %s is delivered or a dead letter', async (_what, change) => {
+    const o = await newOrg();
+    const { id, host } = await newWebhook(o);
+    await raise(o, 'a');
+    expect((await o.patch(`/webhooks/${id}`, change)).status).toBe(200);
+    await raise(o, 'b');
+    later(1000);
+    await deliverAll(o);
+    const isDisabled = 'enabled' in change;
+    expect(namesTo(host)).toEqual(isDisabled ? [] : ['a']);
+    const log = await deliveriesOf(o, id);
+    expect(log.map(({ status, error }) => [status, error])).toEqual([isDisabled ? ['failed', 'webhook_disabled'] : ['delivered', null]]);
+  });
+});
+
 describe('webhooks: cut off anywhere', () => {
   it('webhooks: a message that comes twice sends nothing twice', async () => {
     const o = await newOrg();
