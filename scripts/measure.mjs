@@ -81,7 +81,7 @@ export async function startVault({ inspector = false } = {}) {
           modulesRules: undefined,
           ...bundle(path.join(dir, 'bundle')),
           ...assetsBinding(declared),
-          bindings: { ...declared.bindings, ...secrets, PUBLIC_URL: 'http://localhost' },
+          bindings: { ...declared.bindings, ...secrets, PUBLIC_URL: 'http://localhost', ALLOW_PRIVATE_TARGETS: 'true' },
         },
         {
           ...direct,
