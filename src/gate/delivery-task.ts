@@ -5,7 +5,7 @@
 import type { WebhookRow } from '../db/schema';
 import type { JobName } from '../delivery/messages';
 import type { Core } from './core';
-import { LEASE } from './deliveries';
+import { LEASE } from './delivery-endpoints';
 import { hasEndpoints } from './wake';
 
 /** Events that one run gives their deliveries, and deliveries that it ends or deletes. */
@@ -73,10 +73,10 @@ function fanOut({ deliveries, outbox }: Core, endpoints: Endpoint[], now: number
     return false;
   }
   const events = outbox.from(cursor, EVENTS);
-  for (const event of events)
-    for (const endpoint of endpoints)
-      if (isFor(endpoint, event))
-        deliveries.add(endpoint.id, { id: event.id, type: event.type, at: event.at, data: event.data }, now, endpoint.job === 'notify');
+  for (const event of events) {
+    const reached = endpoints.filter((endpoint) => isFor(endpoint, event)).map(({ id, job }) => ({ id, combines: job === 'notify' }));
+    deliveries.add(reached, { id: event.id, type: event.type, at: event.at, data: event.data }, now);
+  }
   const last = events.at(-1);
   // safety: delivery-cursor-with-deliveries
   if (last) deliveries.advance(last.sequence);

@@ -81,7 +81,7 @@ export const deliveriesOf = async (o: Caller, id: string, query = '') =>
 export const plantGone = (o: Caller, id: string) =>
   inCore(o, ({ deliveries, now, storage }) =>
     storage.transactionSync(() => {
-      deliveries.add(id, { id: newId('evt', now()), type: 'WEBHOOK_TEST', at: now(), data: {} }, now());
+      deliveries.add([{ id, combines: false }], { id: newId('evt', now()), type: 'WEBHOOK_TEST', at: now(), data: {} }, now());
       const gone = { status: 410, error: 'http_status', response: '', ms: 1, retry_after: null };
       for (const taken of deliveries.take(id, now())) deliveries.report(taken.id, taken.lease, gone, now());
     }),

@@ -3,7 +3,8 @@ import { Webhook as Verifier } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { utf8 } from '../../../src/crypto/bytes';
 import { hmacHex } from '../../../src/crypto/digest';
-import { createDeliveries, LEASE, RETRIES } from '../../../src/gate/deliveries';
+import { createDeliveries, RETRIES } from '../../../src/gate/deliveries';
+import { LEASE } from '../../../src/gate/delivery-endpoints';
 import { ATTENDED } from '../../../src/gate/delivery-task';
 import { faults, until } from '../../support/faults';
 import { evict, inCore, inGate } from '../../support/gate';
@@ -143,7 +144,7 @@ describe('webhooks: limits', () => {
     const { id } = await newWebhook(o);
     await inGate(o, ({ core }, { storage }) => {
       const few = createDeliveries(storage.sql, core.meta, 2);
-      for (const n of [1, 2, 3]) few.add(id, { id: `evt_${n}`, type: 'SECRET_CREATED', at: now, data: {} }, now);
+      for (const n of [1, 2, 3]) few.add([{ id, combines: false }], { id: `evt_${n}`, type: 'SECRET_CREATED', at: now, data: {} }, now);
     });
     const rows = (await deliveriesOf(o, id)).map(({ status, error }) => [status, error]);
     expect(rows).toEqual([
