@@ -54,7 +54,7 @@ const read = (secret) => ({ path: `/secrets/${secret.id}` });
 /**
  * What is measured. `bare` is asked of the floor's own Worker; `org` makes the organisation that is asked, a fresh one where none is named; `tokens` makes
  * other callers than API keys; `wish` is the n-th request, whose path is one of the organisation's unless it is `global`; `beside` names a row that
- * takes the floor's place, to compare CPU time, that of what follows within a second included.
+ * takes the floor's place, to compare CPU time, that of what follows within half a second included.
  * @type {Record<string, { bare?: true, beside?: string, org?: (side: Side) => Promise<Org>, tokens?: (side: Side, org: Org) => Promise<string[]>, wish: (org: Org, n: number) => Wish }>}
  */
 const subjects = {
@@ -179,7 +179,7 @@ function lane(vault, port, count, next) {
     async slice(settles = false) {
       const before = vault.cpu();
       const driven = await driveFor(seconds);
-      if (settles) await new Promise((done) => setTimeout(done, 1000));
+      if (settles) await new Promise((done) => setTimeout(done, 500));
       return { ...driven, cpu: vault.cpu() - before };
     },
     close: () => connections?.forEach((connection) => void connection.close()),

@@ -138,23 +138,26 @@ export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST
   const one = <T>(query: string, ...params: SqlStorageValue[]): T | undefined => all<T>(query, ...params)[0];
   const many = (webhook: string) =>
     one<{ n: number }>("select count(*) n from deliveries where webhook = ? and status = 'pending'", webhook)?.n ?? 0;
-  /** How many wait, by endpoint, within one turn. */
-  const waiting = { turn: -1, of: new Map<string, number>() };
-  const hasRoom = (webhook: string, now: number) => {
-    if (waiting.turn !== now) Object.assign(waiting, { turn: now, of: new Map() });
-    const n = waiting.of.get(webhook) ?? many(webhook);
-    waiting.of.set(webhook, n + 1);
-    return n < mostPending;
+  /** How many wait at an endpoint at most, and when they were counted: anew only where that would be too many, for counting takes as long as there are many. */
+  const waiting = new Map<string, { most: number; at: number }>();
+  const hasRoom = (webhook: string, now: number): boolean => {
+    let counted = waiting.get(webhook);
+    if (!counted || (counted.most >= mostPending && counted.at !== now)) {
+      counted = { most: many(webhook), at: now };
+      waiting.set(webhook, counted);
+    }
+    return counted.most++ < mostPending;
   };
   const keep = ({ id, type, at, data }: Sent) =>
     void sql.exec('insert or ignore into delivery_events values (?, ?, ?, ?)', id, type, at, JSON.stringify(data));
-  const insert = (webhook: string, event: Sent, status: DeliveryStatus, now: number, next = status === 'pending' ? now : null) => {
-    const id = newId('dlv', now);
+  /** Inserts deliveries of one event: of each its id, its endpoint, its status, when it is due, and its error. One statement, for it is on the way of every change. */
+  const insert = (event: Sent, deliveries: (readonly [string, string, DeliveryStatus, number | null, string | null])[], now: number) => {
+    keep(event);
     sql.exec(
-      'insert into deliveries (id, webhook, event, type, status, created_at, next_at) values (?, ?, ?, ?, ?, ?, ?)',
-      ...[id, webhook, event.id, event.type, status, now, next],
+      `insert into deliveries (id, webhook, status, next_at, error, event, type, created_at)
+        select value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, ?, ?, ? from json_each(?)`,
+      ...[event.id, event.type, now, JSON.stringify(deliveries)],
     );
-    return id;
   };
   const get = (id: string) => one<Delivery>(`select ${COLUMNS} from deliveries where id = ?`, id) ?? null;
   const tried = (id: string, { status, error, response, ms }: Attempt, now: number) =>
@@ -164,9 +167,12 @@ export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST
     );
   const settle = (id: string, status: DeliveryStatus, next: number | null) =>
     void sql.exec('update deliveries set status = ?, next_at = ? where id = ?', status, next, id);
-  const again = (id: string, now: number) =>
+  const again = (id: string, now: number) => {
+    // More wait than were counted.
+    waiting.clear();
     // A lease that is out counts no more.
-    void sql.exec("update deliveries set status = 'pending', attempts = 0, next_at = ?, lease = lease + 1 where id = ?", now, id);
+    sql.exec("update deliveries set status = 'pending', attempts = 0, next_at = ?, lease = lease + 1 where id = ?", now, id);
+  };
 
   /** Leases what is due at an endpoint. */
   const lease = (webhook: string, now: number, which: string, params: SqlStorageValue[], most: number): Taken[] =>
@@ -198,18 +204,20 @@ export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST
     cursor: () => (meta.get('deliveries:through') === null ? null : Number(meta.get('deliveries:through'))),
     advance: (sequence) => meta.set('deliveries:through', String(sequence)),
     add(endpoints, event, now) {
-      if (endpoints.length) keep(event);
-      for (const { id: webhook, combines } of endpoints) {
+      if (endpoints.length === 0) return;
+      const made = endpoints.map(({ id: webhook, combines }) => {
+        const id = newId('dlv', now);
         known.know(webhook);
         // safety: deliveries-pending-bounded
-        if (hasRoom(webhook, now)) insert(webhook, event, 'pending', now, combines ? known.windowOf(webhook, event.type, now) : now);
-        else sql.exec("update deliveries set error = 'backlog_full' where id = ?", insert(webhook, event, 'failed', now));
-      }
+        if (!hasRoom(webhook, now)) return [id, webhook, 'failed', null, 'backlog_full'] as const;
+        return [id, webhook, 'pending', combines ? known.windowOf(webhook, event.type, now) : now, null] as const;
+      });
+      insert(event, made, now);
     },
     note(webhook, event, attempt, now) {
-      keep(event);
+      const id = newId('dlv', now);
       known.know(webhook);
-      const id = insert(webhook, event, attempt.error === null ? 'delivered' : 'failed', now);
+      insert(event, [[id, webhook, attempt.error === null ? 'delivered' : 'failed', null, null]], now);
       tried(id, attempt, now);
       return get(id) as Delivery;
     },
@@ -272,6 +280,7 @@ export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST
       );
       if (length === limit) return true;
       known.forget(webhook);
+      waiting.delete(webhook);
       return false;
     },
     get(webhook, id) {

@@ -70,7 +70,12 @@ export function createDeliveryEndpoints(sql: SqlStorage): DeliveryEndpoints {
   createTables(sql);
   const one = <T>(query: string, ...params: SqlStorageValue[]): T | undefined => sql.exec<Found<T>>(query, ...params).toArray()[0];
   const rowOf = (webhook: string) => one<EndpointRow>('select * from delivery_endpoints where webhook = ?', webhook);
-  const know = (webhook: string) => void sql.exec('insert or ignore into delivery_endpoints (webhook) values (?)', webhook);
+  /** Those that have a row for certain. */
+  const noted = new Set<string>();
+  const know = (webhook: string) => {
+    if (!noted.has(webhook)) sql.exec('insert or ignore into delivery_endpoints (webhook) values (?)', webhook);
+    noted.add(webhook);
+  };
   return {
     know,
     endpoints: () =>
@@ -125,9 +130,11 @@ export function createDeliveryEndpoints(sql: SqlStorage): DeliveryEndpoints {
         webhook,
       ),
     forget(webhook) {
+      noted.delete(webhook);
       for (const table of ['leases', 'windows', 'endpoints']) sql.exec(`delete from delivery_${table} where webhook = ?`, webhook);
     },
     clear() {
+      noted.clear();
       for (const table of ['leases', 'windows', 'endpoints']) sql.exec(`delete from delivery_${table}`);
     },
   };
