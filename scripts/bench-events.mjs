@@ -16,11 +16,12 @@ const options = /** @type {const} */ ({
   seconds: { type: 'string', default: '60' },
 });
 const { values } = parseArgs({ options });
-const [events, webhooks, streams, seconds] = ['events', 'webhooks', 'streams', 'seconds'].map((name) => {
-  if (Number(values[name]) > 0) return Number(values[name]);
+const names = /** @type {const} */ (['events', 'webhooks', 'streams', 'seconds']);
+for (const name of names.filter((one) => !(Number(values[one]) > 0))) {
   process.stderr.write(`--${name} must be a number above 0, such as ${options[name].default}.\n`);
   process.exit(1);
-});
+}
+const [events, webhooks, streams, seconds] = names.map((name) => Number(values[name]));
 /** A credential can have so many streams. */
 const STREAMS_OF_ONE = 100;
 const megabytes = (bytes) => `${Math.round(bytes / 1024 ** 2).toLocaleString('en')} MB`;
@@ -54,6 +55,8 @@ async function measureDeliveries(call, org) {
     good(await call('POST', `/orgs/${org.id}/secrets`, org.tokens[n % org.tokens.length], { name: `n-${n}`, type: 'generic', value: 'v' })),
   );
   const due = events * webhooks;
+  // Each endpoint has been asked for.
+  while (held.length < webhooks) await sleep(10);
   tell(`${events} events are raised, ${held.length} requests are held`);
   const [cpu, started] = [vault.cpu(), performance.now()];
   state.isHolding = false;
@@ -63,7 +66,6 @@ async function measureDeliveries(call, org) {
   const took = (performance.now() - started) / 1000;
   const each = (vault.cpu() - cpu) / due;
   process.stdout.write(`deliveries: ${due} in ${took.toFixed(1)} s, ${(due / took).toFixed(0)} a second, ${each.toFixed(2)} CPU ms each\n`);
-  receiver.closeAllConnections();
   receiver.close();
 }
 
