@@ -320,6 +320,7 @@ export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST
     },
     clear() {
       known.clear();
+      waiting.clear();
       for (const table of ['deliveries', 'delivery_events']) sql.exec(`delete from ${table}`);
     },
   };

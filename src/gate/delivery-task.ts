@@ -106,10 +106,11 @@ async function attend({ deliveries, enqueue }: Core, endpoints: Endpoint[], now:
   let next = Number.POSITIVE_INFINITY;
   const asked: Pick<Endpoint, 'id' | 'job'>[] = [];
   for (const { id, disabled, job } of endpoints) {
-    const due = disabled === null ? deliveries.dueAt(id, now) : null;
-    if (due === null) continue;
+    if (disabled !== null) continue;
     const since = deliveries.attendedSince(id);
-    const at = Math.max(due, since === null ? 0 : since + ATTENDED);
+    // The job that is on it asks for the next run.
+    const at = since !== null && since + ATTENDED > now ? since + ATTENDED : deliveries.dueAt(id, now);
+    if (at === null) continue;
     if (at <= now) asked.push({ id, job });
     else next = Math.min(next, at);
   }

@@ -154,6 +154,26 @@ describe('webhooks: limits', () => {
     ]);
   });
 
+  it('webhooks: there is room again at an endpoint once some have been delivered', async () => {
+    const o = await newOrg();
+    const { id } = await newWebhook(o);
+    await inGate(o, ({ core }, { storage }) => {
+      const few = createDeliveries(storage.sql, core.meta, 2);
+      let n = 0;
+      const add = () => few.add([{ id, combines: false }], { id: `evt_${++n}`, type: 'SECRET_CREATED', at: now, data: {} }, now + n);
+      const done = { status: 200, error: null, response: '', ms: 1, retry_after: null };
+      for (let i = 0; i < 3; i++) add();
+      const [first] = few.take(id, now + n);
+      few.report(first?.id as string, first?.lease as number, done, now + n);
+      for (let i = 0; i < 2; i++) add();
+      // One that is sent anew takes its place.
+      few.again(first?.id as string, now + n);
+      expect(few.againSince(id, 0, 10, now + n)).toEqual({ redelivered: 0, more: true });
+    });
+    const rows = (await deliveriesOf(o, id)).map(({ event_id, status }) => `${event_id} ${status}`).sort();
+    expect(rows).toEqual(['evt_1 pending', 'evt_2 pending', 'evt_3 failed', 'evt_4 pending', 'evt_5 failed']);
+  });
+
   it('webhooks: deliveries are kept for 30 days, and those that wait for longer', async () => {
     const o = await newOrg();
     const [fine, late] = [await newWebhook(o), await newWebhook(o)];
