@@ -2158,7 +2158,7 @@ export const mutants = [
   {
     name: 'any number of deliveries waits at an endpoint',
     tag: 'deliveries-pending-bounded',
-    change: 'always',
+    change: 'never',
     notice: 'api/webhooks/delivery: webhooks: deliveries past what may wait at an endpoint',
   },
   {
@@ -2178,6 +2178,12 @@ export const mutants = [
     tag: 'late-failure-ignored',
     change: 'never',
     notice: 'api/webhooks/delivery: webhooks: a failure that is reported late changes nothing',
+  },
+  {
+    name: 'what happened just before an endpoint changes is for nobody',
+    tag: 'events-before-endpoint-changes',
+    change: 'remove',
+    notice: 'api/webhooks/delivery: webhooks: what happened before a webhook',
   },
   {
     name: 'events are given their deliveries again and again',
