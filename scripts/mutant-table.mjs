@@ -1896,8 +1896,8 @@ export const mutants = [
   },
   {
     name: 'a message is sent to any address',
-    tag: 'notification-target-checked',
-    change: { from: 'checkTarget(requestOf(platform, parsed.data, SAMPLE, deployment).url, deployment)', to: 'null as string | null' },
+    tag: 'connection-target-checked',
+    change: { from: 'checkTarget(rebased(url, deployment.platformBaseUrls[platform]), deployment)', to: 'null as string | null' },
     notice: 'api/integrations/integrations: is no target',
   },
   {
@@ -1943,6 +1943,103 @@ export const mutants = [
     notice: 'api/integrations/events: nothing is repeated, and later events are still sent',
   },
 
+  // ---------------------------------------------------------------- syncs
+  {
+    name: 'a connection is moved from outside its environments',
+    tag: 'connection-changed-within-reach',
+    change: { from: "row.kind === 'sync' ? reachesThem(call.caller, row.environments) : null", to: 'null as Refusal | null' },
+    notice: 'api/syncs/connections: a connection is not changed from outside its environments',
+  },
+  {
+    name: 'a connection runs on any environment',
+    tag: 'connection-within-its-environments',
+    change: 'remove',
+    notice: 'api/syncs/connections: it runs on its environments alone',
+  },
+  {
+    name: 'a dry run compares what is held',
+    tag: 'held-values-not-compared',
+    change: { from: 'held.has(row.name)', to: 'false' },
+    notice: 'api/syncs/held: a dry run is never held',
+  },
+  {
+    name: 'two consumers work on one sync',
+    tag: 'one-consumer-a-sync',
+    change: 'never',
+    notice: 'api/syncs/syncs: a message that is delivered twice',
+  },
+  {
+    name: 'a sync is worked on while an earlier one of its place is',
+    tag: 'syncs-of-a-place-in-order',
+    change: { from: "core.rows.within('sync', 'open').every(({ id, place }) => place !== row.place || id >= row.id)", to: 'true' },
+    notice: 'api/syncs/syncs: two of one place run one after the other',
+  },
+  {
+    name: 'what lies outside the reach is sent',
+    tag: 'sync-within-reach',
+    change: { from: 'row && within(name) ?', to: 'row ?' },
+    notice: 'api/syncs/syncs: the scopes are judged in their order',
+  },
+  {
+    name: 'a caller who has ended goes on',
+    tag: 'sync-caller-judged-again',
+    change: { from: 'endOf(core, org, lineage) === null', to: 'true' },
+    notice: 'api/syncs/syncs: a caller whose credential ends',
+  },
+  {
+    name: 'a maker who has ended counts',
+    tag: 'sync-maker-judged-again',
+    change: { from: '!maker', to: 'false' },
+    notice: 'api/syncs/connections: a maker who ends before the work begins',
+  },
+  {
+    name: 'a connection reaches all that its maker does',
+    tag: 'sync-within-reach-of-its-making',
+    change: { from: ', { ...nobody, permissions: [then[0] ?? nobody.permissions[0], ...then.slice(1)] }', to: '' },
+    notice: 'api/syncs/connections: what a session token stores stays within the reach of the token',
+  },
+  {
+    name: 'an environment outside the reach is synced',
+    tag: 'sync-environment-within-reach',
+    change: { from: 'reachesEnvironment(caller, READ, environment)', to: 'true' },
+    notice: 'api/syncs/syncs: the scopes are judged in their order',
+  },
+  {
+    name: 'what is held by now is sent',
+    tag: 'sync-held-secrets-not-sent',
+    change: { from: 'holdingReads(core, row).length > 0', to: 'false' },
+    notice: 'api/syncs/held: a policy that comes between asking and sending',
+  },
+  {
+    name: 'what a sync sends is not held',
+    tag: 'sync-held-as-read',
+    change: { from: 'selected.rows', to: '[]' },
+    notice: 'api/syncs/held: a held secret holds the whole sync',
+  },
+  {
+    name: 'prune goes beyond the reach',
+    tag: 'prune-within-reach',
+    change: { from: 'isGone && callers.every', to: 'isGone || callers.every' },
+    notice: 'api/syncs/syncs: prune stays within names',
+  },
+  {
+    name: 'the credentials of a request are kept',
+    tag: 'sync-credentials-forgotten',
+    change: { from: 'credentials_sealed: null, ', to: '' },
+    notice: 'api/syncs/held: no value and no credential is in D1',
+  },
+  {
+    name: 'a name that was written is not ours',
+    tag: 'written-names-noted',
+    change: 'never',
+    notice: 'api/syncs/syncs: prune deletes what this service wrote',
+  },
+  {
+    name: 'names that two secrets would share are written',
+    tag: 'sync-collisions-fail',
+    change: { from: '(wanted.get(fold(target)) ?? 0) > 1', to: 'false' },
+    notice: 'api/syncs/syncs: a name that the target does not take fails alone',
+  },
   // ---------------------------------------------------------------- egress and webhooks
   {
     name: 'a target may be an address that is not public',

@@ -73,7 +73,8 @@ const miniflare = new Miniflare(
         modulesRoot: bundle,
         modules: [{ type: 'ESModule', path: path.join(bundle, 'index.js') }],
         ...assetsBinding(declared),
-        bindings: Object.fromEntries(VARIABLES.map((name) => [name, process.env[name] ?? ''])),
+        // This runtime's queue does one thing at a time: what is slow goes on in the background.
+        bindings: { ...Object.fromEntries(VARIABLES.map((name) => [name, process.env[name] ?? ''])), LOCAL_QUEUE: 'true' },
       },
     ],
   }),

@@ -87,7 +87,14 @@ pageRoutes(app);
 const methods = new Map<string, string[]>();
 for (const route of routes) methods.set(route.path, [...(methods.get(route.path) ?? []), route.method.toUpperCase()]);
 
-for (const [path, allowed] of methods) {
+/** Paths in the order in which they are tried: a literal segment comes before a parameter in its place, whichever domain comes first. */
+const inOrder = (a: string, b: string): number => {
+  const spelled = (path: string) => path.split('/').map((segment) => (segment.startsWith('{') ? '~' : `!${segment}`));
+  return spelled(a).join('/') < spelled(b).join('/') ? -1 : 1;
+};
+
+for (const path of [...methods.keys()].sort(inOrder)) {
+  const allowed = methods.get(path) as string[];
   const here = routes.filter((route) => route.path === path);
   const isPage = here.some((route) => route.isPage);
   const whole = isPage ? path : API + path;

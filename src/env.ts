@@ -21,6 +21,8 @@ export interface Env {
   PUBLIC_URL?: string;
   ALLOW_PRIVATE_TARGETS?: string;
   PLATFORM_BASE_URLS?: string;
+  /** `true` under `npm start`: see index.ts. */
+  LOCAL_QUEUE?: string;
 }
 
 export interface MasterKey {

@@ -174,6 +174,12 @@ export const catalogue = {
     cause: 'Email addresses are unique within an organisation. Upper and lower case count as equal.',
     remedy: 'Change the existing member with PATCH /api/v1/orgs/:org_id/members/:id, or use another email address.',
   },
+  SYNC_ENDED: {
+    status: 409,
+    message: 'This sync has ended.',
+    cause: 'A sync that is completed, partial or failed has nothing left to cancel.',
+    remedy: 'See what it did with GET /api/v1/orgs/:org_id/integrations/syncs/:id.',
+  },
   LAST_OWNER: {
     status: 409,
     message: 'This member is the last owner.',

@@ -1,7 +1,7 @@
 // The Worker: HTTP, queue and schedule, and the Durable Objects that it exports.
 import { app } from './app';
 import { runJob } from './delivery/jobs';
-import type { QueueMessage } from './delivery/messages';
+import type { JobName, QueueMessage } from './delivery/messages';
 import type { Env } from './env';
 import { ApiError } from './errors';
 import { probeCame, sendProbe } from './health';
@@ -14,6 +14,10 @@ const failed = (error: unknown) =>
     JSON.stringify({ level: 'error', event: 'delivery_job_failed', why: error instanceof ApiError ? error.refusal.code : 'unexpected' }),
   );
 
+/** A sync may take longer than the 30 seconds of `waitUntil`: the queue waits for it, but for that of the local runtime, which does one thing at a time. */
+const isInBackground = ({ job }: { job: JobName }, { LOCAL_QUEUE }: Env): boolean =>
+  job === 'deliver' || job === 'notify' || (job === 'sync' && LOCAL_QUEUE === 'true');
+
 export default {
   fetch: app.fetch,
   async queue(batch, env, ctx) {
@@ -22,8 +26,8 @@ export default {
       batch.messages.map(async (message) => {
         const { body } = message;
         try {
-          // The gate asks again for a delivery that came to nothing: the queue need not wait for slow receivers.
-          if (body.kind === 'job' && (body.job === 'deliver' || body.job === 'notify')) ctx.waitUntil(runJob(env, body).catch(failed));
+          // The gate asks again for a job that came to nothing: the queue need not wait for slow receivers.
+          if (body.kind === 'job' && isInBackground(body, env)) ctx.waitUntil(runJob(env, body).catch(failed));
           else await (body.kind === 'probe' ? probeCame(env) : runJob(env, body));
           message.ack();
         } catch {

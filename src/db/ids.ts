@@ -25,6 +25,7 @@ export const idPrefixes = {
   webhook: 'whk',
   delivery: 'dlv',
   integration: 'int',
+  sync: 'syn',
   share: 'shr',
   scan: 'scn',
   audit_entry: 'aud',

@@ -31,4 +31,5 @@ export const forms = {
   delivery: isId('dlv'),
   integration: isId('int'),
   share: isId('shr'),
+  sync: isId('syn'),
 } as const;

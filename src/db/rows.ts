@@ -17,6 +17,7 @@ import type {
   PolicyRow,
   SecretRow,
   ShareRow,
+  SyncRow,
   TeamMemberRow,
   TeamRow,
   WebhookRow,
@@ -39,6 +40,7 @@ export interface RowTypes {
   webhook: WebhookRow;
   integration: IntegrationRow;
   share: ShareRow;
+  sync: SyncRow;
 }
 export type RowKind = keyof RowTypes;
 
@@ -62,6 +64,7 @@ export const places: {
   webhook: { table: schema.webhooks, space: () => '', key: (row) => row.id },
   integration: { table: schema.integrations, space: (row) => row.kind, key: (row) => row.id },
   share: { table: schema.shares, space: (row) => row.secret_id, key: (row) => (row.revoked_at === null ? row.id : null) },
+  sync: { table: schema.syncs, space: (row) => (row.finished_at === null ? 'open' : 'ended'), key: (row) => row.id },
 };
 const tables = {
   org: schema.orgs,
@@ -79,6 +82,7 @@ const tables = {
   webhook: schema.webhooks,
   integration: schema.integrations,
   share: schema.shares,
+  sync: schema.syncs,
 };
 
 /** Columns that the first release did not have, by kind. */
@@ -99,6 +103,7 @@ const ADDED: Partial<Record<RowKind | 'version', ReadonlySet<string>>> = {
     'device_id',
   ]),
   secret: new Set(['lost_versions', 'lifetime_seconds', 'revoked_at', 'revoked_through', 'generated', 'rotated_at', 'auto_rotate']),
+  integration: new Set(['maker', 'reach']),
   version: new Set(['generated']),
 };
 
@@ -116,6 +121,9 @@ export const REMEMBERED = 90 * DAY;
 /** How long an approval is kept after its end: a compliance report looks back a year. */
 const APPROVALS_KEPT = 400 * DAY;
 
+/** How long a sync is kept. */
+const SYNCS_KEPT = 30 * DAY;
+
 /** Credentials that come and go: they are bounded in time, and not among the 10,000. */
 export const isBrief = (kind: CredentialKind): boolean => kind === 'session' || kind === 'browser';
 
@@ -132,6 +140,7 @@ export function sweepAt<K extends RowKind>(kind: K, row: RowTypes[K]): number | 
   if (kind === 'grant') return (row as GrantRow).expires_at;
   if (kind === 'approval') return (row as ApprovalRow).expires_at + APPROVALS_KEPT;
   if (kind === 'share') return (row as ShareRow).expires_at;
+  if (kind === 'sync') return (row as SyncRow).finished_at === null ? null : (row as SyncRow).created_at + SYNCS_KEPT;
   if (kind !== 'credential') return null;
   const { kind: of, expires_at, revoked_at } = row as CredentialRow;
   if (isBrief(of)) return Math.min(expires_at as number, revoked_at === null ? Number.POSITIVE_INFINITY : revoked_at + STAYS_REVOKED);

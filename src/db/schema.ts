@@ -362,7 +362,7 @@ export const approvals = sqliteTable(
     operation: text().$type<HeldOperation>().notNull(),
     action: text().notNull(),
     /** Who asks: the actor of audit entries, the root of the caller, and the members who are accountable for it. */
-    requester: text({ mode: 'json' }).$type<{ kind: string; id: string | null; parent_id: string | null; name: string | null }>().notNull(),
+    requester: text({ mode: 'json' }).$type<Requester>().notNull(),
     root: text().notNull(),
     accountable: strings().notNull(),
     /** Keyed digest of method, path, query and body. */
@@ -392,6 +392,14 @@ export const approvals = sqliteTable(
   },
   (t) => [primaryKey({ columns: [t.org_id, t.id] })],
 );
+
+/** Who asks for something that is done later: the actor of audit entries. */
+export interface Requester {
+  kind: string;
+  id: string | null;
+  parent_id: string | null;
+  name: string | null;
+}
 
 export const approvalStatuses = ['pending', 'approved', 'rejected', 'cancelled', 'used'] as const;
 export type ApprovalStatus = (typeof approvalStatuses)[number];
@@ -462,9 +470,48 @@ export const integrations = sqliteTable(
     auto: integer().notNull(),
     prune: integer().notNull(),
     events: strings(),
+    /** Of kind sync: for whom it is run, and what they could read when they said where it points. */
+    maker: text(),
+    reach: text({ mode: 'json' }).$type<{ scopes: string[]; environments: string[] | null; secrets: string[] | null }[]>(),
     created_by: text().notNull(),
     created_at: integer().notNull(),
     updated_at: integer().notNull(),
+    ...decided(),
+  },
+  (t) => [primaryKey({ columns: [t.org_id, t.id] })],
+);
+
+export const syncStatuses = ['queued', 'running', 'completed', 'partial', 'failed'] as const;
+export type SyncStatus = (typeof syncStatuses)[number];
+
+/** Syncs: what was asked, and how it ended. What was written name by name lies in the gate. */
+export const syncs = sqliteTable(
+  'syncs',
+  {
+    ...tenant(),
+    platform: text().notNull(),
+    /** The stored connection; null where the config came with the request. */
+    integration_id: text(),
+    /** The config of the request, without its credentials; null where a connection is stored. */
+    config: text({ mode: 'json' }).$type<Record<string, unknown>>(),
+    /** Its credentials, until the sync has ended. */
+    credentials_sealed: text(),
+    environment_id: text().notNull(),
+    /** Digest of platform, config without credentials and environment: syncs of one place run one after the other. */
+    place: text().notNull(),
+    names: strings(),
+    prune: integer().notNull(),
+    /** Who asked, for the audit log, and the credential that admitted them; null for an automatic sync. */
+    requester: text({ mode: 'json' }).$type<Requester>().notNull(),
+    credential: text(),
+    /** The approval that was used for it. */
+    approval: text(),
+    status: text().$type<Exclude<SyncStatus, 'running'>>().notNull(),
+    retry_after: integer(),
+    cancelled_at: integer(),
+    created_at: integer().notNull(),
+    started_at: integer(),
+    finished_at: integer(),
     ...decided(),
   },
   (t) => [primaryKey({ columns: [t.org_id, t.id] })],
@@ -568,6 +615,7 @@ export type ApprovalRow = typeof approvals.$inferSelect;
 export type DeviceRow = typeof devices.$inferSelect;
 export type WebhookRow = typeof webhooks.$inferSelect;
 export type IntegrationRow = typeof integrations.$inferSelect;
+export type SyncRow = typeof syncs.$inferSelect;
 export type ShareRow = typeof shares.$inferSelect;
 export type EventSegmentRow = typeof eventSegments.$inferSelect;
 export type CheckpointRow = typeof auditCheckpoints.$inferSelect;

@@ -150,6 +150,7 @@ const kinds: Record<string, IdKind> = {
   webhooks: 'webhook',
   deliveries: 'delivery',
   integrations: 'integration',
+  syncs: 'sync',
   shares: 'share',
   s: 'share',
   grants: 'grant',

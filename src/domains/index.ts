@@ -24,6 +24,7 @@ import { scans } from './scans';
 import { secrets } from './secrets';
 import { shares } from './shares';
 import { signin } from './signin';
+import { syncs } from './syncs';
 import { teams } from './teams';
 import { webhooks } from './webhooks';
 
@@ -45,6 +46,7 @@ export const domains: readonly Domain[] = [
   events,
   webhooks,
   integrations,
+  syncs,
   shares,
   scans,
   incidents,

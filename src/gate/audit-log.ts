@@ -57,6 +57,9 @@ export interface Draft {
   user_agent: string | null;
 }
 
+/** Actions that read several secrets of an environment at once: their entries name the environment, its revision, and which names of it. */
+export const BULK_READS: readonly Action[] = ['secret.read_all', 'integration.sync_run'];
+
 /** What an entry says of its target; `reason` where the body gives one. */
 export type Subject = Pick<
   Draft,

@@ -20,6 +20,7 @@ import { fail, type Outcome, ok } from './outcome';
 import type { Plan, Put } from './plan';
 import { namingViolation } from './policies';
 import { raisedBy } from './raised';
+import { followSecret, followSync } from './sync-task';
 import { type Call, isRefusal, type OperationOutcome } from './types';
 
 /** Builds statements; never connected to anything. */
@@ -211,6 +212,8 @@ function apply(core: Core, intent: Intent, done: boolean) {
       core.rows.put(kind, row as never);
       if (kind === 'approval') core.approvalWaiters.notify(row.id);
       if (kind === 'org' && row.deleted_at !== null) core.schedule.at('end', now);
+      if (kind === 'sync') followSync(core, row, now);
+      if (kind === 'secret') followSecret(core, row, now);
       if (kind === 'policy' && row.kind === 'rotation') core.schedule.at('rotation', now);
       const sweep = sweepAt(kind, row as never);
       if (sweep !== null) core.schedule.at('rows', sweep);
@@ -220,6 +223,8 @@ function apply(core: Core, intent: Intent, done: boolean) {
       if (kind === 'integration') followEndpoint(core, now);
       core.rows.bury(kind, id, now);
       if (kind === 'secret' || kind === 'environment') core.readers.forget(id);
+      if (kind === 'secret') followSecret(core, core.rows.get(kind, id), now);
+      if (kind === 'environment') core.syncs.forgetEnvironment(id);
       if (kind === 'environment') core.meta.forget(`revision:${id}`);
     }
     for (const id of intent.destroyed) {

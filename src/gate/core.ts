@@ -29,6 +29,7 @@ import { createRows, type Rows } from './rows';
 import { createSchedule, type Schedule } from './schedule';
 import { upgrade } from './storage-version';
 import { createStoredResponses, type StoredResponses } from './stored-responses';
+import { createSyncs, type Syncs } from './syncs';
 import { createWaiters, type Waiters } from './waiters';
 import { wake } from './wake';
 
@@ -49,6 +50,7 @@ export interface Core {
   outbox: Outbox;
   deliveries: Deliveries;
   leaks: Leaks;
+  syncs: Syncs;
   storedResponses: StoredResponses;
   intents: Intents;
   rotations: Rotations;
@@ -111,6 +113,7 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D
     outbox,
     deliveries: createDeliveries(sql, meta),
     leaks: createLeaks(sql),
+    syncs: createSyncs(sql),
     storedResponses: createStoredResponses(sql),
     intents: createIntents(sql),
     rotations: createRotations(sql),

@@ -36,7 +36,11 @@ export function governed(call: Call<unknown>, made: Plan, now: number): Plan | R
   if (isUngoverned(call)) return made;
   const held = hold(
     call,
-    effectsOf(changesOf(call, made), call.caller.id, (id) => call.core.rows.get('secret', id)),
+    [
+      ...effectsOf(changesOf(call, made), call.caller.id, (id) => call.core.rows.get('secret', id)),
+      // Only what is held: an approval is void once one of its targets has changed.
+      ...(made.reveals ?? []).filter((row) => holdingReads(call.core, row).length).map(readEffect),
+    ],
     now,
     made.describes,
   );

@@ -29,8 +29,23 @@ export function mayReachNamed({ core, ask, need, caller }: Call<unknown>): Refus
 
 /** What the audit entry says of what the path names. */
 export function namedSubject({ core, ask }: Call<unknown>): Subject {
-  const { environment, name, secret, passkey, grant, team, member, credential, policy, approval, device, webhook, integration, share } =
-    ask.named;
+  const {
+    environment,
+    name,
+    secret,
+    passkey,
+    grant,
+    team,
+    member,
+    credential,
+    policy,
+    approval,
+    device,
+    webhook,
+    integration,
+    share,
+    sync,
+  } = ask.named;
   const subject: Subject = { resource: null, environment: null, version: null };
   if (secret !== undefined) {
     const row = core.rows.get('secret', secret);
@@ -41,7 +56,7 @@ export function namedSubject({ core, ask }: Call<unknown>): Subject {
     return subject;
   }
   subject.resource =
-    passkey ?? grant ?? team ?? member ?? credential ?? policy ?? approval ?? device ?? share ?? webhook ?? integration ?? null;
+    passkey ?? grant ?? team ?? member ?? credential ?? policy ?? approval ?? device ?? share ?? webhook ?? sync ?? integration ?? null;
   if (name) subject.resource_name = name;
   if (environment !== undefined && environment !== '' && name !== '')
     subject.environment = environmentOf(core, ask.org, environment)?.slug ?? null;

@@ -34,6 +34,8 @@ export const eventTypes = [
   'SECRET_LEAKED',
   'CREDENTIAL_EXPIRING',
   'WEBHOOK_DISABLED',
+  'SYNC_COMPLETED',
+  'SYNC_FAILED',
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 

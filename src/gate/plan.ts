@@ -1,7 +1,7 @@
 // What a change will do: made while its rows are locked, carried out by `commit.ts`.
 
 import type { RowKind } from '../db/rows';
-import type { VersionRow } from '../db/schema';
+import type { SecretRow, VersionRow } from '../db/schema';
 import type { Statement } from '../db/statements';
 import type { Refusal } from '../errors';
 import type { Subject } from './audit-log';
@@ -33,6 +33,8 @@ export interface Plan {
   about?: Partial<Subject>;
   /** The change is noted, and the request refused: it waits for approval. */
   refusal?: Refusal;
+  /** Secrets whose values leave with it. */
+  reveals?: SecretRow[];
   /** The response of a read is not stored. */
   isRead?: true;
   /** What it asks for, without any value, in words that finish the sentence "X asks to …" for those who approve it. */

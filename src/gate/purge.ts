@@ -57,6 +57,7 @@ export async function purge(core: Core, org: string, rows: readonly { kind: RowK
     { sql: `delete from grants where ${among}`, params: [org, ids('grant')] },
     { sql: `delete from approvals where ${among}`, params: [org, ids('approval')] },
     { sql: `delete from shares where ${among}`, params: [org, ids('share')] },
+    { sql: `delete from syncs where ${among}`, params: [org, ids('sync')] },
   ]);
   // safety: purged-in-database-first
   if (done.end !== 'done') return false;
@@ -67,6 +68,7 @@ export async function purge(core: Core, org: string, rows: readonly { kind: RowK
       core.rows.bury(kind, id, core.now());
       core.ciphertexts.drop(id);
       if (kind === 'secret') core.readers.forget(id);
+      if (kind === 'sync') core.syncs.forget(id);
       core.storedResponses.forget(id);
     }
   });

@@ -1,7 +1,7 @@
 // Who read a secret last: which credentials and people, when, how often, and which version; and who read an environment in bulk. Invariants: no
 // request costs a write for it: what is new is counted in memory and written down when audit entries move away, and a gate that starts counts the
 // entries that still lie here; the rows of a secret are bounded, and go with it.
-import type { Actor, Entry } from './audit-log';
+import { type Actor, BULK_READS, type Entry } from './audit-log';
 import type { Meta } from './meta';
 
 /** What one reader read of a secret, or of an environment in bulk. */
@@ -42,7 +42,7 @@ const MOST_PENDING = 5000;
 export const MOST_READERS = 250;
 
 /** Whoever has a link reads the secret through it: the reader is the link. */
-const READS = ['secret.read', 'secret.read_all', 'secret.share_view'];
+const READS: readonly string[] = ['secret.read', ...BULK_READS, 'secret.share_view'];
 
 /** Who counts as one reader: the session tokens of an API key are one, beside the key itself. */
 export const readerOf = ({ kind, id, parent_id }: Actor): string => (kind === 'session' ? `${parent_id}:sessions` : String(id));
@@ -67,7 +67,7 @@ const readingOf = ({ action, actor, time, count, version, prefix, patterns, patt
   actor: { kind: actor.kind, id: actor.id, name: actor.name, parent_id: actor.parent_id },
   at: Date.parse(time),
   ...{ count, version },
-  prefix: action === 'secret.read_all' ? (prefix ?? '') : null,
+  prefix: (BULK_READS as readonly string[]).includes(action) ? (prefix ?? '') : null,
   isLimited: patterns !== undefined || patterns_digest !== undefined,
 });
 
@@ -143,7 +143,7 @@ function takeUp(sql: SqlStorage, after: number, add: (target: string, reading: R
   for (const { body, count, low, high } of sql.exec<{ body: string; count: number; low: string; high: string }>(
     // The entry of a group is that of its greatest sequence. What lies between two prefixes begins with what they have in common.
     `select max(sequence), body, sum(body ->> 'count') count, min(coalesce(body ->> 'prefix', '')) low, max(coalesce(body ->> 'prefix', '')) high
-      from audit where sequence > ? and action in ('secret.read', 'secret.read_all', 'secret.share_view') and outcome = 'success' and resource is not null
+      from audit where sequence > ? and action in (${READS.map((action) => `'${action}'`).join(', ')}) and outcome = 'success' and resource is not null
       group by resource, actor, parent`,
     after,
   )) {

@@ -45,6 +45,7 @@ const GOVERNING = [
     'webhook',
     'integration',
     'share',
+    'sync',
   ] as const),
 ] satisfies RowKind[];
 

@@ -19,8 +19,8 @@ export interface Rows {
   find<K extends RowKind>(kind: K, space: string, key: string): RowTypes[K] | null;
   /** Up to `limit` rows of a kind after an id, in the order of ids. */
   after<K extends RowKind>(kind: K, id: string, limit: number): RowTypes[K][];
-  /** Up to `limit` rows of a kind whose ids have that prefix, newest first. */
-  newest<K extends RowKind>(kind: K, prefix: string, limit: number): RowTypes[K][];
+  /** Up to `limit` rows of a kind whose ids have that prefix, newest first; those before an id, where there is one. */
+  newest<K extends RowKind>(kind: K, prefix: string, limit: number, before?: string | null): RowTypes[K][];
   /** Up to `limit` live secrets after an id that have `rotate_every_seconds`, in the order of ids. */
   rotating(id: string, limit: number): SecretRow[];
   /** All rows of a kind in a space: the grants of a grantee, the teams of a member. */
@@ -146,14 +146,14 @@ export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
         .exec<{ body: string }>('select body from rows where kind = ? and id > ? and body is not null order by id limit ?', kind, id, limit)
         .toArray()
         .map(({ body }) => rowOf(kind, body)),
-    newest: (kind, prefix, limit) =>
+    newest: (kind, prefix, limit, before = null) =>
       sql
         .exec<{ body: string }>(
           'select body from rows where kind = ? and id > ? and id < ? and body is not null order by id desc limit ?',
           kind,
           `${prefix}_`,
           // The character after `_`.
-          `${prefix}\u0060`,
+          before ?? `${prefix}\u0060`,
           limit,
         )
         .toArray()

@@ -14,6 +14,7 @@ export type Task =
   | 'deliveries'
   | 'expiry'
   | 'events'
+  | 'syncs'
   | 'end';
 
 export interface Schedule {

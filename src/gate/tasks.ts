@@ -15,6 +15,7 @@ import { retain } from './retention';
 import { findDue } from './rotation';
 import type { Task } from './schedule';
 import { closeSegments } from './segments';
+import { runSyncs } from './sync-task';
 
 /** Stored responses that one run deletes: it runs again at once while there are more. */
 const PER_RUN = 1000;
@@ -40,6 +41,7 @@ const tasks: Record<Task, (core: Core, org: string, now: number) => Promise<numb
   deliveries: deliver,
   expiry: tellExpiries,
   events: closeEvents,
+  syncs: runSyncs,
   end: endOrg,
 };
 
@@ -81,6 +83,7 @@ const CLEARED: RowKind[] = [
     'webhook',
     'integration',
     'share',
+    'sync',
   ] as const),
 ];
 
@@ -96,6 +99,7 @@ async function endOrg(core: Core, org: string, now: number): Promise<number | nu
       'webhooks',
       'integrations',
       'shares',
+      'syncs',
       'event_segments',
       'audit_segments',
       'audit_checkpoints',
@@ -116,5 +120,6 @@ async function endOrg(core: Core, org: string, now: number): Promise<number | nu
   core.storage.transactionSync(() => core.ciphertexts.clear());
   core.rotations.clear();
   core.deliveries.clear();
+  core.syncs.clear();
   return null;
 }

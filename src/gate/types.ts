@@ -43,6 +43,7 @@ export interface Named {
   delivery?: string;
   integration?: string;
   share?: string;
+  sync?: string;
 }
 
 export interface RequestFacts {

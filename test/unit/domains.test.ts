@@ -35,7 +35,7 @@ describe('domains', () => {
     expect(unrouted).toEqual([
       ...['secret.rotation_due', 'secret.auto_rotate', 'audit.checkpoint', 'secret.expiring'],
       ...['secret.expired', 'credential.expiring', 'webhook.deliver', 'webhook.disable'],
-      ...['integration.deliver'],
+      ...['integration.deliver', 'integration.sync_auto', 'integration.sync_run', 'integration.sync_end'],
     ]);
     for (const action of unrouted) expect(actions[action as Action].kinds).toEqual(['system']);
     const asked = routes.flatMap((route) => [route.action, route.operation]);
@@ -49,6 +49,13 @@ describe('domains', () => {
       'webhook.deliver',
       'webhook.disable',
       'integration.deliver',
+      'integration.sync_auto',
+      'integration.sync_run',
+      'integration.sync_take',
+      'integration.sync_names',
+      'integration.sync_plan',
+      'integration.sync_next',
+      'integration.sync_end',
       'credential.contain_part',
     ]);
   });

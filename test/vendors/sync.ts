@@ -1,10 +1,10 @@
 // Syncs secrets to a server that speaks a vendor's wire format, with the adapter, the client and the plan of the service, and time that passes at once.
 import { createHmac } from 'node:crypto';
 import { afterEach, expect } from 'vitest';
-import type { SyncAdapter, TargetError } from '../../src/adapters/sync/adapter';
-import { apply } from '../../src/adapters/sync/apply';
+import { readsEach, type SyncAdapter, type TargetError } from '../../src/adapters/sync/adapter';
+import { apply, foresee } from '../../src/adapters/sync/apply';
 import { type Clock, createClient } from '../../src/adapters/sync/client';
-import { failed, foreseen, itemOf, type Owned, plan, type Result, sorted } from '../../src/adapters/sync/plan';
+import { failed, itemOf, type Owned, plan, type Result, sorted } from '../../src/adapters/sync/plan';
 import { guardedFetch } from '../../src/delivery/egress';
 import type { Fake } from './fakes/server.ts';
 
@@ -37,6 +37,8 @@ export interface SyncOptions {
   timeout?: number;
   /** Names that were begun before and cut off. */
   begun?: string[];
+  /** Of a sync that is carried on: its writes have the same tokens. */
+  id?: string;
 }
 
 export interface Synced {
@@ -45,6 +47,8 @@ export interface Synced {
   calls: number;
   retryAfter: number | null;
 }
+
+let syncs = 0;
 
 const token = (text: string) => {
   const hex = createHmac('sha256', 'token').update(text).digest('hex');
@@ -60,7 +64,7 @@ export async function sync(
   options: SyncOptions = {},
 ): Promise<Synced> {
   const config = adapter.config.parse(given);
-  const { owned = [], gone = [], dryRun = false, begun = [] } = options;
+  const { owned = [], gone = [], dryRun = false, begun = [], id = `sync ${++syncs}` } = options;
   const client = createClient({
     vendor: adapter.vendor(config as never),
     base: options.base ?? fake.url,
@@ -82,15 +86,18 @@ export async function sync(
     owned,
     prunable: owned.filter(({ name }) => gone.includes(name)),
     digestOf,
-    reads: 'read' in target,
+    reads: readsEach(target),
   });
-  if (dryRun) return { results: sorted(foreseen(made)), owned, calls: client.calls(), retryAfter: null };
   const work = made.steps.map((step) => ({
     ...step,
     value: step.kind === 'put' ? (secrets[step.name] as string) : null,
-    token: token(`${step.target} ${step.digest}`),
+    token: token(`${id} ${step.target}`),
     begun: begun.includes(step.name),
   }));
+  if (dryRun) {
+    const seen = await foresee(target, work);
+    return { results: sorted([...made.results, ...seen.results]), owned, calls: client.calls(), retryAfter: null };
+  }
   const results = [...made.results];
   let end: TargetError | null = null;
   for (let rest = work; rest.length && !end; rest = rest.slice(adapter.most ?? work.length)) {
@@ -162,4 +169,25 @@ export async function keepsTheContract(
   expect(fake.writes()).toHaveLength(before);
   for (const { results } of [foresight, created, again, changed, refused])
     for (const value of [...Object.values(first), second.ALPHA]) expect(JSON.stringify(results)).not.toContain(value);
+}
+
+/** Time that stands still until all that is under way waits for it: concurrent waits end in their order, and do not add up. */
+export function virtualClock(random = 0.5): Clock {
+  let now = Date.UTC(2026, 10, 22);
+  const waiting: { at: number; wake: () => void }[] = [];
+  const next = () => {
+    waiting.sort((a, b) => a.at - b.at);
+    const first = waiting.shift();
+    now = Math.max(now, first?.at ?? now);
+    first?.wake();
+  };
+  return {
+    now: () => now,
+    random: () => random,
+    sleep: (ms) =>
+      new Promise((wake) => {
+        waiting.push({ at: now + ms, wake });
+        setImmediate(next);
+      }),
+  };
 }

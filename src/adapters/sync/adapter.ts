@@ -3,29 +3,9 @@
 import { z } from '@hono/zod-openapi';
 import type { SyncPlatform } from '../platforms';
 import type { Client, Vendor } from './client';
+import type { Problem } from './target-error';
 
-/** Why a name was not written. The contract lists what each means. */
-export type SyncCode =
-  | 'NAME_INVALID'
-  | 'NAME_COLLISION'
-  | 'VALUE_TOO_LARGE'
-  | 'VALUE_NOT_ALLOWED'
-  | 'TARGET_AUTH'
-  | 'TARGET_NOT_FOUND'
-  | 'TARGET_REJECTED'
-  | 'TARGET_RATE_LIMITED'
-  | 'TARGET_UNREACHABLE'
-  | 'NOT_ATTEMPTED'
-  | 'CALLER_REVOKED'
-  | 'NOT_FOUND'
-  | 'SECRET_EXPIRED'
-  | 'SECRET_REVOKED';
-
-export interface Problem {
-  code: SyncCode;
-  /** A sentence of ours. It never holds a value, a credential or a text that the target answered. */
-  message: string;
-}
+export { type Problem, type SyncCode, TargetError } from './target-error';
 
 /** The text of an environment variable's name, or another name at the target; or why there can be none. */
 export type Mapped = { target: string } | Problem;
@@ -34,8 +14,11 @@ export type Mapped = { target: string } | Problem;
 export interface Remote {
   /** The name as the target spells it. */
   target: string;
-  /** The value, where the target gives it back in plain text; absent where it is masked, blank, digested or would need a call of its own. */
-  value?: string;
+  /**
+   * The value, where the target gives it back in plain text; absent where it is masked, blank, digested or would need a call of its own. Null for
+   * what equals no value of a secret: a number, or bytes that are no text.
+   */
+  value?: string | null;
   /** Whether it stands there in another form than this service writes: in plain view, or to be expanded. It is written, even where the value is equal. */
   otherForm?: boolean;
   /** What the adapter needs to write or delete this name later: an id, or any other text, stored with the plan. */
@@ -67,6 +50,8 @@ export interface EachTarget {
   list(): Promise<Remote[]>;
   /** The value that stands there, or null for none: for vendors where each write makes a version. It is compared before a write. */
   read?(remote: Omit<Remote, 'value'>): Promise<string | null>;
+  /** Whether the listing holds the values: then `read` is asked for what was begun before alone. */
+  listsValues?: boolean;
   put(put: Put): Promise<Written>;
   remove(removal: Removal): Promise<Written>;
 }
@@ -83,6 +68,9 @@ export interface BatchTarget {
 
 export type Target = EachTarget | BatchTarget | (EachTarget & BatchTarget);
 
+/** Whether values are read one by one, before each write. */
+export const readsEach = (target: Target): boolean => 'read' in target && target.read !== undefined && !target.listsValues;
+
 export const CONCURRENCY = 4;
 
 export interface SyncAdapter {
@@ -93,8 +81,10 @@ export interface SyncAdapter {
   credentials: readonly string[];
   /** Groups of fields of which exactly one is given, for the JSON Schema: `[['serviceId'], ['envGroupId']]`. */
   oneOf?: readonly (readonly string[])[];
-  /** What tells one target from another; by default the config without its credentials. */
+  /** What tells one target from another, of the config without its credentials; by default all of it. */
   identity?(config: never): unknown;
+  /** The vendor's URLs that the config chooses (a host, an API server), with the field that does: they are judged before anything is called. */
+  urls?(config: never): { field: string; url: string }[];
   /** The name at the target, whole: with any prefix. */
   name(name: string, config: never): Mapped;
   /** Whether names at the target are the same in upper and lower case. */
@@ -110,9 +100,10 @@ export interface SyncAdapter {
   open(client: Client, config: never): Target;
 }
 
-type Declared<C> = Omit<SyncAdapter, 'config' | 'identity' | 'name' | 'value' | 'vendor' | 'open'> & {
+type Declared<C> = Omit<SyncAdapter, 'config' | 'identity' | 'urls' | 'name' | 'value' | 'vendor' | 'open'> & {
   config: z.ZodType<C>;
   identity?(config: C): unknown;
+  urls?(config: C): { field: string; url: string }[];
   name(name: string, config: C): Mapped;
   value?(value: string, target: string, config: C): Problem | null;
   vendor(config: C): Vendor;
@@ -121,19 +112,6 @@ type Declared<C> = Omit<SyncAdapter, 'config' | 'identity' | 'name' | 'value' | 
 
 /** Declares an adapter; the type of its config follows from its schema. */
 export const syncAdapter = <C>(declared: Declared<C>): SyncAdapter => declared as unknown as SyncAdapter;
-
-/** What ends a write, or the whole sync. */
-export class TargetError extends Error {
-  constructor(
-    readonly problem: Problem,
-    /** `name`: this name alone fails. `sync`: every open name fails, with this code. `stop`: this name fails with this code, what is open was not attempted. */
-    readonly ends: 'name' | 'sync' | 'stop',
-    /** Seconds after which the target may be called again, where it said so. */
-    readonly retryAfter: number | null = null,
-  ) {
-    super(problem.code);
-  }
-}
 
 // ---------------------------------------------------------------- configs
 

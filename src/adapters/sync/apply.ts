@@ -1,6 +1,6 @@
 // Carries out the steps of a plan, one chunk after another. Invariants: a name's failure stops no other name; a step that was begun before is settled by
 // reading first where the vendor keeps versions; what ends the sync leaves the steps that were not begun alone.
-import { type BatchTarget, CONCURRENCY, type EachTarget, type Put, type Target, TargetError, type Written } from './adapter';
+import { type BatchTarget, CONCURRENCY, type EachTarget, type Put, readsEach, type Target, TargetError, type Written } from './adapter';
 import { failed, type Result, type Step } from './plan';
 
 /** A step with what it needs. */
@@ -20,15 +20,24 @@ export interface Applied {
 
 /** Writes a chunk. Steps without a result were not begun. */
 export const apply = (target: Target, chunk: Work[]): Promise<Applied> =>
-  'write' in target ? applyBatch(target, chunk) : applyEach(target, chunk);
+  'write' in target ? applyBatch(target, chunk) : applyEach(chunk, (work) => writeOne(target, work));
 
-async function applyEach(target: EachTarget, chunk: Work[]): Promise<Applied> {
+/** What a chunk would come to: the answer to a dry run. Where values are read one by one, what stands there already is unchanged. */
+export const foresee = (target: Target, chunk: Work[]): Promise<Applied> =>
+  applyEach(chunk, async ({ kind, remote, value }) => {
+    if (kind === 'remove') return { action: 'deleted' };
+    if (!remote) return { action: 'created' };
+    const isSame = 'read' in target && readsEach(target) && (await target.read?.(remote)) === value;
+    return { action: isSame ? 'unchanged' : 'updated' };
+  });
+
+async function applyEach(chunk: Work[], one: (work: Work) => Promise<Written>): Promise<Applied> {
   const applied: Applied = { results: [], end: null };
   const open = [...chunk];
   const worker = async () => {
     for (let work = open.shift(); work; work = open.shift()) {
       if (applied.end) return;
-      const { result, end } = await settled(work, () => writeOne(target, work as Work));
+      const { result, end } = await settled(work, () => one(work as Work));
       if (result) applied.results.push(result);
       applied.end ??= end;
     }
@@ -42,7 +51,7 @@ async function writeOne(target: EachTarget, work: Work): Promise<Written> {
   if (kind === 'remove') return target.remove({ target: work.target, remote: remote ?? { target: work.target } });
   const put: Put = { target: work.target, value: value as string, remote, token };
   // safety: sync-settled-by-reading
-  if (target.read && (remote || work.begun)) {
+  if (target.read && (work.begun || (remote && readsEach(target)))) {
     const current = await target.read(remote ?? { target: work.target });
     if (current === value) return { action: remote && !work.begun ? 'unchanged' : remote ? 'updated' : 'created' };
   }
@@ -56,7 +65,7 @@ async function applyBatch(target: BatchTarget, chunk: Work[]): Promise<Applied> 
   const removals = chunk.flatMap(({ kind, target, remote }) => (kind === 'remove' ? [{ target, remote: remote ?? { target } }] : []));
   try {
     const written = await target.write(puts, removals);
-    if (!written) return applyEach(target as BatchTarget & EachTarget, chunk);
+    if (!written) return applyEach(chunk, (work) => writeOne(target as BatchTarget & EachTarget, work));
     return { results: chunk.map((work) => resultOf(work, written.get(work.target) ?? NOTHING)), end: null };
   } catch (error) {
     if (!(error instanceof TargetError)) throw error;

@@ -1,8 +1,10 @@
 // CircleCI project environment variables: https://circleci.com/docs/api/v2/#tag/Project. Values are masked in lists; a POST overwrites.
 import { z } from '@hono/zod-openapi';
 import { empty, type Remote, syncAdapter, Token } from './adapter';
-import { array, object, path } from './client';
+import { object, path, shaped } from './client';
 import { environmentName } from './names';
+
+const Variables = z.array(z.object({ name: z.string() }));
 
 export const circleci = syncAdapter({
   platform: 'circleci',
@@ -23,7 +25,7 @@ export const circleci = syncAdapter({
         for (let page: string | null = ''; page !== null; ) {
           const query: string = page ? `?page-token=${encodeURIComponent(page)}` : '';
           const { items, next_page_token } = object(await client.call({ method: 'GET', url: url + query }));
-          found.push(...array<{ name: string }>(items).map(({ name }) => ({ target: name })));
+          found.push(...shaped(Variables, items).map(({ name }) => ({ target: name })));
           page = typeof next_page_token === 'string' && next_page_token ? next_page_token : null;
         }
         return found;

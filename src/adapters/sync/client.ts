@@ -1,10 +1,11 @@
 // Calls to a platform: authentication, retries, rate limits and errors, written once for all adapters. Invariants: every call goes through the egress
 // guard, to the address in effect; no redirect is followed; what the target answers reaches no error but for its status and the vendor's own code; once
 // a call has ended the sync, the target is not called again.
+import type { z } from '@hono/zod-openapi';
 import type { Answered, GuardedRequest, Unreachable } from '../../delivery/egress';
 import { rebased } from '../platforms';
-import { type SyncCode, TargetError } from './adapter';
 import { waitOf } from './rate-limits';
+import { type SyncCode, TargetError } from './target-error';
 
 /** What a vendor does in its own way. */
 export interface Vendor {
@@ -20,7 +21,8 @@ export interface Vendor {
   meaning?(reply: Reply): Meaning | null;
 }
 
-export type Meaning = 'rate_limit' | 'auth' | 'not_found' | 'rejected' | 'ok';
+/** `unauthenticated`: the credential itself is refused, whatever it is used for. `auth`: it may not do this. */
+export type Meaning = 'rate_limit' | 'unauthenticated' | 'auth' | 'not_found' | 'rejected' | 'ok';
 
 /** What a call is for: the refusal of a token, or of a listing, ends the sync. */
 export type Purpose = 'token' | 'list' | 'write';
@@ -36,8 +38,12 @@ export interface Call {
   json?: unknown;
   /** Sent as a form. */
   form?: Record<string, string>;
-  /** Statuses that the adapter deals with itself, beside 2xx. */
-  expects?: readonly number[];
+  /** Statuses and codes of the vendor that the adapter deals with itself, beside 2xx. */
+  expects?: readonly (number | string)[];
+  /** Statuses and codes which say that it cannot be done yet: it is tried again until the waits are spent. */
+  pending?: readonly (number | string)[];
+  /** For a write that must not be done twice: before another try this is asked, and the write is over where its reply says so. */
+  settle?: { call: Call; done(reply: Reply): boolean };
   /** Whether the vendor's headers are left out: token calls. */
   bare?: boolean;
 }
@@ -47,6 +53,8 @@ export interface Reply {
   headers: Headers;
   /** The body as JSON; undefined for what is none. */
   body: unknown;
+  /** The vendor's own error code, if there is one. */
+  code: string | null;
   /** Whether an earlier try of this call may have been carried out: it got no answer, or a 5xx. */
   isRepeat: boolean;
 }
@@ -90,8 +98,12 @@ const BACKOFF = [500, 1000, 2000];
 const MOST_WAITED = 30_000;
 /** Bytes of a response that are read: pages of long lists with their values among them. */
 const MOST_READ = 8_388_608;
-/** Pages of a listing: a target that never ends ends the sync. */
+/** Pages of a listing, and characters in all of them: a target that never ends ends the sync. */
 const MOST_PAGES = 5000;
+const MOST_LISTED = 33_554_432;
+/** Milliseconds before asking again what is pending. */
+const POLL = 2000;
+const MOST_POLLS = 20;
 
 interface State {
   /** Until when a rate limit pauses all calls. */
@@ -103,11 +115,14 @@ interface State {
   end: TargetError | null;
   calls: number;
   pages: number;
+  listed: number;
+  /** Texts in all calls that may pass for a vendor's code. */
+  sent: Set<string>;
 }
 
 /** A client of one sync; `calls` counts what was sent. */
 export function createClient(options: ClientOptions): Client & { calls(): number } {
-  const state: State = { pausedUntil: 0, waited: 0, countedUntil: 0, end: null, calls: 0, pages: 0 };
+  const state: State = { pausedUntil: 0, waited: 0, countedUntil: 0, end: null, calls: 0, pages: 0, listed: 0, sent: new Set() };
   const clock = options.clock ?? systemClock;
   return {
     calls: () => state.calls,
@@ -131,36 +146,53 @@ function pathOf({ origin, pathname }: URL, own: URL, base: string | undefined): 
 }
 
 async function attempt(options: ClientOptions, state: State, clock: Clock, call: Call): Promise<Reply> {
-  const purpose = call.purpose ?? (call.method === 'GET' ? 'list' : 'write');
   // safety: sync-pages-bounded
-  if (purpose === 'list' && ++state.pages > MOST_PAGES) throw unreadable();
-  for (let tries = 0, isRepeat = false; ; tries++) {
-    while (state.pausedUntil > clock.now() && !state.end) await clock.sleep(state.pausedUntil - clock.now());
-    // safety: sync-ended-target-not-called
-    if (state.end) throw state.end;
-    state.calls++;
-    const request = await requestOf(options, call);
-    const answered = await options.fetch(request.url, request);
-    const judged = judge(options.vendor, call, purpose, answered, clock.now());
-    if (judged.kind === 'ok') {
-      Object.assign(state, { waited: 0, countedUntil: clock.now() });
-      return { ...judged.reply, isRepeat };
-    }
+  if (purposeOf(call) === 'list' && ++state.pages > MOST_PAGES) throw unreadable();
+  let isOpen = false;
+  for (let tries = 0; ; tries++) {
+    let judged: Judged | null = isOpen && call.settle ? await once(options, state, clock, call.settle.call) : null;
+    if (judged?.kind === 'ok' && call.settle?.done(judged.reply)) return judged.reply;
+    // Where the question is refused, the write is repeated: a second version is better than none.
+    // safety: sync-settled-before-repeated
+    if (judged === null || judged.kind === 'ok' || judged.kind === 'final') judged = await once(options, state, clock, call);
+    if (judged.kind === 'ok') return { ...judged.reply, isRepeat: isOpen };
+    // No answer, or an error of the target: the write may have been done.
+    isOpen ||= judged.kind === 'retry';
     const wait = judged.kind === 'final' ? null : waitBefore(options, state, clock, tries, judged);
     if (wait === null || wait === 'too_long') {
       const { error } = judged;
       if (error.ends !== 'name') state.end ??= error;
       throw error;
     }
-    isRepeat ||= judged.kind === 'retry';
     if (judged.kind === 'rate_limit') state.pausedUntil = Math.max(state.pausedUntil, clock.now() + wait);
     else await clock.sleep(wait);
   }
 }
 
+const purposeOf = ({ purpose, method }: Call): Purpose => purpose ?? (method === 'GET' ? 'list' : 'write');
+
+/** One try, once no rate limit pauses it. */
+async function once(options: ClientOptions, state: State, clock: Clock, call: Call): Promise<Judged> {
+  while (state.pausedUntil > clock.now() && !state.end) await clock.sleep(state.pausedUntil - clock.now());
+  // safety: sync-ended-target-not-called
+  if (state.end) throw state.end;
+  state.calls++;
+  const request = await requestOf(options, call);
+  const answered = await options.fetch(request.url, request);
+  // safety: sync-listing-bounded
+  if (purposeOf(call) === 'list' && 'text' in answered) state.listed += answered.text.length;
+  if (state.listed > MOST_LISTED) throw unreadable();
+  for (const text of codeLike(call.json ?? call.form)) state.sent.add(text);
+  const sent = [request.body, request.url, ...Object.values(request.headers ?? {})].join('\n');
+  const judged = judge(options.vendor, call, answered, clock.now(), (text) => state.sent.has(text) || sent.includes(text));
+  // A wait that goes on counts from here.
+  if (judged.kind === 'ok') state.waited = Math.max(0, state.countedUntil - clock.now());
+  return judged;
+}
+
 /** How long to wait before the next try; null for no other try. */
 function waitBefore(options: ClientOptions, state: State, clock: Clock, tries: number, judged: Again): number | null | 'too_long' {
-  const backoff = BACKOFF[tries];
+  const backoff = BACKOFF[tries] ?? (judged.kind === 'pending' && tries < MOST_POLLS ? POLL : undefined);
   if (options.once || backoff === undefined) return null;
   const wait = judged.after ?? backoff * (0.75 + clock.random() / 2);
   const until = clock.now() + wait;
@@ -188,7 +220,7 @@ async function requestOf({ vendor, base }: ClientOptions, call: Call): Promise<G
 }
 
 interface Again {
-  kind: 'rate_limit' | 'retry';
+  kind: 'rate_limit' | 'retry' | 'pending';
   /** Milliseconds that the target asks for. */
   after: number | null;
   error: TargetError;
@@ -197,7 +229,8 @@ interface Again {
 type Judged = { kind: 'ok'; reply: Reply } | { kind: 'final'; error: TargetError } | Again;
 
 /** What came of one try. */
-function judge(vendor: Vendor, call: Call, purpose: Purpose, answered: Awaited<ReturnType<Fetch>>, now: number): Judged {
+function judge(vendor: Vendor, call: Call, answered: Awaited<ReturnType<Fetch>>, now: number, isSent: (text: string) => boolean): Judged {
+  const purpose = purposeOf(call);
   if ('unreachable' in answered) {
     const error = new TargetError({ code: 'TARGET_UNREACHABLE', message: 'The target did not answer.' }, stops(purpose));
     return answered.unreachable === 'target_refused' || answered.unreachable === 'private_address'
@@ -205,19 +238,27 @@ function judge(vendor: Vendor, call: Call, purpose: Purpose, answered: Awaited<R
       : { kind: 'retry', after: null, error };
   }
   const { status, headers, text } = answered;
-  const reply: Reply = { status, headers, body: parsed(text), isRepeat: false };
+  const body = parsed(text);
+  const code = vendor.code?.(body);
+  const reply: Reply = { status, headers, body, isRepeat: false, code: typeof code === 'string' || typeof code === 'number' ? String(code) : null };
+  const is = (list: Call['expects'] = []) => list.includes(status) || (reply.code !== null && list.includes(reply.code));
   const wait = waitOf(reply, now);
   const meaning = vendor.meaning?.(reply) ?? meaningOf(reply);
-  if (meaning === 'ok' || (call.expects?.includes(status) && meaning !== 'rate_limit')) return { kind: 'ok', reply };
+  if (meaning === 'ok' || (is(call.expects) && meaning !== 'rate_limit')) return { kind: 'ok', reply };
   const advice = vendor.advice?.(reply) ?? null;
-  const message = told(status, vendor.code?.(reply.body), call) + (advice === null ? '' : ` ${advice}`);
+  const message = told(reply, isSent) + (advice === null ? '' : ` ${advice}`);
   if (meaning === 'rate_limit' || (status >= 500 && wait !== null)) {
     const seconds = wait === null ? null : Math.ceil(wait / 1000);
     return { kind: 'rate_limit', after: wait, error: new TargetError({ code: 'TARGET_RATE_LIMITED', message }, stops(purpose), seconds) };
   }
-  const ends = purpose === 'write' ? 'name' : 'sync';
-  if (status >= 500) return { kind: 'retry', after: null, error: new TargetError({ code: 'TARGET_REJECTED', message }, ends) };
-  return { kind: 'final', error: new TargetError({ code: codeFor(meaning, purpose), message }, status === 401 ? 'sync' : ends) };
+  const isPending = is(call.pending);
+  const isRefused = meaning === 'unauthenticated' || status === 401;
+  const ends = isRefused || purpose !== 'write' ? 'sync' : 'name';
+  if (isPending || status >= 500) {
+    const error = new TargetError({ code: 'TARGET_REJECTED', message }, ends);
+    return { kind: isPending ? 'pending' : 'retry', after: null, error };
+  }
+  return { kind: 'final', error: new TargetError({ code: codeFor(meaning, purpose, status), message }, ends) };
 }
 
 /** A target that is gone, or asks to wait, ends the sync: before the first write for every name, later for the names that are open. */
@@ -227,23 +268,35 @@ function meaningOf({ status, headers }: Reply): Meaning {
   if (status >= 200 && status <= 299) return 'ok';
   const isLimited = headers.has('retry-after') || headers.get('x-ratelimit-remaining') === '0';
   if (status === 429 || (status === 403 && isLimited)) return 'rate_limit';
-  if (status === 401 || status === 403) return 'auth';
+  if (status === 401) return 'unauthenticated';
+  if (status === 403) return 'auth';
   return status === 404 ? 'not_found' : 'rejected';
 }
 
-function codeFor(meaning: Meaning, purpose: Purpose): SyncCode {
-  if (meaning === 'auth' || purpose === 'token') return 'TARGET_AUTH';
+function codeFor(meaning: Meaning, purpose: Purpose, status: number): SyncCode {
+  const isRefused = meaning === 'auth' || meaning === 'unauthenticated';
+  if (isRefused || (purpose === 'token' && status >= 400)) return 'TARGET_AUTH';
   return meaning === 'not_found' && purpose === 'list' ? 'TARGET_NOT_FOUND' : 'TARGET_REJECTED';
 }
 
+/** What vendors' codes look like: words, or a short number. */
+const CODE = /^([A-Za-z][A-Za-z_.-]{0,63}|[0-9]{1,6})$/;
+
 /** An error in our words: the status, and the vendor's own code where it can be nothing else. */
-function told(status: number, code: unknown, { json, form }: Call): string {
-  const text = typeof code === 'number' ? String(code) : code;
-  // A target that lies may give back what it was sent.
+function told({ status, code }: Reply, isSent: (text: string) => boolean): string {
+  // A target that lies may give back what it was sent, now or earlier.
   // safety: sync-errors-hold-no-values
-  const isCode = typeof text === 'string' && /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(text);
-  const isOurs = isCode && JSON.stringify(json ?? form ?? '').includes(text);
-  return `The target answered with status ${status}${isCode && !isOurs ? ` (${text})` : ''}.`;
+  const isCode = code !== null && CODE.test(code) && !isSent(code);
+  return `The target answered with status ${status}${isCode ? ` (${code})` : ''}.`;
+}
+
+/** What a call sends that may pass for a code: its texts, and what they are in base64. */
+function* codeLike(sent: unknown): Generator<string> {
+  if (typeof sent === 'string') {
+    if (CODE.test(sent)) yield sent;
+    const decoded = sent.length <= 88 && /^[A-Za-z0-9+/]+=*$/.test(sent) && sent.length % 4 === 0 ? atob(sent) : '';
+    if (CODE.test(decoded)) yield decoded;
+  } else if (typeof sent === 'object' && sent !== null) for (const each of Object.values(sent)) yield* codeLike(each);
 }
 
 function parsed(text: string): unknown {
@@ -263,6 +316,13 @@ export function object(reply: Reply): Record<string, unknown> {
 /** A value that has to be a list. */
 export function array<T = Record<string, unknown>>(value: unknown): T[] {
   if (Array.isArray(value)) return value as T[];
+  throw unreadable();
+}
+
+/** A part of an answer in the shape that its vendor documents: what else it holds is left out. */
+export function shaped<T>(schema: z.ZodType<T>, value: unknown): T {
+  const read = schema.safeParse(value);
+  if (read.success) return read.data;
   throw unreadable();
 }
 

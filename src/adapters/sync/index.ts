@@ -1,20 +1,26 @@
 // The platforms that secrets are written to. A new one is a file, a name in ../platforms.ts and a line here.
 import type { SyncPlatform } from '../platforms';
 import type { SyncAdapter } from './adapter';
+import { awsSecretsManager } from './aws-secrets-manager';
+import { awsSsm } from './aws-ssm';
+import { azureKeyVault } from './azure-key-vault';
 import { bitbucketPipelines } from './bitbucket-pipelines';
 import { buildkite } from './buildkite';
 import { circleci } from './circleci';
 import { cloudflarePages } from './cloudflare-pages';
 import { cloudflareWorkers } from './cloudflare-workers';
+import { gcpSecretManager } from './gcp-secret-manager';
 import { githubActions } from './github-actions';
 import { gitlabCi } from './gitlab-ci';
 import { hcpTerraform } from './hcp-terraform';
 import { heroku } from './heroku';
+import { kubernetes } from './kubernetes';
 
 const list = [
   ...[heroku],
   ...[cloudflareWorkers, cloudflarePages],
   ...[githubActions, gitlabCi, circleci, bitbucketPipelines, buildkite, hcpTerraform],
+  ...[awsSecretsManager, awsSsm, gcpSecretManager, azureKeyVault, kubernetes],
 ];
 
 export const syncAdapters = Object.fromEntries(list.map((each) => [each.platform, each])) as Record<SyncPlatform, SyncAdapter>;

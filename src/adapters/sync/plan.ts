@@ -106,7 +106,8 @@ export function plan(adapter: SyncAdapter, { items, remotes, owned, prunable, di
 }
 
 function sameValue({ target, value }: Remote, before: Owned | undefined, digest: string, digestOf: Listed['digestOf']): boolean {
-  return value === undefined ? before?.digest === digest : digestOf(target, value) === digest;
+  if (value === undefined) return before?.digest === digest;
+  return value !== null && digestOf(target, value) === digest;
 }
 
 const withoutValue = ({ target, handle }: Remote): Omit<Remote, 'value'> => ({ target, ...(handle !== undefined && { handle }) });

@@ -7,8 +7,13 @@ const RESETS = ['x-ratelimit-reset', 'ratelimit-reset'];
 /** Milliseconds that a response asks to wait; null where it says nothing that can be read. */
 export function waitOf({ status, headers, body }: Reply, now: number): number | null {
   if (status < 400) return null;
-  return retryAfter(headers.get('retry-after'), now) ?? (isLimit(status, headers) ? (resetOf(headers, now) ?? inBody(body, now)) : null);
+  const wait =
+    retryAfter(headers.get('retry-after'), now) ?? (isLimit(status, headers) ? (resetOf(headers, now) ?? inBody(body, now)) : null);
+  return wait !== null && wait <= YEAR ? wait : null;
 }
+
+/** What asks for longer is no time to wait. */
+const YEAR = 365 * 86_400_000;
 
 const isLimit = (status: number, headers: Headers): boolean =>
   status === 429 || (status < 500 && headers.get('x-ratelimit-remaining') === '0');
@@ -30,11 +35,17 @@ function resetOf(headers: Headers, now: number): number | null {
   return null;
 }
 
-/** Discord's and Vercel's fields. */
+interface Fields {
+  retry_after?: unknown;
+  parameters?: { retry_after?: unknown } | null;
+  error?: { limit?: { reset?: unknown; resetMs?: unknown } | null } | null;
+}
+
+/** Discord's, Telegram's and Vercel's fields. */
 function inBody(body: unknown, now: number): number | null {
   if (typeof body !== 'object' || body === null) return null;
-  const { retry_after, error } = body as { retry_after?: unknown; error?: { limit?: { reset?: unknown; resetMs?: unknown } } };
-  const seconds = numberIn(retry_after);
+  const { retry_after, parameters, error } = body as Fields;
+  const seconds = numberIn(retry_after) ?? numberIn(parameters?.retry_after);
   if (seconds !== null) return seconds * 1000;
   return moment(error?.limit?.resetMs, now) ?? moment(error?.limit?.reset, now);
 }

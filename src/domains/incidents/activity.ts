@@ -2,7 +2,7 @@
 // counts as none.
 import { credentialKindOf } from '../../db/ids';
 import { DAY, REMEMBERED } from '../../db/rows';
-import type { Entry } from '../../gate/audit-log';
+import { BULK_READS, type Entry } from '../../gate/audit-log';
 import type { Context } from '../../http/context';
 import type { Bulk } from './exposure';
 import { type Gap, type Parts, walk } from './log';
@@ -88,7 +88,7 @@ export async function activityOf(context: Context, parts: Parts, descent: Descen
       if (time < from) continue;
       if (isShare) shared.push({ secret: resource, version, time });
       if (READING.includes(action) && version !== null) noteRead(read, { secret: resource, version, time });
-      else if (action === 'secret.read_all') noteBulk(bulks, entry, patterns, time);
+      else if ((BULK_READS as readonly string[]).includes(action)) noteBulk(bulks, entry, patterns, time);
       else if (isChange(entry)) written.push({ secret: resource, version: version as number, time, action });
     }
   const { members, made, forgotten } = tracked.all();

@@ -1,5 +1,7 @@
 // Configs of connections: checked by the platform's own schema, parted into what may be shown and what is encrypted, and judged by the address
 // that they lead to. Invariants: no problem quotes what a field holds; a credential never goes where it was not given for.
+
+import { platformOf, SECRET_URLS } from '../../adapters/configured';
 import { adapters } from '../../adapters/notify';
 import type { Adapter, Message, Sent } from '../../adapters/notify/adapter';
 import { type NotifyPlatform, rebased } from '../../adapters/platforms';
@@ -28,49 +30,46 @@ export function requestOf(platform: string, config: Config, message: Message, { 
   return { ...sent, url: rebased(sent.url, platformBaseUrls[platform]) };
 }
 
-/** Any message: the address does not depend on it. */
-const SAMPLE: Message = { severity: 'info', title: '', text: '', event: null, link: null, key: '', time: 0 };
-
-/** The fields of a config that are URLs. */
-const URLS = ['webhookUrl', 'url'];
-
 /** A whole config, checked; or what is wrong with it. */
 export function checked(platform: string, given: Config, deployment: Deployment): { config: Config } | { details: Detail[] } {
-  const parsed = adapterOf(platform).config.safeParse(given, { error: messageOf });
+  const { config, urls } = platformOf(platform);
+  const parsed = config.safeParse(given, { error: messageOf });
   if (!parsed.success) {
     const details = detailsOf(parsed.error, 'is not a known field');
     return { details: details.map(({ path, message }) => ({ path: path ? `config.${path}` : 'config', message })) };
   }
-  // safety: notification-target-checked
-  const problem = checkTarget(requestOf(platform, parsed.data, SAMPLE, deployment).url, deployment);
-  const field = URLS.find((name) => name in parsed.data);
-  return problem === null ? { config: parsed.data } : { details: [{ path: field ? `config.${field}` : 'config', message: problem }] };
+  for (const { field, url } of urls(parsed.data)) {
+    // safety: connection-target-checked
+    const problem = checkTarget(rebased(url, deployment.platformBaseUrls[platform]), deployment);
+    if (problem !== null) return { details: [{ path: field ? `config.${field}` : 'config', message: problem }] };
+  }
+  return { config: parsed.data };
 }
 
 /** Parts a config that was checked. */
 export function partsOf(platform: string, config: Config): Parts {
-  const { credentials } = adapterOf(platform);
+  const { credentials } = platformOf(platform);
   const parts: Parts = { shown: {}, credentials: {} };
   for (const [name, value] of Object.entries(config)) {
     // safety: connection-credentials-apart
     const isCredential = credentials.includes(name);
     if (isCredential) parts.credentials[name] = value;
     if (!isCredential) parts.shown[name] = value;
-    else if (URLS.includes(name)) parts.shown[name] = new URL(String(value)).host;
+    else if (SECRET_URLS.includes(name)) parts.shown[name] = new URL(String(value)).host;
   }
   return parts;
 }
 
 /** The stored config without the hosts that stand for credentials. */
 const openFields = (platform: string, shown: Config): Config =>
-  Object.fromEntries(Object.entries(shown).filter(([name]) => !adapterOf(platform).credentials.includes(name)));
+  Object.fromEntries(Object.entries(shown).filter(([name]) => !platformOf(platform).credentials.includes(name)));
 
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /** A stored config with fields replaced. Once a field changes that is no credential, the stored credentials are gone: nobody points them elsewhere. */
 export function merged(platform: string, stored: Parts, given: Config): Config {
   const open = openFields(platform, stored.shown);
-  const { credentials } = adapterOf(platform);
+  const { credentials } = platformOf(platform);
   const isMoved = Object.entries(given).some(([name, value]) => !credentials.includes(name) && !same(value ?? undefined, open[name]));
   // safety: connection-credentials-stay
   const all: Config = { ...open, ...(isMoved ? {} : stored.credentials), ...given };

@@ -1,8 +1,9 @@
 // Connections over HTTP. Credentials are encrypted before the gate hears of them, and decrypted here alone, to be sent to their platform.
 import { z } from '@hono/zod-openapi';
-import { adapters } from '../../adapters/notify';
+import { platformOf } from '../../adapters/configured';
 import type { Message, Severity } from '../../adapters/notify/adapter';
 import { clean } from '../../adapters/notify/text';
+import { notifyPlatforms, syncPlatforms } from '../../adapters/platforms';
 import { newId } from '../../db/ids';
 import type { IntegrationRow } from '../../db/schema';
 import { ApiError, refuse } from '../../errors';
@@ -38,11 +39,11 @@ function changed(context: Context, row: IntegrationRow, given: Config): Made {
 const refused = (details: { path: string; message: string }[]) => new ApiError(refuse('VALIDATION_FAILED', { details }));
 
 const platformPage = () => ({
-  data: Object.values(adapters).map(({ platform, config, credentials }) => ({
-    platform,
-    kind: 'notify',
-    configSchema: writeOnly(z.toJSONSchema(config, { io: 'input' }), credentials),
-  })),
+  data: [...syncPlatforms, ...notifyPlatforms].map((platform) => {
+    const { kind, config, credentials, oneOf } = platformOf(platform);
+    const schema = writeOnly(z.toJSONSchema(config, { io: 'input' }), credentials);
+    return { platform, kind, configSchema: { ...schema, ...(oneOf.length && { oneOf: oneOf.map((required) => ({ required })) }) } };
+  }),
   next_cursor: null,
   has_more: false,
 });
@@ -113,16 +114,16 @@ export const integrationRoutes = [
     tag: 'Integrations',
     summary: 'Store a connection',
     description:
-      'Messages about the events are sent there. Credentials in config are encrypted and never returned. A credential that is limited to environments or names cannot store one.',
+      'Of kind notify: messages about the events are sent there; a credential that is limited to environments or names cannot store one. Of kind sync: secrets are written there by POST …/sync, or automatically; it needs secrets:read, too. Credentials in config are encrypted and never returned.',
     body: { schema: wire.IntegrationIn },
     answers: { 201: wire.Integration },
-    refusals: ['LIMIT_REACHED'],
+    refusals: ['LIMIT_REACHED', 'NOT_FOUND'],
     prepare({ body }, context) {
-      const { kind, platform, name, config, events = defaultEvents(platform) } = body;
+      const { kind, platform, name, config, events = defaultEvents(platform), environments = null, auto = false, prune = false } = body;
       const id = newId('int');
       const made = stored(context, id, platform, config);
       if ('details' in made) throw refused(made.details);
-      return { input: { id, kind, platform, name, ...made, events: eventsOf(events) } };
+      return { input: { id, kind, platform, name, ...made, events: eventsOf(events), environments, auto, prune } };
     },
   }),
   listRoute({
@@ -173,10 +174,13 @@ export const integrationRoutes = [
 ];
 
 /** What the gate hears of a change. The config stays here until it is encrypted. */
-function patchInput({ name, events, config }: z.output<typeof wire.IntegrationPatch>) {
+function patchInput({ name, events, config, environments, auto, prune }: z.output<typeof wire.IntegrationPatch>) {
   return {
     ...(name !== undefined && { name }),
     ...(events !== undefined && { events: eventsOf(events) }),
+    ...(environments !== undefined && { environments }),
+    ...(auto !== undefined && { auto }),
+    ...(prune !== undefined && { prune }),
     configures: config !== undefined,
   };
 }

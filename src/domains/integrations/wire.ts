@@ -1,36 +1,39 @@
 // Connections to other platforms, on the wire: in camelCase.
 import { z } from '@hono/zod-openapi';
 import { severities } from '../../adapters/notify/adapter';
-import { notifyPlatforms } from '../../adapters/platforms';
+import { notifyPlatforms, syncPlatforms } from '../../adapters/platforms';
 import { exampleId } from '../../db/ids';
 import type { IntegrationRow } from '../../db/schema';
-import { iso, Name, pageOf, Time } from '../../http/wire';
+import { Environments, iso, Name, pageOf, Time } from '../../http/wire';
 import { eventKinds } from './kinds';
 
 const slack = { webhookUrl: 'https://hooks.slack.com/services/T000/B000/XXXX' };
 
 /** Fields of a config: each platform has its own schema, by which they are checked. */
 const MOST_FIELDS = 20;
-const Value = z.union([
-  z.string().max(16_384),
-  z
-    .number()
-    .min(Number.MIN_SAFE_INTEGER + 1)
-    .max(Number.MAX_SAFE_INTEGER - 1),
-  z.array(z.string().max(1024)).max(100),
-]);
+const Whole = z
+  .number()
+  .min(Number.MIN_SAFE_INTEGER + 1)
+  .max(Number.MAX_SAFE_INTEGER - 1);
 const fieldsOf = <T extends z.ZodType>(value: T) =>
   z
     .record(z.string().max(64), value)
     .refine((fields) => Object.keys(fields).length <= MOST_FIELDS, `must have at most ${MOST_FIELDS} fields`);
-const Config = fieldsOf(Value).openapi({
+const Value = z.union([
+  z.string().max(16_384),
+  Whole,
+  z.boolean(),
+  z.array(z.union([z.string().max(1024), Whole])).max(100),
+  fieldsOf(z.string().max(16_384)),
+]);
+export const Config = fieldsOf(Value).openapi({
   description:
     'What the platform needs, by the schema that GET /integrations/platforms shows for it. Credentials in it are never returned.',
   example: slack,
 });
 
 const Platform = z.enum(notifyPlatforms).openapi({ example: 'slack' });
-const IntegrationId = z
+export const IntegrationId = z
   .string()
   .max(64)
   .openapi({ example: exampleId('integration') });
@@ -40,17 +43,48 @@ const Events = z
   .union([z.literal('*'), z.array(z.enum(eventKinds)).min(1).max(eventKinds.length).refine(distinct, 'must not contain duplicates')])
   .openapi({ description: 'Kinds of events to send messages about, or "*" for all.', example: ['SECRET_ROTATED', 'SECRET_LEAKED'] });
 
+const ofSync = {
+  environments: Environments.optional().openapi({
+    description:
+      'Of kind sync: ids or slugs of the environments that it may be run on, and no others. By default those that its maker may read.',
+    example: ['production'],
+  }),
+  auto: z.boolean().optional().openapi({
+    description: 'Of kind sync: sync an environment a few seconds after a secret there has changed. false by default.',
+    example: false,
+  }),
+  prune: z.boolean().optional().openapi({ description: 'Of kind sync: whether automatic syncs prune. false by default.', example: false }),
+};
+
+/** Of each kind of connection, the fields that only it has. */
+const FIELDS = { sync: ['environments', 'auto', 'prune'], notify: ['events'] } as const;
+
+/** Refuses the platforms and the fields of the other kind. */
+const ofOneKind = (given: { kind: 'sync' | 'notify'; platform: string }, context: z.RefinementCtx) => {
+  const { kind, platform } = given;
+  const [platforms, foreign]: [readonly string[], readonly string[]] =
+    kind === 'sync' ? [syncPlatforms, FIELDS.notify] : [notifyPlatforms, FIELDS.sync];
+  if (!platforms.includes(platform))
+    context.addIssue({ code: 'custom', path: ['platform'], message: `must be a platform of kind ${kind}` });
+  for (const field of foreign)
+    if (field in given) context.addIssue({ code: 'custom', path: [field], message: `is not a field of a connection of kind ${kind}` });
+};
+
 export const IntegrationIn = z
   .strictObject({
-    kind: z.enum(['notify']).openapi({ description: 'notify: messages are sent there.', example: 'notify' }),
-    platform: Platform,
+    kind: z
+      .enum(['sync', 'notify'])
+      .openapi({ description: 'sync: secrets are written there. notify: messages are sent there.', example: 'notify' }),
+    platform: z.enum([...syncPlatforms, ...notifyPlatforms]).openapi({ example: 'slack' }),
     name: Name.openapi({ example: 'Operations channel' }),
     config: Config,
     events: Events.optional().openapi({
       description:
         'Kinds of events to send messages about, or "*" for all. By default SECRET_ROTATED and SECRET_LEAKED, and POLICY_VIOLATED except for pagerduty and opsgenie.',
     }),
+    ...ofSync,
   })
+  .superRefine(ofOneKind)
   .openapi('IntegrationIn');
 
 export const IntegrationPatch = z
@@ -62,6 +96,7 @@ export const IntegrationPatch = z
       example: slack,
     }),
     events: Events.optional(),
+    ...ofSync,
   })
   .openapi('IntegrationPatch');
 
@@ -71,11 +106,21 @@ export const Integration = z
     kind: z.enum(['sync', 'notify']),
     platform: z.string().openapi({ example: 'slack' }),
     name: z.string().openapi({ example: 'Operations channel' }),
-    config: z.record(z.string(), z.union([z.string(), z.number(), z.array(z.string())])).openapi({
+    config: z.record(z.string(), Value).openapi({
       description: 'The config without its credentials; of a webhook URL its host alone.',
       example: { webhookUrl: 'hooks.slack.com' },
     }),
-    events: Events,
+    events: Events.optional().openapi({ description: 'Of kind notify.' }),
+    environments: z
+      .array(z.string())
+      .nullable()
+      .optional()
+      .openapi({
+        description: 'Of kind sync: ids of environments; null for those that its maker may read.',
+        example: [exampleId('environment')],
+      }),
+    auto: z.boolean().optional().openapi({ description: 'Of kind sync.', example: false }),
+    prune: z.boolean().optional().openapi({ description: 'Of kind sync.', example: false }),
     createdAt: Time,
     updatedAt: Time,
   })
@@ -98,6 +143,13 @@ export const PlatformPage = pageOf(
 /** A message may be as long as a body: it is cut to what the platform takes. */
 const MOST_MESSAGE = 1_048_576;
 
+/** That a call names a stored connection, or brings a platform and its config. */
+export const destination = [
+  ({ platform, config, integrationId }: { platform?: unknown; config?: unknown; integrationId?: unknown }) =>
+    integrationId === undefined ? platform !== undefined && config !== undefined : platform === undefined && config === undefined,
+  'must have either integrationId, or platform and config',
+] as const;
+
 export const NotifyIn = z
   .strictObject({
     platform: Platform.optional(),
@@ -111,11 +163,7 @@ export const NotifyIn = z
       example: 'Deployed 1.4.2 to production',
     }),
   })
-  .refine(
-    ({ platform, config, integrationId }) =>
-      integrationId === undefined ? platform !== undefined && config !== undefined : platform === undefined && config === undefined,
-    'must have either integrationId, or platform and config',
-  )
+  .refine(...destination)
   .openapi('NotifyIn', { example: { platform: 'slack', config: slack, severity: 'info', message: 'Deployed 1.4.2 to production' } });
 
 export const Notified = z
@@ -128,7 +176,9 @@ export const Notified = z
 export const integrationOut = (row: IntegrationRow): z.infer<typeof Integration> => ({
   ...{ id: row.id, kind: row.kind, platform: row.platform, name: row.name },
   config: row.config as z.infer<typeof Integration>['config'],
-  events: (row.events as (typeof eventKinds)[number][] | null) ?? '*',
+  ...(row.kind === 'sync'
+    ? { environments: row.environments, auto: row.auto === 1, prune: row.prune === 1 }
+    : { events: (row.events as (typeof eventKinds)[number][] | null) ?? '*' }),
   createdAt: iso(row.created_at),
   updatedAt: iso(row.updated_at),
 });

@@ -314,6 +314,8 @@ describe('OpenAPI: ids in examples', () => {
       policies: policy,
       devices: (await newDevice(o)).id,
       webhooks: webhook.id,
+      syncs: (await o.post('/integrations/sync', { platform: 'heroku', config: { token: 'x', appName: 'x' }, environmentId: 'production' }))
+        .json.syncId,
       integrations: (await o.post('/integrations', { kind: 'notify', platform: 'pagerduty', name: 'x', config: { routingKey: 'x' } })).json
         .id,
       deliveries: (await o.post(`/webhooks/${webhook.id}/test`)).json.id,
@@ -375,7 +377,7 @@ describe('OpenAPI: ids in examples', () => {
   });
 
   it('have only the prefixes that ids of this service have', () => {
-    const known = 'org env sec key tok agt prv bgt mem team aud evt ses psk grt req pol apr dev whk dlv int shr scn'.split(' ');
+    const known = 'org env sec key tok agt prv bgt mem team aud evt ses psk grt req pol apr dev whk dlv int syn shr scn'.split(' ');
     const found = new Set([...JSON.stringify(document).matchAll(/\b([a-z]+)_[0-9A-Za-z]{22}\b/g)].map(([, prefix]) => prefix));
     expect([...found].filter((prefix) => !known.includes(prefix as string))).toEqual([]);
   });

@@ -277,6 +277,8 @@ const integration: IntegrationRow = {
   auto: 1,
   prune: 0,
   events: ['SECRET_LEAKED'],
+  maker: 'mem_1',
+  reach: [{ scopes: ['secrets:read'], environments: ['env_1'], secrets: ['A*'] }],
   created_by: 'mem_1',
   created_at: 1,
   updated_at: 2,

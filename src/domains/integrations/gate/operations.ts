@@ -1,14 +1,16 @@
 // What can be done with connections, as the gate does it. Invariants: credentials come here encrypted and are never answered; what is sent is sent by the
 // Worker, which tells the gate how it ended, so that the audit entry says so.
 import type { Verdict } from '../../../adapters/notify/adapter';
-import { reachesAll } from '../../../auth/authorize';
+import { type Caller, reachesAll } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import type { IntegrationRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { insertion, removal, revision } from '../../../gate/commit';
 import { type ListInput, listed } from '../../../gate/listing';
+import { environmentOf } from '../../../gate/named';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
-import type { Call, Operation } from '../../../gate/types';
+import { type Call, isRefusal, type Operation } from '../../../gate/types';
+import { mayRead, reachOf } from '../../syncs/gate/select';
 import { integrationOut } from '../wire';
 import { deliver } from './deliver';
 
@@ -17,12 +19,32 @@ const MOST_INTEGRATIONS = 100;
 const target = ({ ask }: Call<unknown>) => ask.named.integration as string;
 const find = (call: Call<unknown>): IntegrationRow | null => call.core.rows.get('integration', target(call));
 
-/** 403 for who is limited: a connection is told of events beyond these limits. */
-// safety: connections-by-unlimited-callers
-const whole = ({ need, caller }: Call<unknown>): Refusal | null =>
-  reachesAll(caller, need.scopes)
+/**
+ * 403 for who is limited, and would have a connection told of events beyond these limits. Secrets are sent within the reach of whoever made the
+ * connection: for these the limits hold by themselves.
+ */
+const mayStore = ({ need, caller }: Call<unknown>, kind: IntegrationRow['kind'] | undefined): Refusal | null =>
+  // safety: connections-by-unlimited-callers
+  kind === 'sync' || reachesAll(caller, need.scopes)
     ? null
     : refuse('INSUFFICIENT_SCOPE', { message: 'A credential that is limited to environments or names cannot change connections.' });
+
+/** 404 for an environment outside the caller's reach. */
+const reachesThem = (caller: Caller, ids: string[] | null): Refusal | null =>
+  ids === null ? mayRead(caller, null) : (ids.map((id) => mayRead(caller, id)).find((refusal) => refusal !== null) ?? null);
+
+/** The environments that a connection may be run on, by id; null for all within its maker's reach. Refuses those outside the caller's. */
+function environmentsIn({ core, ask, caller }: Call<unknown>, given: string[] | null): string[] | null | Refusal {
+  const ids = given?.map((ref) => environmentOf(core, ask.org, ref)?.id ?? '') ?? null;
+  return reachesThem(caller, ids) ?? (ids && [...new Set(ids)]);
+}
+
+/** Of a connection that secrets are sent to: for whom, and within what reach. Whoever says where it points is its maker. */
+const madeBy = (caller: Caller): Pick<IntegrationRow, 'maker' | 'reach'> => ({
+  // A session token ends within the hour: what it makes is its API key's, within the token's own reach.
+  maker: caller.root,
+  reach: reachOf(caller),
+});
 
 /** The Worker shows them: they are the same for everybody. */
 const platforms: Operation<Record<string, never>> = { read: () => ok(null) };
@@ -38,20 +60,32 @@ const read: Operation<Record<string, never>> = {
   },
 };
 
-type NewInput = Pick<IntegrationRow, 'id' | 'kind' | 'platform' | 'name' | 'config' | 'credentials_sealed' | 'events'>;
+type NewInput = Pick<IntegrationRow, 'id' | 'kind' | 'platform' | 'name' | 'config' | 'credentials_sealed' | 'events' | 'environments'> & {
+  auto: boolean;
+  prune: boolean;
+};
 
 const create: Operation<NewInput> = {
   subject: ({ input }) => ({ resource: input.id }),
-  reach: whole,
+  authorize: (call) => mayStore(call, call.input.kind) ?? (call.input.kind === 'sync' ? mayRead(call.caller, null) : null),
   change: {
     locks: ({ input }) => ['integrations', input.id],
     plan(call, now) {
       const { core, ask, caller, input } = call;
+      const isSync = input.kind === 'sync';
+      const environments = isSync ? environmentsIn(call, input.environments) : null;
+      if (environments !== null && isRefusal(environments)) return environments;
       if (core.rows.count('integration') >= MOST_INTEGRATIONS)
         return refuse('LIMIT_REACHED', {
           message: 'An organisation can have at most 100 connections. Remove some that you no longer need.',
         });
-      const fields = { org_id: ask.org, ...input, auto: 0, prune: 0, created_by: caller.id, created_at: now, updated_at: now };
+      const fields = {
+        org_id: ask.org,
+        ...input,
+        ...{ environments, auto: input.auto ? 1 : 0, prune: input.prune ? 1 : 0 },
+        ...(isSync && { ...madeBy(caller), events: null }),
+        ...{ created_by: caller.id, created_at: now, updated_at: now },
+      };
       const put = insertion(call, 'integration', fields);
       return { status: 201, data: integrationOut(put.row as IntegrationRow), puts: [put] };
     },
@@ -64,21 +98,55 @@ export type Made = { revision: number } & (
   | { details: NonNullable<Refusal['details']> }
 );
 
-const update: Operation<{ name?: string; events?: IntegrationRow['events']; configures: boolean; made?: Made }> = {
-  reach: whole,
+interface UpdateInput {
+  name?: string;
+  events?: IntegrationRow['events'];
+  environments?: string[];
+  auto?: boolean;
+  prune?: boolean;
+  configures: boolean;
+  made?: Made;
+}
+
+const FIELDS = { sync: ['environments', 'auto', 'prune'], notify: ['events'] } as const;
+
+/** 400 for a field of the other kind of connection. */
+function foreignField(kind: IntegrationRow['kind'], input: UpdateInput): Refusal | null {
+  const details = FIELDS[kind === 'sync' ? 'notify' : 'sync']
+    .filter((field) => input[field] !== undefined)
+    .map((path) => ({ path, message: `is not a field of a connection of kind ${kind}` }));
+  return details.length ? refuse('VALIDATION_FAILED', { details }) : null;
+}
+
+const update: Operation<UpdateInput> = {
+  reach: (call) => mayStore(call, find(call)?.kind),
   change: {
     locks: (call) => [target(call)],
     plan(call, now) {
-      const { configures, made, ...fields } = call.input;
+      const { configures, made, ...input } = call.input;
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
+      const foreign = foreignField(row.kind, call.input);
+      if (foreign) return foreign;
+      // safety: connection-changed-within-reach
+      const outside = row.kind === 'sync' ? reachesThem(call.caller, row.environments) : null;
+      if (outside) return outside;
+      const environments = row.kind === 'sync' ? environmentsIn(call, input.environments ?? row.environments) : null;
+      if (environments !== null && isRefusal(environments)) return environments;
       if (configures && !made) return { more: row };
       if (made && 'details' in made) return refuse('VALIDATION_FAILED', { details: made.details });
       // safety: connection-unchanged-meanwhile
       if (made && made.revision !== row.revision)
         return refuse('CONFLICT', { message: 'The connection was changed by another request meanwhile. Repeat the request.' });
       const { config, credentials_sealed } = made ?? row;
-      const put = revision(call, 'integration', row, { ...fields, config, credentials_sealed, updated_at: now });
+      const put = revision(call, 'integration', row, {
+        ...(input.name !== undefined && { name: input.name }),
+        ...(input.events !== undefined && { events: input.events }),
+        ...(input.auto !== undefined && { auto: input.auto ? 1 : 0 }),
+        ...(input.prune !== undefined && { prune: input.prune ? 1 : 0 }),
+        ...(row.kind === 'sync' && { environments, ...(made && madeBy(call.caller)) }),
+        ...{ config, credentials_sealed, updated_at: now },
+      });
       return { status: 200, data: integrationOut(put.row as IntegrationRow), puts: [put] };
     },
   },

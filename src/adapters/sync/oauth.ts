@@ -1,0 +1,23 @@
+// OAuth 2.0 access tokens (https://www.rfc-editor.org/rfc/rfc6749#section-5.1): asked for once a sync, and sent with every call after.
+import { z } from '@hono/zod-openapi';
+import { Token } from './adapter';
+import { type Call, type Client, type Reply, shaped } from './client';
+
+const Answer = z.object({ access_token: Token });
+
+/** Asks a token endpoint for an access token. */
+export async function accessToken(client: Client, url: string, form: Record<string, string>): Promise<string> {
+  const { body } = await client.call({ method: 'POST', url, purpose: 'token', form, bare: true });
+  return shaped(Answer, body).access_token;
+}
+
+/** Calls that carry a token, which the first of them asks for. */
+export function authorized(client: Client, ask: () => Promise<string>): (call: Call) => Promise<Reply> {
+  let token: Promise<string> | null = null;
+  return async (call) => {
+    token ??= ask();
+    const headers = { Authorization: `Bearer ${await token}` };
+    const { settle } = call;
+    return client.call({ ...call, headers, ...(settle && { settle: { ...settle, call: { ...settle.call, headers } } }) });
+  };
+}

@@ -1,0 +1,64 @@
+// A dry run, in the Worker: asks the target, with one try a call, and says what a sync would do. Invariants: nothing is written, there or here; of a secret
+// that an approval policy holds, the value is not compared, so that the answer tells nothing about it.
+import { type EachTarget, TargetError } from '../../adapters/sync/adapter';
+import { failed, foreseen, type Item, itemOf, plan, type Result, type Step, sorted } from '../../adapters/sync/plan';
+import type { OrgKeys } from '../../crypto/keyring';
+import { decryptValue } from '../secrets/encryption';
+import type { DryRun } from './gate/start';
+import { redeployRequired } from './redeploy';
+import { digestAt, type Opened } from './target';
+
+/** What a sync would come to. */
+export async function foresee(
+  { adapter, config, target }: Opened,
+  asked: DryRun,
+  keys: OrgKeys,
+  org: string,
+): Promise<{ results: Result[]; redeployRequired: boolean }> {
+  const held = new Set(asked.held);
+  const values = new Map<string, string>();
+  const items: Item[] = [];
+  for (const delivered of asked.items) {
+    const { row, value } = await decryptValue(keys, org, delivered);
+    // safety: held-values-not-compared
+    const isHeld = held.has(row.name);
+    if (!isHeld) values.set(row.name, value);
+    items.push(itemOf(adapter, config, row.name, value, (at) => (isHeld ? '' : digestAt(keys, asked.place, at, value))));
+  }
+  const skipped = asked.skipped.map((result) => {
+    const mapped = adapter.name(result.name, config as never);
+    return { ...result, targetName: 'target' in mapped ? mapped.target : null };
+  });
+  const remotes = await target.list().catch(known);
+  const results =
+    remotes instanceof TargetError
+      ? items.map(({ name, target: at, problem }) => failed(name, at, problem ?? remotes.problem))
+      : await compared(target as EachTarget, plan(adapter, { ...asked, items, remotes, digestOf, reads: 'read' in target }), values);
+  const removed = new Set(results.filter(({ action }) => action === 'deleted').map(({ name }) => name));
+  const all = sorted([...results, ...skipped.filter(({ name }) => !removed.has(name))]);
+  return { results: all, redeployRequired: redeployRequired(adapter, all) };
+
+  function digestOf(at: string, value: string): string {
+    return digestAt(keys, asked.place, at, value);
+  }
+}
+
+function known(error: unknown): TargetError {
+  if (error instanceof TargetError) return error;
+  throw error;
+}
+
+/** Where the target is asked for each value before a write, it is asked here, too. */
+async function compared(target: EachTarget, made: { steps: Step[]; results: Result[] }, values: Map<string, string>): Promise<Result[]> {
+  if (!target.read) return foreseen(made);
+  const results: Result[] = [];
+  const steps: Step[] = [];
+  for (const step of made.steps) {
+    const value = step.kind === 'put' && step.remote ? values.get(step.name) : undefined;
+    const current = value === undefined || !step.remote ? null : await target.read(step.remote).catch(known);
+    if (current instanceof TargetError) results.push(failed(step.name, step.target, current.problem));
+    else if (current !== null && current === value) results.push({ name: step.name, targetName: step.target, action: 'unchanged' });
+    else steps.push(step);
+  }
+  return [...results, ...foreseen({ steps, results: made.results })];
+}

@@ -1,0 +1,32 @@
+// The ciphertexts of secrets that a sync sends. Invariant: they are given out for rows of this very turn, or the caller judges again after fetching.
+import type { SecretRow, VersionRow } from '../../../db/schema';
+import { slugOf } from '../../../gate/named';
+import type { Call } from '../../../gate/types';
+import { fetchVersions, keep } from '../../secrets/gate/versions';
+import type { Delivered } from '../../secrets/rules';
+
+/** The current versions of these secrets, from the cache or from D1. */
+export async function deliveredOf(call: Call<unknown>, rows: readonly SecretRow[]): Promise<Delivered[]> {
+  const { core } = call;
+  const now = core.now();
+  const missing = rows
+    .filter(({ id, version }) => !core.ciphertexts.get(id, version, now))
+    .map(({ id, version }) => ({ secret: id, version }));
+  const fetched = new Map<string, VersionRow>();
+  for (const version of missing.length ? await fetchVersions(call, missing) : []) fetched.set(version.secret_id, version);
+  for (const version of fetched.values()) keep(core, version);
+  return rows.flatMap((row) => {
+    const version = fetched.get(row.id) ?? core.ciphertexts.get(row.id, row.version, now);
+    return version ? [{ row, version, environment: slugOf(core, row.environment_id), now }] : [];
+  });
+}
+
+/** As many of the rows, in their order, as one answer of the gate holds. */
+export function fitting(rows: readonly SecretRow[], most: { secrets: number; bytes: number }): SecretRow[] {
+  let bytes = 0;
+  const past = rows.findIndex(({ size }, i) => {
+    bytes += size * 1.4 + 1024;
+    return i > 0 && (i >= most.secrets || bytes > most.bytes);
+  });
+  return past < 0 ? [...rows] : rows.slice(0, past);
+}

@@ -1,0 +1,270 @@
+// Running a sync, as the gate takes part in it: it says who may work on it, judges anew whose secrets these are, gives out ciphertexts and notes what came
+// of each name. Invariants: nothing is given out once a caller, or the sync itself, has ended; results and the names that are ours from then on are noted
+// in the turn in which they are reported; each run that reads values has one audit entry that says so, by whoever asked for it.
+import type { Owned, Result, Step } from '../../../adapters/sync/plan';
+import type { IntegrationRow, SecretRow, SyncRow } from '../../../db/schema';
+import type { Draft } from '../../../gate/audit-log';
+import { environmentRevision } from '../../../gate/commit';
+import { slugOf } from '../../../gate/named';
+import { ok } from '../../../gate/outcome';
+import { cancelled } from '../../../gate/sync-task';
+import type { OpenStep } from '../../../gate/syncs';
+import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/types';
+import { type Delivered, readable } from '../../secrets/rules';
+import { deliveredOf, fitting } from './delivered';
+import { actingFor, formerCaller, heldBack, prunable, select } from './select';
+import { ending } from './state';
+
+/** Secrets in one answer, and in one chunk of writes. */
+const PAGE = { secrets: 1000, bytes: 8 * 1024 ** 2 };
+const MOST_CHUNK = 1000;
+/** Names that an audit entry lists. */
+const MOST_NAMED = 1000;
+
+/** Why a sync cannot go on. */
+export type Stop = { code: 'CALLER_REVOKED' | 'NOT_ATTEMPTED'; message: string };
+
+const revoked: Stop = { code: 'CALLER_REVOKED', message: 'The credential that this sync was done for has ended.' };
+const held: Stop = { code: 'NOT_ATTEMPTED', message: 'An approval policy holds reads of this secret.' };
+
+const unaudited = (data: unknown): OperationOutcome => ({ ...ok(data), audited: true });
+const open = ({ core }: Call<unknown>, id: string): SyncRow | null => {
+  const row = core.rows.get('sync', id);
+  return row && row.finished_at === null ? row : null;
+};
+
+export interface Taken {
+  row: SyncRow;
+  integration: IntegrationRow | null;
+  lease: number;
+  planned: boolean;
+}
+
+/** Begins to work on a sync, unless it has ended, another one is on it, or an earlier one of its place has not ended. */
+export const take: Operation<{ sync: string }> = {
+  read(call) {
+    const { core, input } = call;
+    const row = open(call, input.sync);
+    if (!row) return unaudited(null);
+    // safety: syncs-of-a-place-in-order
+    const isFirst = core.rows.within('sync', 'open').every(({ id, place }) => place !== row.place || id >= row.id);
+    const lease = isFirst ? core.storage.transactionSync(() => core.syncs.take(row.id, core.now())) : null;
+    if (!lease) return unaudited(null);
+    const integration = row.integration_id === null ? null : core.rows.get('integration', row.integration_id);
+    return unaudited({ row, integration, lease: lease.lease, planned: lease.planned } satisfies Taken);
+  },
+};
+
+interface Working {
+  sync: string;
+  lease: number;
+}
+
+/** The sync that a consumer works on, and whose reach counts; or why it cannot go on. Null: it is somebody else's now, or has ended. */
+function working(call: Call<Working>) {
+  const { core, ask, input } = call;
+  const row = open(call, input.sync);
+  if (!row || !core.storage.transactionSync(() => core.syncs.renew(input.sync, input.lease, core.now()))) return null;
+  const callers = actingFor(core, ask.org, row);
+  const stop = row.cancelled_at !== null ? cancelled : callers ? null : revoked;
+  return { row, callers: callers ?? [], stop };
+}
+
+export interface ValuesInput extends Working {
+  after: string | null;
+}
+
+export interface ValuesPage {
+  stop: Stop | null;
+  items: Delivered[];
+  next: string | null;
+  /** With the first page. */
+  results: Result[];
+  owned: Owned[];
+  prunable: Owned[];
+}
+
+/** The secrets that take part, page by page. */
+export const values: Operation<ValuesInput> = {
+  async read(call) {
+    const { core, input } = call;
+    const found = working(call);
+    if (!found) return unaudited(null);
+    const { row, callers, stop } = found;
+    const now = core.now();
+    const none = { items: [], next: null, results: [], owned: [], prunable: [] };
+    if (stop) return unaudited({ ...none, stop } satisfies ValuesPage);
+    const selected = select(core, callers, row, now);
+    if (isRefusal(selected))
+      return unaudited({ ...none, stop: { code: 'NOT_ATTEMPTED', message: selected.message ?? '' } } satisfies ValuesPage);
+    const back = new Set(heldBack(core, selected.rows, row.approval).map(({ id }) => id));
+    const rows = selected.rows.filter(({ id }) => !back.has(id)).sort((a, b) => (a.name < b.name ? -1 : 1));
+    const rest = input.after === null ? rows : rows.filter(({ name }) => name > (input.after as string));
+    const page = fitting(rest, PAGE);
+    const items = await deliveredOf(call, page);
+    // safety: sync-rechecked-after-fetch
+    if (working(call)?.stop !== null) return unaudited({ ...none, stop: revoked } satisfies ValuesPage);
+    if (input.after === null) core.auditLog.append(entryOf(call, row, rows, rows.length < selected.rows.length), 200, now);
+    const isFirst = input.after === null;
+    return unaudited({
+      stop: null,
+      items,
+      next: page.length < rest.length ? (page.at(-1)?.name ?? null) : null,
+      results: isFirst ? [...selected.skipped, ...selected.rows.filter(({ id }) => back.has(id)).map(heldResult)] : [],
+      owned: isFirst ? core.syncs.owned(row.place) : [],
+      prunable: isFirst && row.prune ? prunable(core, callers, row, now) : [],
+    } satisfies ValuesPage);
+  },
+};
+
+const heldResult = ({ name }: SecretRow): Result => ({ name, targetName: null, action: 'failed', ...held });
+
+/** That these secrets were read, by whoever asked for the sync. */
+function entryOf({ core, ask }: Call<unknown>, row: SyncRow, rows: readonly SecretRow[], isPart: boolean): Draft {
+  const isNamed = row.names !== null || (isPart && rows.length <= MOST_NAMED);
+  return {
+    actor: row.requester as Draft['actor'],
+    action: 'integration.sync_run',
+    resource: row.environment_id,
+    resource_name: row.id,
+    environment: slugOf(core, row.environment_id),
+    version: environmentRevision(core, row.environment_id),
+    // A name is a pattern that matches itself.
+    ...(isNamed && { patterns: rows.map(({ name }) => name) }),
+    reason: null,
+    request_id: ask.request.id,
+    ip: '',
+    user_agent: null,
+  };
+}
+
+/** The names of the secrets that a sync was asked to send, for one that cannot begin. Whoever asked knew them. */
+export const names: Operation<Working> = {
+  read(call) {
+    const { core, ask } = call;
+    const found = working(call);
+    if (!found) return unaudited(null);
+    const { row } = found;
+    if (row.names) return unaudited(row.names);
+    const maker = row.integration_id === null ? null : core.rows.get('integration', row.integration_id)?.maker;
+    const callers = [row.credential, maker].flatMap((id) => (id ? (formerCaller(core, ask.org, id) ?? []) : []));
+    const selected = callers.length ? select(core, callers, row, core.now()) : null;
+    return unaudited(selected && !isRefusal(selected) ? selected.rows.map(({ name }) => name) : []);
+  },
+};
+
+/** Stores the plan. */
+export const plan: Operation<Working & { steps: Step[]; results: Result[] }> = {
+  read(call) {
+    const { core, input } = call;
+    const found = working(call);
+    if (found) core.storage.transactionSync(() => core.syncs.plan(input.sync, input.steps, input.results));
+    return unaudited(found && { stop: found.stop });
+  },
+};
+
+export interface NextInput extends Working {
+  /** What came of the steps before. */
+  report: (Result & { digest: string })[];
+  /** How many steps are wanted; 0 where the job ends here and another goes on. */
+  most: number;
+}
+
+export interface Chunk {
+  stop: Stop | null;
+  work: { step: OpenStep; delivered: Delivered | null }[];
+}
+
+/** Notes what came of the steps before, and gives out the next ones with their values. */
+export const next: Operation<NextInput> = {
+  async read(call) {
+    const { core, input } = call;
+    const row = core.rows.get('sync', input.sync);
+    // What was written counts, even where the sync has ended meanwhile.
+    // safety: reports-outlive-syncs
+    if (row)
+      core.storage.transactionSync(() => core.syncs.report(row.id, { id: row.place, environment: row.environment_id }, input.report));
+    const found = working(call);
+    if (!found) return unaudited(null);
+    if (found.stop || input.most === 0) {
+      if (!found.stop) {
+        core.storage.transactionSync(() => core.syncs.release(input.sync));
+        core.schedule.at('syncs', core.now());
+      }
+      return unaudited({ stop: found.stop, work: [] } satisfies Chunk);
+    }
+    return unaudited(await chunk(call, found.row, found.callers));
+  },
+};
+
+async function chunk(call: Call<NextInput>, row: SyncRow, callers: Parameters<typeof select>[1]): Promise<Chunk> {
+  const { core, input } = call;
+  const { environment_id } = row;
+  const now = core.now();
+  const steps = core.syncs.steps(row.id, Math.min(input.most, MOST_CHUNK));
+  const puts = steps.filter(({ kind }) => kind === 'put');
+  const judged = puts.length ? select(core, callers, { environment_id, names: puts.map(({ name }) => name) }, now) : null;
+  const selected = judged && !isRefusal(judged) ? judged : { rows: [], skipped: [] };
+  const back = heldBack(core, selected.rows, row.approval);
+  const sendable = fitting(
+    selected.rows.filter((one) => !back.includes(one)),
+    PAGE,
+  );
+  const delivered = new Map((await deliveredOf(call, sendable)).map((one) => ['row' in one ? one.row.name : '', one]));
+  const again = working(call);
+  if (again?.stop !== null) return { stop: again?.stop ?? revoked, work: [] };
+  return core.storage.transactionSync((): Chunk => {
+    // What is not there any more, or held by now, is not written.
+    const ended = [...selected.skipped, ...back.map(heldResult)];
+    for (const result of ended) {
+      const step = puts.find(({ name }) => name === result.name);
+      if (step)
+        core.syncs.report(row.id, { id: row.place, environment: environment_id }, [{ ...result, targetName: step.target, digest: '' }]);
+    }
+    const gone = new Set(ended.map(({ name }) => name));
+    const work = steps.flatMap((step): Chunk['work'] => {
+      if (step.kind === 'remove') {
+        // The secret may be back.
+        const isBack = readable(core.rows.find('secret', environment_id, step.name), now) === null;
+        if (isBack) core.syncs.drop(row.id, step);
+        return isBack ? [] : [{ step, delivered: null }];
+      }
+      const value = gone.has(step.name) ? undefined : delivered.get(step.name);
+      return value ? [{ step, delivered: value }] : [];
+    });
+    core.syncs.begin(
+      row.id,
+      work.map(({ step }) => step),
+    );
+    return { stop: null, work };
+  });
+}
+
+export interface EndInput extends Working {
+  /** What the names that are open fail with. */
+  problem: { code: string; message: string } | null;
+  /** Of a sync that ends before it has a plan. */
+  results: Result[];
+  retryAfter: number | null;
+}
+
+/** Ends a sync. */
+export const end: Operation<EndInput> = {
+  subject: ({ core, input }) => {
+    const row = core.rows.get('sync', input.sync);
+    return row ? { resource: row.id, environment: slugOf(core, row.environment_id) } : {};
+  },
+  change: {
+    locks: ({ input }) => [input.sync],
+    plan(call, now) {
+      const { core, input } = call;
+      const row = open(call, input.sync);
+      if (!row || !core.syncs.renew(input.sync, input.lease, now)) return { status: 200, data: null };
+      core.storage.transactionSync(() => {
+        if (input.results.length) core.syncs.plan(row.id, [], input.results);
+        if (input.problem) core.syncs.fail(row.id, input.problem, 'all');
+      });
+      return { status: 200, data: null, ...ending(call, row, { retry_after: input.retryAfter }, now) };
+    },
+  },
+};

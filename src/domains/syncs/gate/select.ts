@@ -1,0 +1,150 @@
+// Which secrets take part in a sync: those of its environment that are active and that whoever it is done for may read. Invariants: what is outside
+// their reach looks like what does not exist; a secret that an approval policy holds takes part only under the approval that names it.
+import type { Owned, Result } from '../../../adapters/sync/plan';
+import { type Caller, nobody, reaches, reachesEnvironment, reasons, stepsFor } from '../../../auth/authorize';
+import { covers } from '../../../auth/scopes';
+import type { IntegrationRow, SecretRow, SyncRow } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import type { Core } from '../../../gate/core';
+import { holdingReads } from '../../../gate/hold';
+import { callerOf, endOf, memberOf } from '../../../gate/identity';
+import { lineageOf } from '../../../gate/lineage';
+import { readable } from '../../secrets/rules';
+
+/** Secrets of one sync, and steps of comparing their names with patterns. */
+export const MOST_SECRETS = 10_000;
+const MOST_STEPS = 20_000_000;
+
+const READ = ['secrets:read'];
+
+export interface Selected {
+  rows: SecretRow[];
+  /** Names of the request that take no part, and why. */
+  skipped: Result[];
+}
+
+/** Those of the names, or all; a refusal for too many. */
+export function select(
+  { rows }: Pick<Core, 'rows'>,
+  callers: readonly Caller[],
+  { environment_id, names }: Pick<SyncRow, 'environment_id' | 'names'>,
+  now: number,
+): Selected | Refusal {
+  const judges = callers.map((caller) => ({ caller, steps: stepsFor(caller, READ, MOST_STEPS) }));
+  const within = (name: string) =>
+    judges.every(({ caller, steps }) => steps.take(environment_id, name) && reaches(caller, READ, environment_id, name));
+  const selected: Selected = { rows: [], skipped: [] };
+  const consider = (name: string, row: SecretRow | null) => {
+    // safety: sync-within-reach
+    const refusal = row && within(name) ? readable(row, now) : refuse('NOT_FOUND');
+    if (!refusal && row) selected.rows.push(row);
+    else if (names && refusal) selected.skipped.push(skipped(name, refusal));
+  };
+  if (names) for (const name of names) consider(name, rows.find('secret', environment_id, name));
+  for (let after = ''; names === null; ) {
+    const page = rows.named(environment_id, '', after, 1000);
+    for (const { id, name } of page) consider(name, rows.get('secret', id));
+    if (selected.rows.length > MOST_SECRETS) return tooMany;
+    if (page.length < 1000) break;
+    after = page.at(-1)?.name as string;
+  }
+  return selected;
+}
+
+const tooMany = refuse('RESULT_TOO_LARGE', {
+  message: `A sync takes at most ${MOST_SECRETS.toLocaleString('en')} secrets. Name those to sync in names, in several syncs.`,
+});
+
+const SKIPPED: Partial<Record<Refusal['code'], string>> = {
+  SECRET_EXPIRED: 'The secret has expired.',
+  SECRET_REVOKED: 'The secret has been revoked.',
+};
+
+const skipped = (name: string, { code }: Refusal): Result => ({
+  name,
+  targetName: null,
+  action: 'skipped',
+  code: code as NonNullable<Result['code']>,
+  message: SKIPPED[code] ?? 'The environment has no secret of this name that this sync may read.',
+});
+
+/** Secrets that an approval policy holds, unless this approval is for reading them. */
+export function heldBack(core: Core, rows: readonly SecretRow[], approval: string | null): SecretRow[] {
+  const targets = approval === null ? {} : (core.rows.get('approval', approval)?.targets ?? {});
+  // safety: sync-held-secrets-not-sent
+  return rows.filter((row) => holdingReads(core, row).length > 0 && !Object.hasOwn(targets, row.id));
+}
+
+/** A caller by what admitted it, as it stands now; null for one that has ended. */
+function callerBy(core: Core, org: string, id: string): Caller | null {
+  if (core.rows.get('org', org)?.deleted_at !== null) return null;
+  const member = core.rows.get('member', id);
+  if (member) return memberOf(core, org, id, member);
+  const row = core.rows.get('credential', id);
+  if (!row) return null;
+  const lineage = lineageOf(core, row);
+  // safety: sync-caller-judged-again
+  return endOf(core, org, lineage) === null ? callerOf(core, org, lineage) : null;
+}
+
+/** What a caller could do who may have ended: to say which names a sync was about, never to read them. */
+export function formerCaller(core: Core, org: string, id: string): Caller | null {
+  const member = core.rows.get('member', id);
+  if (member) return memberOf(core, org, id, member);
+  const row = core.rows.get('credential', id);
+  return row && callerOf(core, org, lineageOf(core, row));
+}
+
+/** What of a caller says which secrets it may read, as a connection keeps it. */
+export const reachOf = ({ permissions }: Caller): NonNullable<IntegrationRow['reach']> =>
+  permissions
+    .filter(({ scopes }) => READ.some((scope) => covers(scopes, scope)))
+    .map(({ environments, secrets }) => ({ scopes: READ, environments: copy(environments), secrets: copy(secrets) }));
+
+const copy = (list: readonly string[] | null): string[] | null => list && [...list];
+
+/** Whose reach counts for a sync: all of them may read what takes part. Null once one of them has ended. */
+export function actingFor(core: Core, org: string, sync: Pick<SyncRow, 'credential' | 'integration_id'>): Caller[] | null {
+  const asker = sync.credential === null ? null : callerBy(core, org, sync.credential);
+  if (sync.credential !== null && asker === null) return null;
+  if (sync.integration_id === null) return asker && [asker];
+  const connection = core.rows.get('integration', sync.integration_id);
+  const maker = connection?.maker ? callerBy(core, org, connection.maker) : null;
+  // safety: sync-maker-judged-again
+  if (!connection || !maker) return null;
+  const then = (connection.reach ?? []).map((one) => ({ ...one, expires_at: null }));
+  // safety: sync-within-reach-of-its-making
+  return [maker, { ...nobody, permissions: [then[0] ?? nobody.permissions[0], ...then.slice(1)] }];
+}
+
+/** 403 for who may read no secret at all, 404 for who may read none in an environment, or for none (''). Agents are told what they lack. */
+export function mayRead(caller: Caller, environment: string | null): Refusal | null {
+  const isAgent = caller.kind === 'agent';
+  if (reasons(caller.permissions, READ, null).length === 0)
+    return isAgent
+      ? refuse('SECRET_ACCESS_DENIED', { message: 'This agent does not hold the scope secrets:read, which this call needs.' })
+      : refuse('INSUFFICIENT_SCOPE', { message: 'This credential does not hold the scope secrets:read, which this call needs.' });
+  // safety: sync-environment-within-reach
+  if (environment === null || (environment !== '' && reachesEnvironment(caller, READ, environment))) return null;
+  return isAgent
+    ? refuse('SECRET_ACCESS_DENIED', { message: 'This agent may not read secrets in this environment.' })
+    : refuse('NOT_FOUND', { message: 'There is no such environment.' });
+}
+
+/**
+ * Names at a place whose secrets are gone from the environment (deleted, renamed, expired or revoked): within `names` where they are given, and within
+ * reach.
+ */
+export function prunable(
+  core: Core,
+  callers: readonly Caller[],
+  { environment_id, names, place }: Pick<SyncRow, 'environment_id' | 'names' | 'place'>,
+  now: number,
+): Owned[] {
+  return core.syncs.owned(place).filter(({ name }) => {
+    if (names && !names.includes(name)) return false;
+    const isGone = readable(core.rows.find('secret', environment_id, name), now) !== null;
+    // safety: prune-within-reach
+    return isGone && callers.every((caller) => reaches(caller, READ, environment_id, name));
+  });
+}

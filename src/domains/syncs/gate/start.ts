@@ -1,0 +1,160 @@
+// Asking for a sync. Invariants: a sync is a row, written in the commit that uses up its approval and stores its response, so that a repeat finds the
+// same one; a dry run writes nothing; nothing is sent to a target here.
+import type { Owned, Result } from '../../../adapters/sync/plan';
+import type { Caller } from '../../../auth/authorize';
+import type { IntegrationRow } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import { insertion } from '../../../gate/commit';
+import { environmentOf, slugOf } from '../../../gate/named';
+import type { Plan } from '../../../gate/plan';
+import { type Call, isRefusal, type Operation } from '../../../gate/types';
+import type { Delivered } from '../../secrets/rules';
+import { placeOf } from '../place';
+import { deliveredOf, fitting } from './delivered';
+import { actingFor, heldBack, mayRead, prunable, type Selected, select } from './select';
+
+export interface SyncInput {
+  id: string;
+  /** A stored connection; or a platform with its config: what may be shown of it, and its credentials, encrypted for this sync. */
+  integration: string | null;
+  platform: string | null;
+  config: Record<string, unknown> | null;
+  credentials_sealed: string | null;
+  environment: string;
+  names: string[] | null;
+  prune: boolean;
+  dryRun: boolean;
+  /** What a dry run came to: given once the Worker has asked the target. */
+  foreseen?: { results: Result[]; redeployRequired: boolean };
+}
+
+/** What the Worker needs for a dry run. */
+export interface DryRun {
+  integration: IntegrationRow | null;
+  place: string;
+  items: Delivered[];
+  /** Names that an approval policy holds: their values are not compared. */
+  held: string[];
+  skipped: Result[];
+  owned: Owned[];
+  prunable: Owned[];
+}
+
+/** Syncs of an organisation that have not ended. */
+const MOST_OPEN = 100;
+/** What one dry run looks at: one answer of the gate holds it. */
+const MOST_DRY = { secrets: 2000, bytes: 16 * 1024 ** 2 };
+
+/** What a request is about. */
+interface About {
+  integration: IntegrationRow | null;
+  platform: string;
+  environment_id: string;
+  place: string;
+  callers: readonly Caller[];
+  selected: Selected;
+}
+
+const noEnvironment = refuse('NOT_FOUND', { message: 'There is no such environment.' });
+
+function judge(call: Call<SyncInput>, now: number): About | Refusal {
+  const { core, ask, caller, input } = call;
+  const integration = input.integration === null ? null : core.rows.get('integration', input.integration);
+  if (input.integration !== null && !integration)
+    return refuse('NOT_FOUND', { message: 'The connection in integrationId does not exist.' });
+  if (integration && integration.kind !== 'sync')
+    return refuse('VALIDATION_FAILED', { details: [{ path: 'integrationId', message: 'must be a connection of kind sync' }] });
+  const environment = environmentOf(core, ask.org, input.environment);
+  // With a stored connection the caller needs no reach of its own: its maker had it.
+  const barred = integration ? null : mayRead(caller, environment?.id ?? '');
+  if (barred) return barred;
+  if (!environment) return noEnvironment;
+  // safety: connection-within-its-environments
+  if (integration?.environments && !integration.environments.includes(environment.id)) return noEnvironment;
+  const callers = integration ? actingFor(core, ask.org, { credential: null, integration_id: integration.id }) : [caller];
+  if (!callers)
+    return refuse('CONFLICT', {
+      message: 'Whoever made this connection has ended. Send its config again with PATCH, by a caller that may read the secrets.',
+    });
+  if (integration && callers.some((one) => mayRead(one, environment.id))) return noEnvironment;
+  const selected = select(core, callers, { environment_id: environment.id, names: input.names }, now);
+  if (isRefusal(selected)) return selected;
+  const platform = integration?.platform ?? (input.platform as string);
+  const place = placeOf(platform, integration?.config ?? input.config ?? {}, environment.id);
+  return { integration, platform, environment_id: environment.id, place, callers, selected };
+}
+
+export const sync: Operation<SyncInput> = {
+  subject: ({ core, ask, input }) => ({
+    resource: input.dryRun ? (input.integration ?? input.platform) : input.id,
+    environment: environmentOf(core, ask.org, input.environment)?.slug ?? null,
+  }),
+  authorize: (call, now) => judge(call, now),
+  change: {
+    locks: ({ input }) => ['syncs', input.id, ...(input.integration === null ? [] : [input.integration])],
+    async locked(call) {
+      if (!call.input.dryRun || call.input.foreseen) return null;
+      const about = judge(call, call.core.now());
+      if (isRefusal(about)) return null;
+      const { rows } = about.selected;
+      return fitting(rows, MOST_DRY).length < rows.length ? refuse('RESULT_TOO_LARGE') : deliveredOf(call, rows);
+    },
+    plan(call, now, { judged, locked }) {
+      const about = judged as About;
+      return call.input.dryRun ? dryRun(call, about, locked as Delivered[] | Refusal | null, now) : newSync(call, about, now);
+    },
+  },
+};
+
+function newSync(call: Call<SyncInput>, { integration, platform, environment_id, place, selected }: About, now: number): Plan | Refusal {
+  const { core, ask, caller, input } = call;
+  if (core.rows.within('sync', 'open').length >= MOST_OPEN)
+    return refuse('LIMIT_REACHED', {
+      message: `An organisation can have at most ${MOST_OPEN} syncs under way. Wait until some have ended, or cancel some.`,
+    });
+  const put = insertion(call, 'sync', {
+    org_id: ask.org,
+    id: input.id,
+    platform,
+    integration_id: input.integration,
+    config: input.config,
+    credentials_sealed: input.credentials_sealed,
+    environment_id,
+    place,
+    names: input.names,
+    prune: input.prune ? 1 : 0,
+    requester: { kind: caller.kind, id: caller.id || null, parent_id: caller.parent_id, name: caller.name },
+    credential: caller.credential,
+    approval: ask.approval?.id ?? null,
+    status: 'queued',
+    created_at: now,
+  });
+  const many = `${selected.rows.length} ${selected.rows.length === 1 ? 'secret' : 'secrets'}`;
+  const target = integration ? `the connection "${integration.name}" (${platform})` : platform;
+  return {
+    status: 202,
+    data: { syncId: input.id, status: 'queued' },
+    puts: [put],
+    // safety: sync-held-as-read
+    reveals: selected.rows,
+    describes: `send ${many} of the environment ${slugOf(core, environment_id)} to ${target}`,
+  };
+}
+
+function dryRun(
+  { core, input }: Call<SyncInput>,
+  { integration, platform, environment_id, place, callers, selected }: About,
+  items: Delivered[] | Refusal | null,
+  now: number,
+): Plan | Refusal | { more: DryRun } {
+  if (input.foreseen) return { status: 200, data: { platform, environmentId: environment_id, dryRun: true, ...input.foreseen } };
+  if (items && isRefusal(items)) return items;
+  return {
+    more: {
+      ...{ integration, place, items: items ?? [], skipped: selected.skipped },
+      held: heldBack(core, selected.rows, null).map(({ name }) => name),
+      owned: core.syncs.owned(place),
+      prunable: input.prune ? prunable(core, callers, { environment_id, names: input.names, place }, now) : [],
+    },
+  };
+}

@@ -1,0 +1,43 @@
+// What a sync looks like, and how it ends. Invariant: a sync ends once, with the credentials of its request erased, and one event.
+import type { Result } from '../../../adapters/sync/plan';
+import type { SyncRow } from '../../../db/schema';
+import { revision } from '../../../gate/commit';
+import type { Core } from '../../../gate/core';
+import { slugOf } from '../../../gate/named';
+import type { Plan } from '../../../gate/plan';
+import type { Call } from '../../../gate/types';
+
+/** How a sync ended, by what became of its names. */
+export function statusOf(results: readonly Result[]): 'completed' | 'partial' | 'failed' {
+  if (!results.some(({ action }) => action === 'failed')) return 'completed';
+  return results.some(({ action }) => action !== 'failed' && action !== 'skipped') ? 'partial' : 'failed';
+}
+
+/** The plan that ends a sync, with what is noted of its names. `about` is what else changes of its row. */
+export function ending(call: Call<unknown>, row: SyncRow, about: Partial<SyncRow>, now: number): Required<Pick<Plan, 'puts' | 'events'>> {
+  const { core } = call;
+  const results = core.syncs.results(row.id);
+  const status = statusOf(results);
+  const started_at = core.syncs.startedAt(row.id);
+  // safety: sync-credentials-forgotten
+  const put = revision(call, 'sync', row, { ...about, status, credentials_sealed: null, started_at, finished_at: now });
+  return {
+    puts: [put],
+    events: [{ type: status === 'completed' ? 'SYNC_COMPLETED' : 'SYNC_FAILED', data: dataOf(core, row, status, results) }],
+  };
+}
+
+const ACTIONS = ['created', 'updated', 'unchanged', 'deleted', 'skipped', 'failed'] as const;
+
+/** How events name a sync: with counts, and no name of a secret. */
+function dataOf(core: Core, { id, platform, integration_id, environment_id }: SyncRow, status: string, results: readonly Result[]) {
+  const counts = ACTIONS.map((action) => [action, results.filter((result) => result.action === action).length]);
+  return {
+    sync_id: id,
+    ...{ platform, integration_id, status },
+    ...(integration_id !== null && { name: core.rows.get('integration', integration_id)?.name ?? null }),
+    environment: slugOf(core, environment_id),
+    environment_id,
+    counts: Object.fromEntries(counts),
+  };
+}

@@ -1,0 +1,16 @@
+// Syncs: secrets of an environment, written to other platforms.
+import type { Domain } from '../domain';
+import { actions } from './actions';
+import { syncOperations } from './gate/operations';
+import { syncRoutes } from './routes';
+import { run } from './run';
+
+export const syncs = {
+  tags: { Syncs: 'Secrets of an environment, written to other platforms. Fields are in camelCase.' },
+  actions,
+  rows: ['sync'],
+  operations: syncOperations,
+  routes: syncRoutes,
+  jobs: { sync: run },
+  examples: {},
+} satisfies Domain;

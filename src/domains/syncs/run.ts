@@ -1,0 +1,166 @@
+// The job of a sync, in the Worker: plans it once, and then writes chunk by chunk, telling the gate what came of each. Invariants: it may be repeated or end
+// anywhere, for the plan and what is done lie in the gate; no value, credential or text of a target is logged or reported; it ends after so many calls,
+// and another message goes on.
+import { CONCURRENCY, TargetError } from '../../adapters/sync/adapter';
+import { type Applied, apply, type Work } from '../../adapters/sync/apply';
+import { failed, type Item, itemOf, plan, type Result } from '../../adapters/sync/plan';
+import type { JobContext } from '../../delivery/job';
+import { settingsOf } from '../../env';
+import { unwrap } from '../../gate/outcome';
+import { decryptValue } from '../secrets/encryption';
+import type { Chunk, EndInput, NextInput, Stop, Taken, ValuesPage } from './gate/run';
+import { digestAt, type Opened, openTarget, requestedConfig, storedConfig, tokenOf } from './target';
+
+/** Calls of a target that one message makes, and how long it goes on: a Worker may make 1,000 subrequests. */
+const MOST_CALLS = 300;
+const LASTS = 60_000;
+/** Names in one chunk: what a consumer that is cut off may have to do again. */
+const CHUNK = CONCURRENCY * 8;
+
+interface Run extends Taken {
+  context: JobContext;
+  opened: Opened;
+  /** Asks the gate for the next part of this sync. */
+  ask<T>(operation: string, input?: object): Promise<T | null>;
+}
+
+/** What ended a sync before its plan was done, and with what its open names fail. */
+type End = Omit<EndInput, 'sync' | 'lease'>;
+
+/** Works on one sync; without an id it begins those that changed secrets ask for. */
+export async function run(context: JobContext): Promise<void> {
+  const { id, ask, env } = context;
+  const settings = settingsOf(env);
+  if ('problem' in settings) return;
+  if (id === null) return void unwrap(await ask('integration.sync_auto', {}));
+  const taken = unwrap(await ask('integration.sync_run', { sync: id }, 'integration.sync_take')).data as Taken | null;
+  if (!taken) return;
+  const asked: Run['ask'] = async (operation, input = {}) =>
+    unwrap(await ask('integration.sync_run', { sync: id, lease: taken.lease, ...input }, operation)).data as never;
+  try {
+    const config = taken.integration
+      ? storedConfig(context.keys, context.org, taken.integration)
+      : taken.row.integration_id === null
+        ? requestedConfig(context.keys, context.org, taken.row)
+        : null;
+    const opened = config && openTarget(taken.row.platform, config, settings);
+    const work = { ...taken, context, ask: asked };
+    const end = opened ? await carryOut({ ...work, opened }) : await without({ ...work, isGone: config === null });
+    if (end) unwrap(await ask('integration.sync_end', { sync: id, lease: taken.lease, ...end }));
+  } catch (error) {
+    // What is left waits for the next message, which need not wait for the lease.
+    await asked('integration.sync_next', { report: [], most: 0 } satisfies Partial<NextInput>).catch(() => null);
+    throw error;
+  }
+}
+
+const done: End = { problem: null, results: [], retryAfter: null };
+
+/** Plans a sync unless that is done, and writes; null where it goes on in another message, or is somebody else's now. */
+async function carryOut(run: Run): Promise<End | null> {
+  if (!run.planned) {
+    const end = await prepare(run);
+    if (end !== 'planned') return end;
+  }
+  const until = Date.now() + LASTS;
+  let report: NextInput['report'] = [];
+  for (;;) {
+    const isLast = Date.now() > until || run.opened.client.calls() > MOST_CALLS;
+    const most = isLast ? 0 : 'write' in run.opened.target ? (run.opened.adapter.most ?? Number.MAX_SAFE_INTEGER) : CHUNK;
+    const chunk = await run.ask<Chunk>('integration.sync_next', { report, most });
+    if (!chunk) return null;
+    if (chunk.stop) return { ...done, problem: chunk.stop };
+    if (isLast) return null;
+    if (chunk.work.length === 0) return done;
+    const { results, end } = await write(run, chunk);
+    report = results;
+    if (end) return ended(run, report, end);
+  }
+}
+
+/** Reports the last results, and says with what the open names fail. */
+async function ended(run: Run, report: NextInput['report'], { ends, problem, retryAfter }: TargetError): Promise<End | null> {
+  const chunk = await run.ask<Chunk>('integration.sync_next', { report, most: 1 });
+  if (!chunk) return null;
+  const notAttempted: Stop = { code: 'NOT_ATTEMPTED', message: 'Another name ended the sync before this one was written.' };
+  return { problem: ends === 'sync' ? problem : notAttempted, results: [], retryAfter };
+}
+
+/** Reads the secrets, page by page, asks the target what it has, and stores the plan. */
+async function prepare(run: Run): Promise<End | 'planned' | null> {
+  const { context, opened, row } = run;
+  const { adapter, config, target } = opened;
+  const items: Item[] = [];
+  let first: ValuesPage | null = null;
+  for (let after: string | null = null; ; ) {
+    const page: ValuesPage | null = await run.ask<ValuesPage>('integration.sync_run', { after });
+    if (!page) return null;
+    if (page.stop) return without({ ...run, stop: page.stop });
+    first ??= page;
+    for (const delivered of page.items) {
+      const { row: secret, value } = await decryptValue(context.keys, context.org, delivered);
+      items.push(itemOf(adapter, config, secret.name, value, (at) => digestAt(context.keys, row.place, at, value)));
+    }
+    if (page.next === null) break;
+    after = page.next;
+  }
+  const targeted = first.results.map((result) => ({ ...result, targetName: targetOf(run, result.name) }));
+  const remotes = await listed(opened);
+  if (remotes instanceof TargetError) {
+    const results = items.map(({ name, target, problem }) => failed(name, target, problem ?? remotes.problem));
+    return { problem: null, results: [...targeted, ...results], retryAfter: remotes.retryAfter };
+  }
+  const digestOf = (at: string, value: string) => digestAt(context.keys, row.place, at, value);
+  const made = plan(adapter, { items, remotes, owned: first.owned, prunable: first.prunable, digestOf, reads: 'read' in target });
+  // What is pruned because its secret is not active is told as deleted, not as skipped.
+  const removed = new Set(made.steps.filter(({ kind }) => kind === 'remove').map(({ name }) => name));
+  const results = [...made.results, ...targeted.filter(({ name }) => !removed.has(name))];
+  const stored = await run.ask<{ stop: Stop | null }>('integration.sync_plan', { steps: made.steps, results });
+  if (!stored) return null;
+  return stored.stop ? { ...done, problem: stored.stop } : 'planned';
+}
+
+const listed = ({ target }: Opened) =>
+  target.list().catch((error: unknown) => {
+    if (error instanceof TargetError) return error;
+    throw error;
+  });
+
+/** The name at the target of a secret that takes no part; null where it can have none. */
+function targetOf({ opened: { adapter, config } }: Pick<Run, 'opened'>, name: string): string | null {
+  const mapped = adapter.name(name, config as never);
+  return 'target' in mapped ? mapped.target : null;
+}
+
+/** Writes a chunk. */
+async function write(run: Run, { work }: Chunk): Promise<{ results: NextInput['report']; end: TargetError | null }> {
+  const { context, opened, row } = run;
+  const digests = new Map<string, string>();
+  const results: NextInput['report'] = [];
+  const ready: Work[] = [];
+  for (const { step, delivered } of work) {
+    const value = delivered && (await decryptValue(context.keys, context.org, delivered)).value;
+    const digest = value === null ? '' : digestAt(context.keys, row.place, step.target, value);
+    digests.set(step.target, digest);
+    // The value may be a newer one than that of the plan.
+    const problem = value === null ? null : (opened.adapter.value?.(value, step.target, opened.config as never) ?? null);
+    if (problem) results.push({ ...failed(step.name, step.target, problem), digest });
+    else ready.push({ ...step, value, digest, token: tokenOf(context.keys, row.id, step.target, digest) });
+  }
+  const applied: Applied = ready.length ? await apply(opened.target, ready) : { results: [], end: null };
+  results.push(...applied.results.map((result: Result) => ({ ...result, digest: digests.get(result.targetName as string) ?? '' })));
+  return { results, end: applied.end };
+}
+
+const REJECTED: Stop = { code: 'NOT_ATTEMPTED', message: 'The connection leads to an address that this deployment does not allow.' };
+const REMOVED: Stop = { code: 'NOT_ATTEMPTED', message: 'The connection was removed.' };
+
+/** Ends a sync that cannot begin: each name that was to be sent fails with the reason. */
+async function without(run: Pick<Run, 'ask' | 'row'> & { opened?: Opened; stop?: Stop; isGone?: boolean }): Promise<End | null> {
+  const problem = run.stop ?? (run.isGone ? REMOVED : REJECTED);
+  const names = await run.ask<string[]>('integration.sync_names');
+  if (!names) return null;
+  const { opened } = run;
+  const results = names.map((name) => failed(name, opened ? targetOf({ opened }, name) : null, problem as never));
+  return { problem, results, retryAfter: null };
+}

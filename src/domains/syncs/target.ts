@@ -1,0 +1,67 @@
+// A target of a sync, opened: its adapter with the config in effect, and a client that reaches it through the egress guard. Invariant: credentials are
+// decrypted here alone, for the time of one job, and nothing of them is kept.
+
+import type { SyncPlatform } from '../../adapters/platforms';
+import { syncAdapters } from '../../adapters/sync';
+import type { SyncAdapter, Target } from '../../adapters/sync/adapter';
+import { type Client, createClient } from '../../adapters/sync/client';
+import { fromUtf8, tuple } from '../../crypto/bytes';
+import { equal, hmacHex } from '../../crypto/digest';
+import { decrypt } from '../../crypto/envelope';
+import type { OrgKeys } from '../../crypto/keyring';
+import { macOf } from '../../db/rows';
+import type { IntegrationRow, SyncRow } from '../../db/schema';
+import { guardedFetch } from '../../delivery/egress';
+import type { Settings } from '../../env';
+import { ApiError, refuse } from '../../errors';
+import { type Config, checked } from '../integrations/config';
+import { decryptConfig } from '../integrations/encryption';
+
+export interface Opened {
+  adapter: SyncAdapter;
+  config: Config;
+  target: Target;
+  client: Client & { calls(): number };
+}
+
+/** Opens a target; `once`: one try a call. Null where the config breaks the rules for targets, which may have changed since it was stored. */
+export function openTarget(platform: string, config: Config, settings: Settings, once = false): Opened | null {
+  // safety: sync-target-checked-again
+  const found = checked(platform, config, settings);
+  if ('details' in found) return null;
+  const adapter = syncAdapters[platform as SyncPlatform];
+  const client = createClient({
+    vendor: adapter.vendor(found.config as never),
+    base: settings.platformBaseUrls[platform],
+    fetch: (url, request) => guardedFetch(settings, url, request),
+    once,
+  });
+  return { adapter, config: found.config, client, target: adapter.open(client, found.config as never) };
+}
+
+/** The whole config of a stored connection. */
+export function storedConfig(keys: OrgKeys, org: string, row: IntegrationRow): Config {
+  const { shown, credentials } = decryptConfig(keys, org, row);
+  return { ...shown, ...credentials };
+}
+
+/** The whole config that came with a sync; refuses as INTERNAL if the row or the ciphertext was altered or is another's. */
+export function requestedConfig(keys: OrgKeys, org: string, row: SyncRow): Config {
+  // safety: sync-row-mac
+  const holds = row.org_id === org && equal(row.mac, macOf(keys.row, 'sync', row));
+  const plain = holds && row.credentials_sealed !== null ? decrypt(keys.value, 'connection', [org, row.id], row.credentials_sealed) : null;
+  const text = plain && fromUtf8(plain);
+  if (!text) throw new ApiError(refuse('INTERNAL'), { event: 'value_does_not_open', resource: row.id });
+  return { ...row.config, ...JSON.parse(text) };
+}
+
+/** The keyed digest of a value at a place. */
+export const digestAt = (keys: OrgKeys, place: string, target: string, value: string): string =>
+  hmacHex(keys.digest, tuple('svc/v1/sync', place, target, value));
+
+/** A UUID for one write, the same whenever it is tried: RFC 9562 §5.8. */
+export function tokenOf(keys: OrgKeys, sync: string, target: string, digest: string): string {
+  const hex = hmacHex(keys.digest, tuple('svc/v1/sync write', sync, target, digest));
+  const variant = '89ab'[Number.parseInt(hex[16] as string, 16) % 4];
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}

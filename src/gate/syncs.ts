@@ -1,0 +1,215 @@
+// Syncs under way: who works on one, what is left of its plan, what came of it, and which names this service wrote at which place. Invariants: a name is
+// ours from the turn in which its write is reported; a step that was handed out is marked, so that whoever goes on after a consumer that was cut off knows
+// that it may have been done; one consumer at a time works on a sync.
+import type { Owned, Result, Step } from '../adapters/sync/plan';
+
+/** A step of a plan, and whether it was handed out before. */
+export interface OpenStep extends Step {
+  begun: boolean;
+}
+
+export interface Syncs {
+  /** Begins, or goes on with, a sync: gives a lease unless another one is held. */
+  take(sync: string, now: number): { lease: number; started: number; planned: boolean } | null;
+  /** Whether a lease is still held; holding it goes on. */
+  renew(sync: string, lease: number, now: number): boolean;
+  release(sync: string): void;
+  /** When somebody last began to work on a sync that is not ended; null if nobody did. */
+  startedAt(sync: string): number | null;
+  /** A job was asked for. */
+  asked(sync: string, until: number): void;
+  /** When a job may be asked for: after the lease, and after the last time that one was. */
+  askAt(sync: string): number;
+  plan(sync: string, steps: Step[], results: Result[]): void;
+  /** What is left to do: what is to be written first, then what is to be deleted. */
+  steps(sync: string, most: number): OpenStep[];
+  /** Steps are handed out. */
+  begin(sync: string, steps: Step[]): void;
+  /** A step is not to be done any more, and has no result. */
+  drop(sync: string, step: Step): void;
+  /** Notes what came of steps, and which names are ours from now on. */
+  report(sync: string, place: { id: string; environment: string }, done: (Result & { digest: string })[]): void;
+  /** Ends the steps that are open, as failures with this code. */
+  fail(sync: string, problem: { code: string; message: string }, which: 'all' | 'not begun'): void;
+  results(sync: string): Result[];
+  count(sync: string): number;
+  owned(place: string): Owned[];
+  /** A secret of an environment has changed: the environment is due for these connections. */
+  due(integration: string, environment: string, at: number): void;
+  dueBy(now: number): { integration: string; environment: string }[];
+  nextDue(): number | null;
+  /** A sync of a connection and an environment begins, with what has changed until now. */
+  undue(integration: string, environment: string, until: number): void;
+  forget(sync: string): void;
+  forgetEnvironment(environment: string): void;
+  forgetIntegration(integration: string): void;
+  clear(): void;
+}
+
+/** How long a consumer may be silent: some chunk of writes to a slow target, with waits. */
+const LEASE = 180_000;
+
+type StepRow = { name: string; target: string; kind: string; listed: string | null; handle: string | null; digest: string; begun: number };
+
+const stepOf = ({ name, target, kind, listed, handle, digest, begun }: StepRow): OpenStep => ({
+  name,
+  target,
+  kind: kind as Step['kind'],
+  remote: listed === null ? null : { target: listed, ...(handle !== null && { handle }) },
+  digest,
+  begun: begun === 1,
+});
+
+type ResultRow = { name: string; target: string | null; action: string; code: string | null; message: string | null };
+
+const resultOf = ({ name, target, action, code, message }: ResultRow): Result => ({
+  name,
+  targetName: target,
+  action: action as Result['action'],
+  ...(code !== null && { code: code as NonNullable<Result['code']> }),
+  ...(message !== null && { message }),
+});
+
+function createTables(sql: SqlStorage): void {
+  sql.exec(`create table if not exists sync_runs (sync text primary key, started integer not null, lease integer not null, leased_until integer not null,
+    asked_until integer not null, planned integer not null) without rowid`);
+  sql.exec(`create table if not exists sync_steps (sync text not null, name text not null, target text not null, kind text not null, listed text,
+    handle text, digest text not null, begun integer not null, primary key (sync, kind, target)) without rowid`);
+  sql.exec(
+    `create table if not exists sync_results (sync text not null, name text not null, target text, action text not null, code text, message text)`,
+  );
+  sql.exec('create index if not exists sync_results_sync on sync_results (sync)');
+  sql.exec(`create table if not exists sync_names (place text not null, target text not null, name text not null, digest text not null,
+    environment text not null, primary key (place, target)) without rowid`);
+  sql.exec(
+    'create table if not exists sync_due (integration text not null, environment text not null, at integer not null, primary key (integration, environment)) without rowid',
+  );
+}
+
+const TABLES = ['sync_runs', 'sync_steps', 'sync_results', 'sync_names', 'sync_due'];
+
+type Query = <T extends Record<string, SqlStorageValue>>(query: string, ...values: SqlStorageValue[]) => T[];
+
+export function createSyncs(sql: SqlStorage): Syncs {
+  createTables(sql);
+  const all: Query = (query, ...values) => sql.exec<never>(query, ...values).toArray();
+  return {
+    ...leases(sql, all),
+    ...progress(sql, all),
+    ...dues(sql, all),
+    forget(sync) {
+      for (const table of ['sync_runs', 'sync_steps', 'sync_results']) sql.exec(`delete from ${table} where sync = ?`, sync);
+    },
+    forgetEnvironment(environment) {
+      for (const table of ['sync_names', 'sync_due']) sql.exec(`delete from ${table} where environment = ?`, environment);
+    },
+    forgetIntegration: (integration) => void sql.exec('delete from sync_due where integration = ?', integration),
+    clear() {
+      for (const table of TABLES) sql.exec(`delete from ${table}`);
+    },
+  };
+}
+
+/** Who works on a sync. */
+function leases(sql: SqlStorage, all: Query): Pick<Syncs, 'take' | 'renew' | 'release' | 'startedAt' | 'asked' | 'askAt'> {
+  type Run = { started: number; lease: number; leased_until: number; asked_until: number; planned: number };
+  const run = (sync: string) => all<Run>('select * from sync_runs where sync = ?', sync)[0];
+  return {
+    take(sync, now) {
+      const before = run(sync);
+      // safety: one-consumer-a-sync
+      if (before && before.leased_until > now) return null;
+      const { lease, started, planned } = {
+        lease: (before?.lease ?? 0) + 1,
+        started: before?.started || now,
+        planned: before?.planned ?? 0,
+      };
+      sql.exec('insert or replace into sync_runs values (?, ?, ?, ?, ?, ?)', sync, started, lease, now + LEASE, 0, planned);
+      return { lease, started, planned: planned === 1 };
+    },
+    renew(sync, lease, now) {
+      const before = run(sync);
+      // safety: sync-lease-checked
+      if (before?.lease !== lease || before.leased_until === 0) return false;
+      sql.exec('update sync_runs set leased_until = ? where sync = ?', now + LEASE, sync);
+      return true;
+    },
+    release: (sync) => void sql.exec('update sync_runs set leased_until = 0, asked_until = 0 where sync = ?', sync),
+    startedAt: (sync) => run(sync)?.started || null,
+    asked(sync, until) {
+      sql.exec('insert or ignore into sync_runs values (?, 0, 0, 0, 0, 0)', sync);
+      sql.exec('update sync_runs set asked_until = ? where sync = ?', until, sync);
+    },
+    askAt(sync) {
+      const { leased_until = 0, asked_until = 0 } = run(sync) ?? {};
+      return Math.max(leased_until, asked_until);
+    },
+  };
+}
+
+/** What is left of the plans, what came of the rest, and which names are ours. */
+function progress(
+  sql: SqlStorage,
+  all: Query,
+): Pick<Syncs, 'plan' | 'steps' | 'begin' | 'drop' | 'report' | 'fail' | 'results' | 'count' | 'owned'> {
+  const addResult = (sync: string, { name, targetName, action, code, message }: Result) =>
+    sql.exec('insert into sync_results values (?, ?, ?, ?, ?, ?)', sync, name, targetName, action, code ?? null, message ?? null);
+  return {
+    plan(sync, steps, results) {
+      sql.exec('delete from sync_steps where sync = ?', sync);
+      sql.exec('delete from sync_results where sync = ?', sync);
+      for (const { name, target, kind, remote, digest } of steps)
+        sql.exec(
+          'insert or ignore into sync_steps values (?, ?, ?, ?, ?, ?, ?, 0)',
+          ...[sync, name, target, kind, remote?.target ?? null, remote?.handle ?? null, digest],
+        );
+      for (const result of results) addResult(sync, result);
+      sql.exec('update sync_runs set planned = 1 where sync = ?', sync);
+    },
+    steps: (sync, most) => all<StepRow>('select * from sync_steps where sync = ? order by kind, target limit ?', sync, most).map(stepOf),
+    begin(sync, steps) {
+      // safety: sync-steps-marked
+      for (const { kind, target } of steps)
+        sql.exec('update sync_steps set begun = 1 where sync = ? and kind = ? and target = ?', sync, kind, target);
+    },
+    drop: (sync, { kind, target }) =>
+      void sql.exec('delete from sync_steps where sync = ? and kind = ? and target = ?', sync, kind, target),
+    report(sync, place, done) {
+      for (const { digest, ...result } of done) {
+        const { name, targetName, action } = result;
+        const kind = action === 'deleted' ? 'remove' : 'put';
+        const step = all('select 1 one from sync_steps where sync = ? and target = ? and name = ?', sync, targetName, name);
+        // What was reported before counts once.
+        if (step.length === 0) continue;
+        sql.exec('delete from sync_steps where sync = ? and target = ? and name = ?', sync, targetName, name);
+        addResult(sync, result);
+        // safety: written-names-noted
+        if (action === 'created' || action === 'updated')
+          sql.exec('insert or replace into sync_names values (?, ?, ?, ?, ?)', place.id, targetName, name, digest, place.environment);
+        if (kind === 'remove') sql.exec('delete from sync_names where place = ? and target = ?', place.id, targetName);
+      }
+    },
+    fail(sync, { code, message }, which) {
+      const open = all<StepRow>(`select * from sync_steps where sync = ?${which === 'all' ? '' : ' and begun = 0'}`, sync);
+      for (const { name, target } of open)
+        addResult(sync, { name, targetName: target, action: 'failed', code: code as NonNullable<Result['code']>, message });
+      sql.exec(`delete from sync_steps where sync = ?${which === 'all' ? '' : ' and begun = 0'}`, sync);
+    },
+    results: (sync) => all<ResultRow>('select name, target, action, code, message from sync_results where sync = ?', sync).map(resultOf),
+    count: (sync) => all<{ n: number }>('select count(*) n from sync_results where sync = ?', sync)[0]?.n ?? 0,
+    owned: (place) =>
+      all<{ target: string; name: string; digest: string }>('select target, name, digest from sync_names where place = ?', place),
+  };
+}
+
+/** What changed secrets ask for. */
+function dues(sql: SqlStorage, all: Query): Pick<Syncs, 'due' | 'dueBy' | 'nextDue' | 'undue'> {
+  return {
+    due: (integration, environment, at) => void sql.exec('insert or ignore into sync_due values (?, ?, ?)', integration, environment, at),
+    dueBy: (now) =>
+      all<{ integration: string; environment: string }>('select integration, environment from sync_due where at <= ? limit 100', now),
+    nextDue: () => all<{ at: number | null }>('select min(at) at from sync_due')[0]?.at ?? null,
+    undue: (integration, environment, until) =>
+      void sql.exec('delete from sync_due where integration = ? and environment = ? and at <= ?', integration, environment, until),
+  };
+}

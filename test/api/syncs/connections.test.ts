@@ -1,0 +1,240 @@
+// Stored connections of kind sync: what is stored and shown, on which environments and within whose reach they run, and automatic syncs.
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { GATHERED } from '../../../src/gate/sync-task';
+import { newKey, newSession } from '../../support/credentials';
+import { faults } from '../../support/faults';
+import { circleciConfig, herokuConfig, short, statusOf, syncAll, type Targets, TOKEN, useTargets } from '../../support/syncs';
+import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
+
+useWorld();
+
+let targets: Targets;
+beforeEach(() => {
+  targets = useTargets();
+});
+afterEach(() => vi.unstubAllGlobals());
+
+const stored = (o: Caller, fields: Record<string, unknown> = {}) =>
+  o.post('/integrations', { kind: 'sync', platform: 'heroku', name: 'Production app', config: herokuConfig, ...fields });
+async function connect(o: Caller, fields: Record<string, unknown> = {}): Promise<string> {
+  const { status, json, text } = await stored(o, fields);
+  if (status !== 201) throw new Error(text);
+  return json.id;
+}
+const run = async (o: Caller, integrationId: string, fields: Record<string, unknown> = {}) => {
+  const { status, json, text } = await o.post('/integrations/sync', { integrationId, environmentId: 'production', ...fields });
+  if (status !== 202) throw new Error(`${status} ${text}`);
+  await syncAll(o);
+  return statusOf(o, json.syncId);
+};
+const environmentIds = async (o: Caller) =>
+  Object.fromEntries((await o.get('/environments')).json.data.map(({ id, slug }: { id: string; slug: string }) => [slug, id]));
+
+describe('sync: stored connections', () => {
+  it('sync: one is stored without its credentials shown, run, changed and removed', async () => {
+    const o = await newOrg();
+    await newSecret(o, { name: 'ALPHA', value: 'a' });
+    const made = await stored(o, { environments: ['production'], prune: true });
+    const { production } = await environmentIds(o);
+    expect([made.status, made.json]).toEqual([
+      201,
+      {
+        ...{ id: made.json.id, kind: 'sync', platform: 'heroku', name: 'Production app', config: { appName: 'demo-app' } },
+        ...{ environments: [production], auto: false, prune: true, createdAt: made.json.createdAt, updatedAt: made.json.createdAt },
+      },
+    ]);
+    expect(made.text).not.toContain(TOKEN);
+    const sync = await run(o, made.json.id);
+    expect([sync.integrationId, short(sync)]).toEqual([made.json.id, ['ALPHA created']]);
+    expect(
+      (await o.patch(`/integrations/${made.json.id}`, { auto: true, prune: false, environments: ['production', 'staging'] })).json,
+    ).toMatchObject({
+      ...{ auto: true, prune: false },
+    });
+    expect((await o.del(`/integrations/${made.json.id}`)).status).toBe(204);
+    expect(codeOf(await o.post('/integrations/sync', { integrationId: made.json.id, environmentId: 'production' }))).toEqual([
+      404,
+      'NOT_FOUND',
+    ]);
+  });
+
+  it('sync: fields of the other kind are refused, and so is a connection of the other kind', async () => {
+    const o = await newOrg();
+    expect(codeOf(await stored(o, { events: '*' }))).toEqual([400, 'VALIDATION_FAILED']);
+    expect(codeOf(await stored(o, { platform: 'slack' }))).toEqual([400, 'VALIDATION_FAILED']);
+    expect(codeOf(await stored(o, { environments: ['nowhere'] }))).toEqual([404, 'NOT_FOUND']);
+    const id = await connect(o);
+    expect(codeOf(await o.patch(`/integrations/${id}`, { events: '*' }))).toEqual([400, 'VALIDATION_FAILED']);
+    expect(codeOf(await o.post('/integrations/notify', { integrationId: id }))).toEqual([400, 'VALIDATION_FAILED']);
+    const notify = (await o.post('/integrations', { kind: 'notify', platform: 'pagerduty', name: 'x', config: { routingKey: 'x' } })).json
+      .id;
+    expect(codeOf(await o.post('/integrations/sync', { integrationId: notify, environmentId: 'production' }))).toEqual([
+      400,
+      'VALIDATION_FAILED',
+    ]);
+    expect(codeOf(await o.patch(`/integrations/${notify}`, { auto: true }))).toEqual([400, 'VALIDATION_FAILED']);
+  });
+
+  it('sync: a change of where it points must bring the credentials along', async () => {
+    const o = await newOrg();
+    const id = await connect(o);
+    expect(codeOf(await o.patch(`/integrations/${id}`, { config: { appName: 'of-the-attacker' } }))).toEqual([400, 'VALIDATION_FAILED']);
+    expect((await o.get(`/integrations/${id}`)).json.config).toEqual({ appName: 'demo-app' });
+    expect((await o.patch(`/integrations/${id}`, { config: { appName: 'other', token: TOKEN } })).status).toBe(200);
+  });
+
+  it('sync: it runs on its environments alone', async () => {
+    const o = await newOrg();
+    await newSecret(o, { name: 'ALPHA', value: 'a', environment: 'staging' });
+    const id = await connect(o, { environments: ['production'] });
+    expect(codeOf(await o.post('/integrations/sync', { integrationId: id, environmentId: 'staging' }))).toEqual([404, 'NOT_FOUND']);
+    expect(codeOf(await o.post('/integrations/sync', { integrationId: id, environmentId: 'nowhere' }))).toEqual([404, 'NOT_FOUND']);
+    expect(targets.calls).toEqual([]);
+  });
+});
+
+describe('sync: whose reach', () => {
+  it('sync: whoever may run a connection sends what its maker may read, and no more', async () => {
+    const o = await newOrg();
+    for (const name of ['app/ONE', 'other/TWO']) await newSecret(o, { name, value: name });
+    const maker = await newKey(o, { scopes: ['integrations:write', 'secrets:read'], secrets: ['app/*'] });
+    const id = await connect(o.as(maker.token));
+    const runner = await newKey(o, { scopes: ['integrations:sync'] });
+    const sync = await run(o.as(runner.token), id);
+    expect(short(sync)).toEqual(['app/ONE created']);
+  });
+
+  it('sync: what a session token stores stays within the reach of the token, and lives as long as its API key', async () => {
+    const o = await newOrg();
+    for (const name of ['app/ONE', 'other/TWO']) await newSecret(o, { name, value: name });
+    const key = await newKey(o, { scopes: ['*'] });
+    const session = await newSession(o.as(key.token), {
+      scopes: ['integrations:write', 'secrets:read'],
+      secrets: ['app/*'],
+      ttlSeconds: 60,
+    });
+    const id = await connect(o.as(session.token));
+    faults.clock = Date.now() + 3_600_000;
+    expect(short(await run(o, id))).toEqual(['app/ONE created']);
+    await o.del(`/api-keys/${key.id}`);
+    expect(codeOf(await o.post('/integrations/sync', { integrationId: id, environmentId: 'production' }))).toEqual([409, 'CONFLICT']);
+  });
+
+  it('sync: whoever changes where a connection points gives it their own reach', async () => {
+    const o = await newOrg();
+    for (const name of ['app/ONE', 'other/TWO']) await newSecret(o, { name, value: name });
+    const id = await connect(o);
+    const narrow = o.as((await newKey(o, { scopes: ['integrations:*', 'secrets:read'], secrets: ['app/*'] })).token);
+    expect((await narrow.patch(`/integrations/${id}`, { config: { appName: 'of-the-attacker', token: TOKEN } })).status).toBe(200);
+    expect(short(await run(o, id))).toEqual(['app/ONE created']);
+  });
+
+  it('sync: a connection is not changed from outside its environments', async () => {
+    const o = await newOrg();
+    const id = await connect(o, { environments: ['production'] });
+    const staging = o.as((await newKey(o, { scopes: ['integrations:*', 'secrets:read'], environments: ['staging'] })).token);
+    for (const change of [{ auto: true }, { environments: ['staging'] }, { config: { appName: 'x', token: TOKEN } }])
+      expect(codeOf(await staging.patch(`/integrations/${id}`, change))).toEqual([404, 'NOT_FOUND']);
+    expect(codeOf(await o.as((await newKey(o, { scopes: ['integrations:write'] })).token).post('/integrations', { kind: 'sync' }))).toEqual(
+      [400, 'VALIDATION_FAILED'],
+    );
+    expect(codeOf(await stored(o.as((await newKey(o, { scopes: ['integrations:write'] })).token)))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+  });
+
+  it('sync: a maker who ends before the work begins ends it', async () => {
+    const o = await newOrg();
+    await newSecret(o, { name: 'ALPHA', value: 'a' });
+    const maker = await newKey(o, { scopes: ['integrations:*', 'secrets:read'] });
+    const id = await connect(o.as(maker.token));
+    const { json } = await o.post('/integrations/sync', { integrationId: id, environmentId: 'production' });
+    await o.del(`/api-keys/${maker.id}`);
+    await syncAll(o);
+    expect(short(await statusOf(o, json.syncId))).toEqual(['ALPHA failed CALLER_REVOKED']);
+    expect(targets.calls).toEqual([]);
+  });
+
+  it('sync: a connection that is removed before the work begins sends nothing', async () => {
+    const o = await newOrg();
+    await newSecret(o, { name: 'ALPHA', value: 'a' });
+    const id = await connect(o);
+    const { json } = await o.post('/integrations/sync', { integrationId: id, environmentId: 'production' });
+    await o.del(`/integrations/${id}`);
+    await syncAll(o);
+    expect((await statusOf(o, json.syncId)).status).toBe('failed');
+    expect(targets.calls).toEqual([]);
+  });
+});
+
+describe('sync: automatic', () => {
+  const START = Date.parse('2027-01-01T00:00:00.000Z');
+  const later = (ms: number) => {
+    faults.clock = (faults.clock ?? START) + ms;
+  };
+  beforeEach(() => {
+    faults.clock = START;
+  });
+  const list = async (o: Caller) => (await o.get('/integrations/syncs')).json.data;
+
+  it('sync: changes within a few seconds are one sync, of their environment alone', async () => {
+    const o = await newOrg();
+    await connect(o, { auto: true });
+    await connect(o, { platform: 'circleci', config: circleciConfig });
+    await newSecret(o, { name: 'ALPHA', value: 'a' });
+    later(1000);
+    const beta = await newSecret(o, { name: 'BETA', value: 'b' });
+    await syncAll(o);
+    expect(targets.calls).toEqual([]);
+    later(GATHERED);
+    await syncAll(o);
+    expect(targets.heroku).toEqual({ ALPHA: 'a', BETA: 'b' });
+    expect(targets.circleci).toEqual({});
+    expect(await list(o)).toHaveLength(1);
+    later(1000);
+    await o.del(`/secrets/${beta.id}`);
+    later(GATHERED);
+    await syncAll(o);
+    // Without prune what is deleted here stays there.
+    expect(targets.heroku).toEqual({ ALPHA: 'a', BETA: 'b' });
+    expect(await list(o)).toHaveLength(2);
+    later(60_000);
+    await syncAll(o);
+    expect(await list(o)).toHaveLength(2);
+  });
+
+  it('sync: with prune, a deleted secret is deleted there', async () => {
+    const o = await newOrg();
+    await connect(o, { auto: true, prune: true });
+    const alpha = await newSecret(o, { name: 'ALPHA', value: 'a' });
+    later(GATHERED);
+    await syncAll(o);
+    await o.del(`/secrets/${alpha.id}`);
+    later(GATHERED);
+    await syncAll(o);
+    expect(targets.heroku).toEqual({});
+  });
+
+  it('sync: a change while a sync is under way is not lost', async () => {
+    const o = await newOrg();
+    await connect(o, { auto: true });
+    const alpha = await newSecret(o, { name: 'ALPHA', value: 'a' });
+    later(GATHERED);
+    targets.before = async ({ method }) => {
+      if (method === 'PATCH') await o.patch(`/secrets/${alpha.id}`, { value: 'changed while the first value is on its way' });
+      return null;
+    };
+    await syncAll(o);
+    targets.before = null;
+    later(GATHERED);
+    await syncAll(o);
+    expect(targets.heroku).toEqual({ ALPHA: 'changed while the first value is on its way' });
+  });
+
+  it('sync: a week without a queue is caught up with', async () => {
+    const o = await newOrg();
+    await connect(o, { auto: true });
+    await newSecret(o, { name: 'ALPHA', value: 'a' });
+    later(7 * 86_400_000);
+    await syncAll(o);
+    expect(targets.heroku).toEqual({ ALPHA: 'a' });
+  });
+});

@@ -1,0 +1,148 @@
+// Syncs against approval policies, audit and incidents: what is held is not sent, and what was sent is known to have been read.
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/approvals';
+import { newKey } from '../../support/credentials';
+import { faults } from '../../support/faults';
+import { inGate } from '../../support/gate';
+import { circleciConfig, herokuConfig, short, statusOf, syncAll, synced, type Targets, TOKEN, useTargets } from '../../support/syncs';
+import { type Caller, codeOf, db, newOrg, newSecret, send, useWorld } from '../../support/world';
+
+useWorld();
+
+let targets: Targets;
+beforeEach(() => {
+  targets = useTargets();
+});
+afterEach(() => vi.unstubAllGlobals());
+
+const body = { platform: 'heroku', config: herokuConfig, environmentId: 'production' };
+
+describe('sync: approval policies', () => {
+  it('sync: a held secret holds the whole sync, until it is approved; then it is sent once', async () => {
+    const { o, ann, bob } = await newOffice();
+    const asked = o.as((await newKey(bob.o, { scopes: ['integrations:sync', 'secrets:read', 'approvals:read'] })).token);
+    await newSecret(o, { name: 'FREE', value: 'free' });
+    await newSecret(o, { name: 'HELD', value: 'held' });
+    await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['HELD'] } });
+    const refused = await asked.post('/integrations/sync', body);
+    const { id } = approvalIn(refused);
+    await syncAll(o);
+    expect(targets.calls).toEqual([]);
+    expect((await o.get('/integrations/syncs')).json.data).toEqual([]);
+    await approve(ann, id);
+    const queued = await asked.post('/integrations/sync', body, under(id));
+    expect(queued.status).toBe(202);
+    await syncAll(o);
+    expect(short(await statusOf(o, queued.json.syncId))).toEqual(['FREE created', 'HELD created']);
+    expect(codeOf(await asked.post('/integrations/sync', body, under(id)))).toEqual([409, 'APPROVAL_MISMATCH']);
+    expect(short(await synced(o, { names: ['FREE'] }))).toEqual(['FREE unchanged']);
+  });
+
+  it('sync: a policy that comes between asking and sending holds what it covers', async () => {
+    const { o } = await newOffice();
+    for (const name of ['FREE', 'HELD']) await newSecret(o, { name, value: name });
+    const { json } = await o.post('/integrations/sync', body);
+    await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['HELD'] } });
+    await syncAll(o);
+    expect(short(await statusOf(o, json.syncId))).toEqual(['FREE created', 'HELD failed NOT_ATTEMPTED']);
+    expect(targets.heroku).toEqual({ FREE: 'FREE' });
+  });
+
+  it('sync: a dry run is never held, and tells nothing about what is', async () => {
+    const { o } = await newOffice();
+    await newSecret(o, { name: 'HELD', value: 'guess me' });
+    await newApprovalPolicy(o, ['secret.read']);
+    for (const guess of ['guess me', 'wrong']) {
+      targets.heroku = { HELD: guess };
+      const dry = await o.post('/integrations/sync', { ...body, dryRun: true });
+      expect([dry.status, short(dry.json)]).toEqual([200, ['HELD updated']]);
+    }
+  });
+
+  it('sync: what is automatic waits for nobody, and does not send what is held', async () => {
+    const { o } = await newOffice();
+    await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['HELD'] } });
+    await o.post('/integrations', { kind: 'sync', platform: 'heroku', name: 'app', config: herokuConfig, auto: true });
+    for (const name of ['FREE', 'HELD']) await newSecret(o, { name, value: name });
+    faults.clock = Date.now() + 10_000;
+    await syncAll(o);
+    expect(targets.heroku).toEqual({ FREE: 'FREE' });
+  });
+});
+
+describe('sync: audit', () => {
+  const entries = async (o: Caller) => (await o.get('/audit-log?limit=100')).json.data as Record<string, unknown>[];
+
+  it('sync: asking and sending have an entry each, by whoever asked, without a value or a credential', async () => {
+    const o = await newOrg();
+    await newSecret(o, { name: 'ALPHA', value: 'the-value-of-alpha' });
+    const key = await newKey(o, { scopes: ['integrations:sync', 'secrets:read'] });
+    const sync = await synced(o.as(key.token), { names: ['ALPHA'] });
+    const found = (await entries(o)).filter(({ action }) => String(action).startsWith('integration.sync'));
+    const asking = found.find(({ action }) => action === 'integration.sync');
+    const sending = found.find(({ action }) => action === 'integration.sync_run');
+    expect(asking).toMatchObject({ resource: sync.id, environment: 'production', status: 202, actor: { kind: 'api_key', id: key.id } });
+    expect(sending).toMatchObject({ environment: 'production', status: 200, actor: { kind: 'api_key', id: key.id }, patterns: ['ALPHA'] });
+    const all = JSON.stringify(await entries(o));
+    for (const text of ['the-value-of-alpha', TOKEN]) expect(all).not.toContain(text);
+  });
+
+  it('sync: who had a secret sent counts as a reader of it, for its readers and for a containment', async () => {
+    const o = await newOrg();
+    const alpha = await newSecret(o, { name: 'ALPHA', value: 'a' });
+    const beta = await newSecret(o, { name: 'BETA', value: 'b' });
+    const key = await newKey(o, { scopes: ['integrations:sync', 'secrets:read'] });
+    await synced(o.as(key.token), { names: ['ALPHA'] });
+    const contained = await o.post(`/credentials/${key.id}/contain`, {});
+    expect([200, 201]).toContain(contained.status);
+    expect(contained.text).toContain(alpha.id);
+    expect(contained.text).not.toContain(beta.id);
+  });
+});
+
+describe('sync: what leaks', () => {
+  it('sync: no value and no credential is in D1, on the queue, in events, or in what is answered', async () => {
+    const o = await newOrg();
+    await newSecret(o, { name: 'ALPHA', value: 'a-value-that-is-looked-for' });
+    targets.before = ({ method }) =>
+      method === 'GET' ? null : Response.json({ id: 'a-value-that-is-looked-for', message: TOKEN }, { status: 422 });
+    const config = { ...circleciConfig, token: TOKEN };
+    const sync = await synced(o, { platform: 'circleci', config });
+    expect(sync.status).toBe('failed');
+    const stored = await inGate(o, (_gate, state) =>
+      state.storage.sql
+        .exec<{ name: string }>("select name from sqlite_master where type = 'table'")
+        .toArray()
+        .filter(({ name }) => !name.startsWith('_cf'))
+        .map(({ name }) =>
+          JSON.stringify(state.storage.sql.exec(`select * from "${name}"`).toArray(), (_k, value) =>
+            value instanceof ArrayBuffer ? [...new Uint8Array(value)] : value,
+          ),
+        ),
+    );
+    const texts = [
+      JSON.stringify(sync),
+      ...stored,
+      JSON.stringify(faults.queued),
+      (await o.get('/events')).text,
+      (await o.get('/audit-log')).text,
+    ];
+    const { results } = await db.prepare('select * from syncs').all();
+    texts.push(JSON.stringify(results));
+    for (const text of texts) for (const secret of ['a-value-that-is-looked-for', TOKEN]) expect(text).not.toContain(secret);
+    expect(
+      (results as { credentials_sealed: string | null; org_id: string }[])
+        .filter(({ org_id }) => org_id === o.id)
+        .map((row) => row.credentials_sealed),
+    ).toEqual([null]);
+  });
+
+  it('sync: another organisation sees, cancels and uses nothing of it', async () => {
+    const [o, other] = [await newOrg(), await newOrg()];
+    await newSecret(o, { name: 'ALPHA', value: 'a' });
+    const { json } = await o.post('/integrations/sync', body);
+    expect(codeOf(await other.get(`/integrations/syncs/${json.syncId}`))).toEqual([404, 'NOT_FOUND']);
+    expect(codeOf(await other.post(`/integrations/syncs/${json.syncId}/cancel`))).toEqual([404, 'NOT_FOUND']);
+    expect((await send('GET', `/api/v1/orgs/${o.id}/integrations/syncs/${json.syncId}`, { token: other.token })).status).toBe(404);
+  });
+});

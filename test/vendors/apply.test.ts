@@ -1,0 +1,130 @@
+import { expect, it } from 'vitest';
+import { CONCURRENCY, type EachTarget, type Remote, TargetError } from '../../src/adapters/sync/adapter';
+import { apply, foresee, type Work } from '../../src/adapters/sync/apply';
+import type { Result } from '../../src/adapters/sync/plan';
+
+const work = (name: string, more: Partial<Work> = {}): Work => ({
+  ...{ name, target: name, kind: 'put', remote: null, digest: '', value: `value of ${name}`, token: name, begun: false },
+  ...more,
+});
+const rejected = (ends: TargetError['ends']) => new TargetError({ code: 'TARGET_REJECTED', message: 'made up' }, ends);
+const names = Array.from({ length: 12 }, (_, i) => `N${String(i).padStart(2, '0')}`);
+const short = (results: Result[]) => results.map(({ name, action, code }) => `${name} ${code ?? action}`).sort();
+
+/** A target in memory; `each` runs before a write. */
+function memory(there: Record<string, string>, each: (name: string) => Promise<void> | void = () => {}) {
+  const values = new Map(Object.entries(there));
+  const calls: string[] = [];
+  const target: EachTarget = {
+    list: async () => [...values.keys()].map((target): Remote => ({ target })),
+    async put({ target, value, remote }) {
+      calls.push(`put ${target}`);
+      await each(target);
+      values.set(target, value);
+      return { action: remote ? 'updated' : 'created' };
+    },
+    async remove({ target }) {
+      calls.push(`remove ${target}`);
+      await each(target);
+      values.delete(target);
+      return { action: 'deleted' };
+    },
+  };
+  const reading: EachTarget = {
+    ...target,
+    async read({ target }) {
+      calls.push(`read ${target}`);
+      return values.get(target) ?? null;
+    },
+  };
+  return { target, reading, values, calls };
+}
+
+it('sync apply: at most four names are written at a time', async () => {
+  let [now, most] = [0, 0];
+  const { target } = memory({}, async () => {
+    most = Math.max(most, ++now);
+    await new Promise(setImmediate);
+    now--;
+  });
+  const { results } = await apply(
+    target,
+    names.map((name) => work(name)),
+  );
+  expect(results).toHaveLength(names.length);
+  expect(most).toBe(CONCURRENCY);
+});
+
+it('sync apply: a name that fails stops no other', async () => {
+  const { target, values } = memory({}, (name) => {
+    if (name === 'N03') throw rejected('name');
+  });
+  const { results, end } = await apply(
+    target,
+    names.map((name) => work(name)),
+  );
+  expect(short(results).filter((line) => !line.endsWith('created'))).toEqual(['N03 TARGET_REJECTED']);
+  expect([values.size, end]).toEqual([11, null]);
+});
+
+it('sync apply: what ends the sync leaves the names that were not begun alone', async () => {
+  for (const ends of ['sync', 'stop'] as const) {
+    const { target, calls } = memory({}, async (name) => {
+      await new Promise(setImmediate);
+      if (name === 'N00') throw rejected(ends);
+    });
+    const { results, end } = await apply(
+      target,
+      names.map((name) => work(name)),
+    );
+    expect(end?.ends).toBe(ends);
+    expect(calls.length).toBeLessThan(names.length);
+    expect(results).toHaveLength(calls.length);
+  }
+});
+
+it('sync apply: what was begun is settled by reading, and is created or updated as it was planned', async () => {
+  const { reading, calls, values } = memory({ A: 'value of A', B: 'value of B', C: 'before' });
+  const begun = [
+    work('A', { begun: true }),
+    work('B', { begun: true, remote: { target: 'B' } }),
+    work('C', { begun: true }),
+    work('D', { begun: true }),
+  ];
+  expect(short((await apply(reading, begun)).results)).toEqual(['A created', 'B updated', 'C created', 'D created']);
+  expect(calls.filter((call) => call.startsWith('put')).sort()).toEqual(['put C', 'put D']);
+  expect(values.get('C')).toBe('value of C');
+});
+
+it('sync apply: values are read before a write where each write makes a version, unless the listing held them', async () => {
+  const there = { remote: { target: 'A' } };
+  const reads = memory({ A: 'value of A' });
+  expect(short((await apply(reads.reading, [work('A', there), work('B')])).results)).toEqual(['A unchanged', 'B created']);
+  expect(reads.calls).toEqual(['read A', 'put B']);
+  const lists = memory({ A: 'before' });
+  expect(short((await apply({ ...lists.reading, listsValues: true }, [work('A', there)])).results)).toEqual(['A updated']);
+  expect(lists.calls).toEqual(['put A']);
+});
+
+it('sync apply: what a batch does not tell of has failed, and an error fails each name of it', async () => {
+  const list = async () => [];
+  const some = await apply({ list, write: async () => new Map([['N00', { action: 'created' }]]) }, [work('N00'), work('N01')]);
+  expect(short(some.results)).toEqual(['N00 created', 'N01 TARGET_REJECTED']);
+  const none = await apply({ list, write: () => Promise.reject(rejected('sync')) }, [work('N00'), work('N01')]);
+  expect(short(none.results)).toEqual(['N00 TARGET_REJECTED', 'N01 TARGET_REJECTED']);
+  expect(none.end?.ends).toBe('sync');
+});
+
+it('sync apply: a dry run writes nothing, and reads what a sync would read', async () => {
+  const { reading, target, calls } = memory({ A: 'value of A', B: 'before', C: 'gone' });
+  const planned = [
+    work('A', { remote: { target: 'A' } }),
+    work('B', { remote: { target: 'B' } }),
+    work('C', { kind: 'remove', remote: { target: 'C' }, value: null }),
+    work('D'),
+  ];
+  expect(short((await foresee(reading, planned)).results)).toEqual(['A unchanged', 'B updated', 'C deleted', 'D created']);
+  expect(calls).toEqual(['read A', 'read B']);
+  expect(short((await foresee(target, planned)).results)).toEqual(['A updated', 'B updated', 'C deleted', 'D created']);
+  expect(calls).toHaveLength(2);
+});
