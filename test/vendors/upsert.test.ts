@@ -15,7 +15,7 @@ const put = (handle?: string): Put => ({
   token: 't',
 });
 
-const reply = (status: number, isRepeat = false): Reply => ({ status, headers: new Headers(), body: undefined, isRepeat });
+const reply = (status: number, isRepeat = false): Reply => ({ status, headers: new Headers(), body: undefined, code: null, isRepeat });
 
 /** The calls that a vendor gets, which answers with these statuses. */
 function vendor({ create = [], change = [], found }: { create?: readonly Reply[]; change?: readonly Reply[]; found?: string }) {

@@ -240,7 +240,13 @@ function judge(vendor: Vendor, call: Call, answered: Awaited<ReturnType<Fetch>>,
   const { status, headers, text } = answered;
   const body = parsed(text);
   const code = vendor.code?.(body);
-  const reply: Reply = { status, headers, body, isRepeat: false, code: typeof code === 'string' || typeof code === 'number' ? String(code) : null };
+  const reply: Reply = {
+    status,
+    headers,
+    body,
+    isRepeat: false,
+    code: typeof code === 'string' || typeof code === 'number' ? String(code) : null,
+  };
   const is = (list: Call['expects'] = []) => list.includes(status) || (reply.code !== null && list.includes(reply.code));
   const wait = waitOf(reply, now);
   const meaning = vendor.meaning?.(reply) ?? meaningOf(reply);
