@@ -289,7 +289,7 @@ function told({ status, code }: Reply, isSent: (text: string) => boolean): strin
 function* codeLike(sent: unknown): Generator<string> {
   if (typeof sent === 'string') {
     if (CODE.test(sent)) yield sent;
-    const decoded = sent.length <= 88 && /^[A-Za-z0-9+/]+=*$/.test(sent) && sent.length % 4 === 0 ? atob(sent) : '';
+    const decoded = sent.length <= 88 && /^[A-Za-z0-9+/]+={0,2}$/.test(sent) && sent.length % 4 === 0 ? atob(sent) : '';
     if (CODE.test(decoded)) yield decoded;
   } else if (typeof sent === 'object' && sent !== null) for (const each of Object.values(sent)) yield* codeLike(each);
 }

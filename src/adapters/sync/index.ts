@@ -5,10 +5,21 @@ import { awsSecretsManager } from './aws-secrets-manager';
 import { awsSsm } from './aws-ssm';
 import { azureKeyVault } from './azure-key-vault';
 import { circleci } from './circleci';
+import { digitalocean } from './digitalocean';
+import { fly } from './fly';
 import { gcpSecretManager } from './gcp-secret-manager';
 import { heroku } from './heroku';
 import { kubernetes } from './kubernetes';
+import { netlify } from './netlify';
+import { railway } from './railway';
+import { render } from './render';
+import { supabase } from './supabase';
+import { vercel } from './vercel';
 
-const list = [heroku, circleci, awsSecretsManager, awsSsm, gcpSecretManager, azureKeyVault, kubernetes];
+const list = [
+  ...[vercel, netlify, heroku, fly, render, railway, digitalocean],
+  ...[supabase, circleci],
+  ...[awsSecretsManager, awsSsm, gcpSecretManager, azureKeyVault, kubernetes],
+];
 
 export const syncAdapters = Object.fromEntries(list.map((each) => [each.platform, each])) as Record<SyncPlatform, SyncAdapter>;
