@@ -2162,4 +2162,30 @@ export const mutants = [
     change: 'never',
     notice: 'api/scans/attacks: causes no scan',
   },
+
+  // ---------------------------------------------------------------- syncs, by platform
+  {
+    name: 'a secret of an organisation loses the repositories that may see it',
+    tag: 'github-access-kept',
+    change: { from: "await pages(client, `${scope}/${path(target)}/repositories`, 'repositories', 'write')", to: '[]' },
+    notice: 'vendors/github-actions: gives new secrets of an organisation the visibility of the config; others keep theirs',
+  },
+  {
+    name: 'a protected variable becomes visible to every branch',
+    tag: 'gitlab-protected-stays',
+    change: { from: '(isProtected && { protected: true })', to: '{ protected: isProtected }' },
+    notice: 'vendors/gitlab-ci: protects new variables if told, and takes protection from none',
+  },
+  {
+    name: 'what stands in plain view stays there, where the value is equal',
+    tag: 'sync-other-form-written',
+    change: { from: '!remote.otherForm && ', to: '' },
+    notice: 'vendors/upsert: what stands there in another form is written',
+  },
+  {
+    name: 'a variable without an id leads to a call to all of them',
+    tag: 'sync-no-call-to-collection',
+    change: 'remove',
+    notice: 'vendors/upsert: what was listed without an id is not called for',
+  },
 ];

@@ -11,7 +11,17 @@ import './scratch.mjs';
 import { runTests } from './vitest.mjs';
 import { root } from './wrangler.mjs';
 
-const COPIED = ['src', 'test', 'scripts', 'migrations', 'package.json', 'tsconfig.json', 'vitest.config.ts', 'wrangler.toml'];
+const COPIED = [
+  'src',
+  'test',
+  'scripts',
+  'migrations',
+  'package.json',
+  'tsconfig.json',
+  'vitest.config.ts',
+  'vitest.node.config.ts',
+  'wrangler.toml',
+];
 const PATIENCE = 300_000;
 
 const { values: options } = parseArgs({ options: { only: { type: 'string' }, json: { type: 'boolean' } } });
@@ -61,12 +71,26 @@ function split(notice) {
   return notice.split(/: (.*)/);
 }
 
-/** @param {string[]} notices @param {number} patience */
-function run(notices, patience) {
+/**
+ * Those in test/vendors run in Node, all others in the real runtime.
+ * @param {string[]} notices @param {number} patience
+ */
+async function run(notices, patience) {
+  const inNode = notices.filter((notice) => notice.startsWith('vendors/'));
+  const inRuntime = notices.filter((notice) => !inNode.includes(notice));
+  const runs = [];
+  if (inNode.length) runs.push(await runPart(inNode, patience, 'vitest.node.config.ts'));
+  if (inRuntime.length) runs.push(await runPart(inRuntime, patience));
+  const amiss = runs.find(({ why }) => why);
+  return { ...amiss, passed: runs.flatMap(({ passed }) => passed), ms: runs.reduce((sum, { ms }) => sum + ms, 0) };
+}
+
+/** @param {string[]} notices @param {number} patience @param {string} [config] */
+function runPart(notices, patience, config) {
   const parts = notices.map(split);
   const files = [...new Set(parts.map(([file]) => `test/${file}.test.ts`))];
   const named = parts.map(([, name]) => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|');
-  return runTests(dir, { files, named, env: { HISTORIES: '150', SEED: '1' }, patience });
+  return runTests(dir, { files, named, config, env: { HISTORIES: '150', SEED: '1' }, patience });
 }
 
 /** @param {string} text */

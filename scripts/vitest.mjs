@@ -15,15 +15,27 @@ import path from 'node:path';
 /**
  * Runs the project in `dir` up to the first failure.
  * @param {string} dir
- * @param {{ files: string[], named: string, env: Record<string, string>, patience?: number }} what `named`: a pattern of names;
- *   `patience`: milliseconds after which the run has hung.
+ * @param {{ files: string[], named: string, env: Record<string, string>, patience?: number, config?: string }} what `named`: a pattern
+ *   of names; `patience`: milliseconds after which the run has hung; `config`: another one than vitest.config.ts.
  * @returns {Promise<Run>}
  */
-export async function runTests(dir, { files, named, env, patience }) {
+export async function runTests(dir, { files, named, env, patience, config }) {
   const started = Date.now();
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'svc-vitest-'));
   const report = path.join(folder, 'report.json');
-  const args = ['run', ...files, '-t', named, '--bail', '1', '--reporter', 'json', '--outputFile', report];
+  const args = [
+    'run',
+    ...files,
+    '-t',
+    named,
+    '--bail',
+    '1',
+    '--reporter',
+    'json',
+    '--outputFile',
+    report,
+    ...(config ? ['--config', config] : []),
+  ];
   const child = spawn(process.execPath, [path.join(dir, 'node_modules/vitest/vitest.mjs'), ...args], {
     cwd: dir,
     env: { ...process.env, ...env },

@@ -19,6 +19,8 @@ export interface Remote {
    * what equals no value of a secret: a number, or bytes that are no text.
    */
   value?: string | null;
+  /** Whether it stands there in another form than this service writes: in plain view, or to be expanded. It is written, even where the value is equal. */
+  otherForm?: boolean;
   /** What the adapter needs to write or delete this name later: an id, or any other text, stored with the plan. */
   handle?: string;
 }
@@ -60,11 +62,12 @@ export interface BatchTarget {
   /**
    * Writes and deletes in as few calls as the vendor allows. One result for each name, in any order; a name without one has failed as the
    * error that was thrown says. An adapter that needs several calls puts what each came to into `written` (see parts.ts), which outlives an error.
+   * Null where the target has no such call: then the adapter also writes name by name.
    */
-  write(puts: Put[], removals: Removal[], written: Map<string, Written>): Promise<Map<string, Written>>;
+  write(puts: Put[], removals: Removal[], written: Map<string, Written>): Promise<Map<string, Written> | null>;
 }
 
-export type Target = EachTarget | BatchTarget;
+export type Target = EachTarget | BatchTarget | (EachTarget & BatchTarget);
 
 /** Whether values are read one by one, before each write. */
 export const readsEach = (target: Target): boolean => 'read' in target && target.read !== undefined && !target.listsValues;

@@ -15,6 +15,8 @@ export interface Vendor {
   sign?(request: { method: string; url: string; headers: Record<string, string>; body: string }): Promise<Record<string, string>>;
   /** The vendor's own error code in the body of a response. */
   code?(body: unknown): unknown;
+  /** What the caller can do about an error: a sentence of ours. */
+  advice?(reply: Reply): string | null;
   /** What a response means where its status alone does not say so: errors in a 200, rate limits in a 400, permissions in other words. */
   meaning?(reply: Reply): Meaning | null;
 }
@@ -53,6 +55,8 @@ export interface Reply {
   body: unknown;
   /** The vendor's own error code, if there is one. */
   code: string | null;
+  /** Whether an earlier try of this call may have been carried out: it got no answer, or a 5xx. */
+  isRepeat: boolean;
 }
 
 export interface Client {
@@ -144,16 +148,16 @@ function pathOf({ origin, pathname }: URL, own: URL, base: string | undefined): 
 async function attempt(options: ClientOptions, state: State, clock: Clock, call: Call): Promise<Reply> {
   // safety: sync-pages-bounded
   if (purposeOf(call) === 'list' && ++state.pages > MOST_PAGES) throw unreadable();
-  let isOpen = false;
+  let isRepeat = false;
   for (let tries = 0; ; tries++) {
-    let judged: Judged | null = isOpen && call.settle ? await once(options, state, clock, call.settle.call) : null;
+    let judged: Judged | null = isRepeat && call.settle ? await once(options, state, clock, call.settle.call) : null;
     if (judged?.kind === 'ok' && call.settle?.done(judged.reply)) return judged.reply;
     // Where the question is refused, the write is repeated: a second version is better than none.
     // safety: sync-settled-before-repeated
     if (judged === null || judged.kind === 'ok' || judged.kind === 'final') judged = await once(options, state, clock, call);
-    if (judged.kind === 'ok') return judged.reply;
+    if (judged.kind === 'ok') return { ...judged.reply, isRepeat };
     // No answer, or an error of the target: the write may have been done.
-    isOpen ||= judged.kind === 'retry';
+    isRepeat ||= judged.kind === 'retry';
     const wait = judged.kind === 'final' ? null : waitBefore(options, state, clock, tries, judged);
     if (wait === null || wait === 'too_long') {
       const { error } = judged;
@@ -236,12 +240,19 @@ function judge(vendor: Vendor, call: Call, answered: Awaited<ReturnType<Fetch>>,
   const { status, headers, text } = answered;
   const body = parsed(text);
   const code = vendor.code?.(body);
-  const reply: Reply = { status, headers, body, code: typeof code === 'string' || typeof code === 'number' ? String(code) : null };
+  const reply: Reply = {
+    status,
+    headers,
+    body,
+    code: typeof code === 'string' || typeof code === 'number' ? String(code) : null,
+    isRepeat: false,
+  };
   const is = (list: Call['expects'] = []) => list.includes(status) || (reply.code !== null && list.includes(reply.code));
   const wait = waitOf(reply, now);
   const meaning = vendor.meaning?.(reply) ?? meaningOf(reply);
   if (meaning === 'ok' || (is(call.expects) && meaning !== 'rate_limit')) return { kind: 'ok', reply };
-  const message = told(reply, isSent);
+  const advice = vendor.advice?.(reply) ?? null;
+  const message = told(reply, isSent) + (advice === null ? '' : ` ${advice}`);
   if (meaning === 'rate_limit' || (status >= 500 && wait !== null)) {
     const seconds = wait === null ? null : Math.ceil(wait / 1000);
     return { kind: 'rate_limit', after: wait, error: new TargetError({ code: 'TARGET_RATE_LIMITED', message }, stops(purpose), seconds) };

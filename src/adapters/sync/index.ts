@@ -4,10 +4,17 @@ import type { SyncAdapter } from './adapter';
 import { awsSecretsManager } from './aws-secrets-manager';
 import { awsSsm } from './aws-ssm';
 import { azureKeyVault } from './azure-key-vault';
+import { bitbucketPipelines } from './bitbucket-pipelines';
+import { buildkite } from './buildkite';
 import { circleci } from './circleci';
+import { cloudflarePages } from './cloudflare-pages';
+import { cloudflareWorkers } from './cloudflare-workers';
 import { digitalocean } from './digitalocean';
 import { fly } from './fly';
 import { gcpSecretManager } from './gcp-secret-manager';
+import { githubActions } from './github-actions';
+import { gitlabCi } from './gitlab-ci';
+import { hcpTerraform } from './hcp-terraform';
 import { heroku } from './heroku';
 import { kubernetes } from './kubernetes';
 import { netlify } from './netlify';
@@ -17,8 +24,8 @@ import { supabase } from './supabase';
 import { vercel } from './vercel';
 
 const list = [
-  ...[vercel, netlify, heroku, fly, render, railway, digitalocean],
-  ...[supabase, circleci],
+  ...[vercel, netlify, heroku, fly, render, railway, cloudflareWorkers, cloudflarePages, digitalocean],
+  ...[supabase, githubActions, gitlabCi, circleci, bitbucketPipelines, buildkite, hcpTerraform],
   ...[awsSecretsManager, awsSsm, gcpSecretManager, azureKeyVault, kubernetes],
 ];
 

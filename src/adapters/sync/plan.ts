@@ -91,7 +91,8 @@ export function plan(adapter: SyncAdapter, { items, remotes, owned, prunable, di
     }
     const remote = there.get(fold(target));
     const before = written.get(fold(target));
-    const isSame = remote !== undefined && !reads && sameValue(remote, before, digest, digestOf);
+    // safety: sync-other-form-written
+    const isSame = remote !== undefined && !remote.otherForm && !reads && sameValue(remote, before, digest, digestOf);
     if (isSame) made.results.push({ name, targetName: target, action: 'unchanged' });
     else made.steps.push({ name, target, kind: 'put', remote: remote ? withoutValue(remote) : null, digest });
   }
@@ -110,18 +111,6 @@ function sameValue({ target, value }: Remote, before: Owned | undefined, digest:
 }
 
 const withoutValue = ({ target, handle }: Remote): Omit<Remote, 'value'> => ({ target, ...(handle !== undefined && { handle }) });
-
-/** What a plan comes to, if all goes well: the answer to a dry run. */
-export const foreseen = ({ steps, results }: Plan): Result[] => [
-  ...results,
-  ...steps.map(
-    ({ name, target, kind, remote }): Result => ({
-      name,
-      targetName: target,
-      action: kind === 'remove' ? 'deleted' : remote ? 'updated' : 'created',
-    }),
-  ),
-];
 
 /** Sorted by name, by code units. */
 export const sorted = (results: Result[]): Result[] =>

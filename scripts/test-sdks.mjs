@@ -1,0 +1,23 @@
+// `npm run test:sdks`: reads with vendors' own clients what syncs wrote. They are too large to be dependencies: they are installed into .sdks, once.
+import { spawnSync } from 'node:child_process';
+import path from 'node:path';
+import './scratch.mjs';
+import { root } from './wrangler.mjs';
+
+const PACKAGES = ['@gitbeaker/rest@43.8.0', '@octokit/rest@22.0.1', 'bitbucket@2.12.0', 'cloudflare@7.3.0'];
+
+const folder = path.join(root, '.sdks');
+
+/** @param {string} command @param {string[]} args @param {string} cwd */
+const run = (command, args, cwd) => spawnSync(command, args, { cwd, stdio: 'inherit' });
+
+const installed = run(
+  'npm',
+  ['install', '--no-save', '--no-audit', '--no-fund', '--ignore-scripts', '--prefix', folder, ...PACKAGES],
+  root,
+);
+const built = run('go', ['build', '-o', path.join(folder, 'readback'), '.'], path.join(root, 'test/vendors/sdks/readback'));
+if (built.error) console.log('Go is not installed: tests with clients in Go are skipped.');
+const vitest = [path.join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--config', 'vitest.node.config.ts', 'test/vendors/sdks'];
+const tested = run(process.execPath, vitest, root);
+process.exitCode = [installed, built, tested].some(({ status, error }) => !error && status !== 0) ? 1 : 0;

@@ -1,0 +1,90 @@
+// Bitbucket Pipelines variables of a repository or of a deployment environment: https://developer.atlassian.com/cloud/bitbucket/rest/api-group-pipelines/.
+// Secured values do not come back. A variable is changed by its uuid; one that is in plain view is deleted and made again, as it cannot become secured.
+import { z } from '@hono/zod-openapi';
+import { toBase64, utf8 } from '../../crypto/bytes';
+import { type Put, type Remote, Segment, syncAdapter, Token, type Written } from './adapter';
+import { array, type Client, object, path, unreadable } from './client';
+import { entry, text } from './listing';
+import { environmentName } from './names';
+import { idOf, type Known, upsert } from './upsert';
+
+const API = 'https://api.bitbucket.org/2.0';
+
+const config = z.strictObject({
+  ...{ apiToken: Token, workspace: Segment, repo: Segment },
+  email: z
+    .string()
+    .max(254)
+    .regex(/^[^\s:\p{C}]+@[^\s:\p{C}]+$/u, 'must be an e-mail address')
+    .optional(),
+  environment: z
+    .string()
+    .regex(/^(\{[0-9a-f-]{36}\}|[0-9a-f-]{36})$/i, 'must be the uuid of a deployment environment')
+    .optional(),
+});
+
+/** The uuid as Bitbucket writes it. */
+const braced = (uuid: string): string => (uuid.startsWith('{') ? uuid : `{${uuid}}`);
+
+/** Of the handle of a variable in plain view: no uuid has a space. */
+const PLAIN = ' plain';
+
+export const bitbucketPipelines = syncAdapter({
+  platform: 'bitbucket-pipelines',
+  config,
+  credentials: ['apiToken'],
+  name: (name) => environmentName(name),
+  redeploy: false,
+  vendor: ({ apiToken, email }) => ({
+    headers: { Authorization: email === undefined ? `Bearer ${apiToken}` : `Basic ${toBase64(utf8(`${email}:${apiToken}`))}` },
+  }),
+  open(client, { workspace, repo, environment }) {
+    const repository = `${API}/repositories/${path(workspace, repo)}`;
+    const all = environment
+      ? `${repository}/deployments_config/environments/${path(braced(environment))}/variables`
+      : `${repository}/pipelines_config/variables/`;
+    const one = (known: Known) => `${all.replace(/\/$/, '')}/${path(idOf(known).replace(PLAIN, ''))}`;
+    return {
+      list: () => list(client, all),
+      put: (put) => write(client, all, one, put),
+      async remove({ remote }) {
+        await client.call({ method: 'DELETE', url: one(remote), expects: [404] });
+        return { action: 'deleted' };
+      },
+    };
+  },
+});
+
+/** Every page. Bitbucket leaves out `next` in some listings, so that `size` decides there. */
+async function list(client: Client, all: string): Promise<Remote[]> {
+  const found: Remote[] = [];
+  for (let url = `${all}?pagelen=100`, page = 1; ; page++) {
+    const { values, next, size } = object(await client.call({ method: 'GET', url }));
+    const more = array(values).map(entry);
+    found.push(...more.map(remoteOf));
+    if (typeof next === 'string') url = client.next(next, url);
+    else if (typeof size !== 'number' || found.length >= size) return found;
+    else if (!more.length) throw unreadable();
+    else url = `${all}?pagelen=100&page=${page + 1}`;
+  }
+}
+
+function remoteOf({ key, uuid, secured }: Record<string, unknown>): Remote {
+  const isPlain = secured !== true;
+  return { target: text(key), handle: `${text(uuid)}${isPlain ? PLAIN : ''}`, otherForm: isPlain };
+}
+
+function write(client: Client, all: string, one: (known: Known) => string, put: Put): Promise<Written> {
+  const json = { key: put.target, value: put.value, secured: true };
+  return upsert(put, {
+    create: (expects) => client.call({ method: 'POST', url: all, json, expects }),
+    taken: [409],
+    find: async () => (await list(client, all)).find(({ target, otherForm }) => target === put.target && !otherForm),
+    async change(known, expects) {
+      if (!known.handle?.endsWith(PLAIN)) return client.call({ method: 'PUT', url: one(known), json, expects });
+      const erased = await client.call({ method: 'DELETE', url: one(known), expects: [404] });
+      await write(client, all, one, { ...put, remote: null });
+      return { ...erased, status: 200 };
+    },
+  });
+}

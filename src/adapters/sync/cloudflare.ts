@@ -1,0 +1,34 @@
+// What Cloudflare's API has in common for Workers and Pages: https://developers.cloudflare.com/api. Each response says `success`, with the codes of its
+// errors.
+import { type Reply, unreadable, type Vendor } from './client';
+import { entry } from './listing';
+
+export const CLOUDFLARE = 'https://api.cloudflare.com/client/v4';
+
+/** Of a token that is malformed, unknown or not allowed, whatever the status. */
+const REFUSED = new Set([6003, 9103, 9109, 10000]);
+/** The newest version of a Worker is not the one that is deployed: https://developers.cloudflare.com/workers/configuration/versions-and-deployments/. */
+const NOT_DEPLOYED = 10215;
+
+const codesOf = (body: unknown): unknown[] => {
+  const errors = (body as { errors?: unknown } | undefined | null)?.errors;
+  return Array.isArray(errors) ? errors.map((error) => (error as { code?: unknown } | null)?.code) : [];
+};
+
+export const cloudflareVendor = (token: string): Vendor => ({
+  headers: { Authorization: `Bearer ${token}` },
+  code: (body) => codesOf(body)[0],
+  advice: ({ body }) =>
+    codesOf(body).includes(NOT_DEPLOYED) ? 'The newest version of the Worker is not deployed: deploy it, then sync again.' : null,
+  meaning({ status, body }) {
+    if (codesOf(body).some((code) => REFUSED.has(code as number))) return 'auth';
+    return status <= 299 && (body as { success?: unknown } | undefined | null)?.success !== true ? 'rejected' : null;
+  },
+});
+
+/** What a response is about. */
+export function resultOf({ body }: Reply): unknown {
+  const { result } = entry(body);
+  if (result === undefined) throw unreadable();
+  return result;
+}

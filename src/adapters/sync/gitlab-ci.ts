@@ -1,0 +1,114 @@
+// GitLab CI/CD variables of a project or a group: https://docs.gitlab.com/api/project_level_variables/. A variable is a key in an environment scope: only
+// rows of the configured scope are read, changed or deleted. Variables are not expanded, and masked in logs wherever GitLab can.
+import { z } from '@hono/zod-openapi';
+import { type Put, type Remote, syncAdapter, TargetError, Token, type Written } from './adapter';
+import { array, type Client, path } from './client';
+import { entry, text } from './listing';
+import { environmentName } from './names';
+import { upsert } from './upsert';
+
+const Path = z
+  .string()
+  .max(255)
+  .regex(/^[\w-][\w.-]*(\/[\w-][\w.-]*)*$/, 'must be an id, or a path like group/project');
+const Id = z.union([z.int().positive(), Path]);
+
+const config = z
+  .strictObject({
+    ...{ token: Token, projectId: Id.optional(), groupId: Id.optional() },
+    host: z
+      .string()
+      .max(253)
+      .regex(/^([a-z0-9-]+(\.[a-z0-9-]+)*|\[[0-9a-f:.]+\])(:[0-9]{1,5})?$/i, 'must be a host, and a port if you like')
+      .default('gitlab.com'),
+    scope: z
+      .string()
+      .regex(/^[\w\-/${} .*]{1,255}$/, 'must be an environment scope')
+      .default('*'),
+    protected: z.boolean().default(false),
+  })
+  .refine(({ projectId, groupId }) => (projectId === undefined) !== (groupId === undefined), {
+    error: 'must have either projectId or groupId',
+  });
+
+/** What GitLab masks in logs where values are not expanded: 8 or more characters without white space. */
+const MASKABLE = /^[^ \t\n\v\f\r]{8,}$/u;
+
+/** The handle of a row that GitLab shows to nobody, and that has to stay masked. */
+const HIDDEN = 'hidden';
+
+export const gitlabCi = syncAdapter({
+  platform: 'gitlab-ci',
+  config,
+  credentials: ['token'],
+  oneOf: [['projectId'], ['groupId']],
+  name: (name) => environmentName(name),
+  redeploy: false,
+  vendor: ({ token }) => ({ headers: { 'PRIVATE-TOKEN': token }, code: (body) => (body as { error?: unknown } | null | undefined)?.error }),
+  open(client, { host, projectId, groupId, scope, protected: isProtected }) {
+    const owner = projectId !== undefined ? `projects/${path(projectId)}` : `groups/${path(groupId as string | number)}`;
+    const url = `https://${host}/api/v4/${owner}/variables`;
+    const row = (key: string) => `${url}/${path(key)}?${path('filter[environment_scope]')}=${path(scope)}`;
+    return {
+      list: () => list(client, url, scope),
+      put: (put) => write(client, put, { url, row: row(put.target), scope, isProtected }),
+      async remove({ target }) {
+        await client.call({ method: 'DELETE', url: row(target), expects: [404] });
+        return { action: 'deleted' };
+      },
+    };
+  },
+});
+
+async function list(client: Client, url: string, scope: string): Promise<Remote[]> {
+  const found: Remote[] = [];
+  for (let page = '1'; page; ) {
+    const reply = await client.call({ method: 'GET', url: `${url}?per_page=100&page=${path(page)}` });
+    for (const variable of array(reply.body).map(entry)) if (text(variable.environment_scope) === scope) found.push(remoteOf(variable));
+    page = reply.headers.get('x-next-page') ?? '';
+  }
+  return found;
+}
+
+function remoteOf({ key, value, raw, variable_type, masked, hidden }: Record<string, unknown>): Remote {
+  const isText = typeof value === 'string';
+  const isUnmasked = isText && masked !== true && MASKABLE.test(value);
+  return {
+    target: text(key),
+    ...(hidden === true && { handle: HIDDEN }),
+    ...(isText && { value }),
+    otherForm: raw !== true || variable_type !== 'env_var' || isUnmasked,
+  };
+}
+
+interface Row {
+  url: string;
+  row: string;
+  scope: string;
+  isProtected: boolean;
+}
+
+async function write(client: Client, put: Put, { url, row, scope, isProtected }: Row): Promise<Written> {
+  const { target, value, remote } = put;
+  const masked = MASKABLE.test(value);
+  if (!masked && remote?.handle === HIDDEN)
+    throw new TargetError({ code: 'VALUE_NOT_ALLOWED', message: UNMASKABLE + HIDDEN_STAYS }, 'name');
+  const json = { value, variable_type: 'env_var', raw: true, masked, environment_scope: scope };
+  const written = await upsert(put, {
+    create: (expects) => client.call({ method: 'POST', url, json: { key: target, ...json, protected: isProtected }, expects }),
+    taken: [400],
+    find: async ({ body }) => (isTaken(body) ? { target } : undefined),
+    // Nothing that exists loses its protection.
+    // safety: gitlab-protected-stays
+    change: (_known, expects) =>
+      client.call({ method: 'PUT', url: row, json: { ...json, ...(isProtected && { protected: true }) }, expects }),
+  });
+  return masked ? written : { ...written, message: UNMASKABLE };
+}
+
+const UNMASKABLE = 'GitLab cannot mask this value in logs: it masks values of 8 or more characters without white space.';
+const HIDDEN_STAYS = ' The variable there is hidden, which it can be only if masked.';
+
+/** Whether a 400 says that the key exists in this scope. */
+const isTaken = (body: unknown): boolean =>
+  /taken/.test(JSON.stringify((body as { message?: { key?: unknown } } | null)?.message?.key ?? ''));
