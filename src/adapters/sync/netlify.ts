@@ -37,6 +37,8 @@ export const netlify = syncAdapter({
   }),
   credentials: ['token'],
   name: (name) => environmentName(name),
+  // An existing name takes a call for each context.
+  most: 100,
   redeploy: true,
   vendor: ({ token }) => ({
     headers: { Authorization: `Bearer ${token}` },

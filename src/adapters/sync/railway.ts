@@ -52,6 +52,8 @@ export const railway = syncAdapter({
   credentials: ['token'],
   name: (name) => environmentName(name),
   value: reference,
+  // Deletions may have to be repeated name by name.
+  most: 500,
   redeploy: true,
   vendor: ({ token, tokenType }) => ({
     headers: (tokenType === 'project' ? { 'Project-Access-Token': token } : { Authorization: `Bearer ${token}` }) as Record<string, string>,

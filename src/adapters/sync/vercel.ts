@@ -66,6 +66,8 @@ export const vercel = syncAdapter({
   credentials: ['token'],
   name: (name) => environmentName(name),
   value: (value) => tooLarge(value, 64 * KB),
+  // A name that spans more targets takes a call of its own.
+  most: 200,
   redeploy: true,
   vendor: ({ token }) => ({
     headers: { Authorization: `Bearer ${token}` },
