@@ -36,6 +36,7 @@ type Refusal = z.infer<typeof Refusal>;
 
 /** Railway would put another variable's value in place of a reference. */
 const reference = (value: string): Problem | null =>
+  // safety: railway-references-refused
   value.includes('${{')
     ? { code: 'VALUE_NOT_ALLOWED', message: 'The target reads "${{" in a value as the start of a reference to another variable.' }
     : null;
@@ -74,6 +75,7 @@ export const railway = syncAdapter({
       removals.forEach(({ target }, i) => {
         const error = errors.find(({ path }) => path?.[0] === `d${i}`) ?? errors.find(({ path }) => !path);
         if (error) written.set(target, outcomeOf(error, variables));
+        // safety: railway-deletion-confirmed
         else if (data?.[`d${i}`] === true) written.set(target, { action: 'deleted' });
       });
     };
