@@ -1636,7 +1636,7 @@ export const mutants = [
   {
     name: 'a bulk read returns what is held',
     tag: 'bulk-read-withholds',
-    change: { from: 'isHeld ? withheld.push(name) : rows.push(row)', to: 'rows.push(row)' },
+    change: { from: '(isHeld ? held : rows).push(row)', to: 'rows.push(row)' },
     notice: 'api/approvals/approvals: by name, by version and of all values is held too',
   },
   {

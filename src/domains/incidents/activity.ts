@@ -10,6 +10,8 @@ import type { CredentialSummary, RootPart } from './parts';
 
 /** Actions that make a credential, the audit entry's resource. */
 const MAKING = ['api_key.create', 'access_token.create', 'agent.create', 'provider_token.create', 'break_glass.create'];
+/** Actions that give away the values of an environment. A file without values has no version. */
+const BULK = ['secret.read_all', 'integration.generate'];
 /** Actions that give away one version. */
 const READING = ['secret.read', 'secret.share', 'secret.share_view'];
 export const CHANGING = [
@@ -88,7 +90,7 @@ export async function activityOf(context: Context, parts: Parts, descent: Descen
       if (time < from) continue;
       if (isShare) shared.push({ secret: resource, version, time });
       if (READING.includes(action) && version !== null) noteRead(read, { secret: resource, version, time });
-      else if (action === 'secret.read_all') noteBulk(bulks, entry, patterns, time);
+      else if (BULK.includes(action) && version !== null) noteBulk(bulks, entry, patterns, time);
       else if (isChange(entry)) written.push({ secret: resource, version: version as number, time, action });
     }
   const { members, made, forgotten } = tracked.all();
@@ -102,7 +104,7 @@ export async function activityOf(context: Context, parts: Parts, descent: Descen
 function noteBulk(bulks: Map<string, Bulk>, entry: Entry, known: Map<string, readonly string[]>, time: number) {
   const { environment, sequence, version } = entry;
   let prefix = entry.prefix ?? '';
-  let patterns = entry.patterns ?? known.get(entry.patterns_digest ?? '') ?? null;
+  let patterns = entry.names ?? entry.patterns ?? known.get(entry.patterns_digest ?? '') ?? null;
   let key = JSON.stringify([entry.resource, version, prefix, patterns]);
   // safety: exposure-kinds-bounded
   if (bulks.size >= MOST_BULKS && !bulks.has(key)) {

@@ -1,0 +1,3 @@
+module formats
+
+go 1.25
