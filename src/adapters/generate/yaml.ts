@@ -22,9 +22,9 @@ export const quoted = (text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to escape.
   `"${text.replace(/["\\\u0000-\u001f\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g, escaped)}"`;
 
-/** A flat map of strings, each with what goes before its value; a map without entries is `{}`. */
-export function* mapping(entries: readonly Entry[], indent = '', tag = ''): Generator<string> {
-  for (const { key, value } of entries) yield `${indent}${quoted(key)}: ${tag}${quoted(value)}\n`;
+/** A flat map of strings. */
+export function* mapping(entries: readonly Entry[], indent = ''): Generator<string> {
+  for (const { key, value } of entries) yield `${indent}${quoted(key)}: ${quoted(value)}\n`;
 }
 
 export const yaml = format({
