@@ -268,8 +268,9 @@ const readHeld = (call: Call<unknown>, operation: Operation, draft: DraftOf): Pr
           ? { status: outcome.status, data, isRead: true, ...(outcome.etag && { etag: outcome.etag }), about }
           : { status: 200, data, isRead: true };
       const governed = reveals ? governedRead(call, reveals, made, now) : made;
-      if (outcome.kind === 'ok' || isRefusal(governed) || 'more' in governed || governed.refusal) return governed;
       // The answer uses the approval, and not what the Worker makes it from.
+      // safety: approval-used-by-answer
+      if (outcome.kind === 'ok' || isRefusal(governed) || 'more' in governed || governed.refusal) return governed;
       return { more: data };
     },
     async () => operation.read?.(call),

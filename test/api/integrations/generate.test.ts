@@ -1,10 +1,11 @@
 // Generated files over HTTP: which secrets are in them and who may have them made, what is refused, what waits for approval, and what is noted.
 import { describe, expect, it } from 'vitest';
 import { formatNames } from '../../../src/adapters/generate';
+import { readToken } from '../../../src/auth/token';
 import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults, holdNext } from '../../support/faults';
-import { evict, inCore } from '../../support/gate';
+import { askOf, evict, inCore, inGate } from '../../support/gate';
 import { moveLog } from '../../support/planted';
 import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
@@ -213,6 +214,49 @@ describe('generate: permission', () => {
     expect((await o.del(`/api-keys/${key.id}`)).status).toBe(204);
     release();
     expect(codeOf(await answer)).toEqual([401, 'TOKEN_REVOKED']);
+  });
+
+  /** What the gate answers to a request of the Worker. */
+  const asked = async (o: Caller, fields: object) => {
+    const { kind, org, hash } = readToken(o.token) as NonNullable<ReturnType<typeof readToken>>;
+    const bearer = { kind, org, hash };
+    const input = { format: 'json', environment: 'production', names: null, valueless: false, after: null, etag: null, ...fields };
+    return inGate(o, async (gate) => gate.call(await askOf(o, 'integration.generate', bearer, { input })));
+  };
+
+  it('gives no ciphertext for a caller who is revoked while it is fetched', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { name: 'A' });
+    const key = await newKey(o);
+    await inCore(o, ({ ciphertexts }) => ciphertexts.drop(id));
+    const { held: waits, release } = holdNext();
+    const answer = asked(key.o, {});
+    await waits();
+    expect((await o.del(`/api-keys/${key.id}`)).status).toBe(204);
+    release();
+    expect((await answer).outcome).toMatchObject({ kind: 'refused', refusal: { code: 'TOKEN_REVOKED' } });
+  });
+
+  it('a file of secrets that have changed meanwhile does not leave', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { name: 'A' });
+    const { outcome } = await asked(o, {});
+    const { etag } = (outcome as { data: { etag: string } }).data;
+    const made = { etag, tries: 1, refusal: null };
+    expect((await asked(o, { made })).outcome).toMatchObject({ kind: 'ok' });
+    await o.patch(`/secrets/${id}`, { value: 'new' });
+    expect((await asked(o, { made })).outcome).toMatchObject({ kind: 'more', data: { items: [{}] } });
+    // It is not begun anew for ever.
+    expect((await asked(o, { made: { ...made, tries: 3 } })).outcome).toMatchObject({ kind: 'refused', refusal: { code: 'UNAVAILABLE' } });
+  });
+
+  it('comparing names with patterns takes bounded steps', async () => {
+    const o = await newOrg();
+    const secrets = Array.from({ length: 16 }, (_, i) => `${i}${'x'.repeat(250)}`);
+    const limited = await newKey(o, { secrets });
+    const names = Array.from({ length: 1000 }, (_, i) => `${i}${'n'.repeat(240)}`);
+    expect(codeOf(await make(limited.o, { names }))).toEqual([422, 'RESULT_TOO_LARGE']);
+    expect(codeOf(await make(limited.o, { names: names.slice(0, 5) }))).toEqual([404, 'NOT_FOUND']);
   });
 
   it('a secret that is deleted while its ciphertext is fetched is in no file', async () => {

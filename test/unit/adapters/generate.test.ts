@@ -227,6 +227,16 @@ describe('generate: content', () => {
     expect(parse(fileOf('compose-secrets', { 'a/b': 'hidden' }))).toEqual({ secrets: { a_b: { environment: 'a_b' } } });
   });
 
+  it('shell quotes a value so that nothing in it ends the quotes', () => {
+    const content = fileOf('shell', { A: "it's $(id)", B: "';id;'" });
+    expect(content).toBe("export A='it'\\''s $(id)'\nexport B=''\\'';id;'\\'''\n");
+  });
+
+  it('ansible tags what could be a template, and not what the tag would make another type', () => {
+    const content = fileOf('ansible', { A: '{{ 7*7 }}', B: 'no', C: '{', D: '1e3', E: 'text', F: '' });
+    expect(content.split('\n').filter((line) => !line.includes('!unsafe'))).toEqual(['"B": "no"', '"D": "1e3"', '"F": ""', '']);
+  });
+
   it('github-actions masks each line and the whole of a value before it sets it', () => {
     const content = fileOf('github-actions', { KEY: 'one 100%\n\ntwo\r\n' });
     const lines = content.split('\n');
