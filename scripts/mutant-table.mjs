@@ -2251,7 +2251,7 @@ export const mutants = [
   {
     name: 'a script for GitHub Actions sets names of the runner',
     tag: 'generated-workflow-names',
-    change: 'never',
+    change: { from: '/^(GITHUB_|RUNNER_|NODE_OPTIONS$)/i.test(key)', to: 'false' },
     notice: 'unit/adapters/generate: that github-actions cannot have are refused',
   },
   {

@@ -16,8 +16,8 @@ const KEPT_BY_SHELLS = [
   ...['EUID', 'FUNCNAME', 'GROUPS', 'HISTCMD', 'LINENO', 'OPTIND', 'PPID', 'RANDOM', 'SECONDS', 'SHELLOPTS', 'SRANDOM', 'UID'],
 ];
 
-// safety: generated-shell-names
 function steers(key: string): string | null {
+  // safety: generated-shell-names
   if (STEERING.includes(key) || key.startsWith('DYLD_')) return 'is a name that steers the shell or the loader';
   return KEPT_BY_SHELLS.includes(key) ? 'is a name that shells keep for themselves' : null;
 }
