@@ -2,7 +2,7 @@
 import { formatOf } from '../../adapters/generate';
 import { generate, type Source } from '../../adapters/generate/render';
 import { ApiError, type Refusal, refuse } from '../../errors';
-import { type Outcome, refusalOf } from '../../gate/outcome';
+import type { Outcome } from '../../gate/outcome';
 import { isRefusal } from '../../gate/types';
 import { keysOf, type MoreContext } from '../../http/context';
 import { messageOf } from '../../http/messages';
@@ -24,24 +24,29 @@ export function optionsOf(name: string, given: Record<string, unknown> | undefin
   throw new ApiError(refuse('VALIDATION_FAILED', { details }));
 }
 
-function pageIn(outcome: Outcome): SourcePage {
-  if (outcome.kind === 'more' && 'etag' in (outcome.data as SourcePage)) return outcome.data as SourcePage;
-  // A policy holds them by now: the request begins again.
-  throw new ApiError(outcome.kind === 'refused' ? refusalOf(outcome) : refuse('UNAVAILABLE', { retry_after: 1 }));
+/** A further page; null where a policy holds the secrets by now. A refusal of the gate has its audit entry, and ends the request. */
+function pageIn(outcome: Outcome): SourcePage | null {
+  if (outcome.kind === 'refused') throw new ApiError(outcome.refusal);
+  return 'etag' in (outcome.data as SourcePage) ? (outcome.data as SourcePage) : null;
 }
 
-/** All that a file is made of, at one point in time, from its first page. */
-async function sourcesOf(first: SourcePage, input: GenerateInput, context: MoreContext): Promise<{ etag: string; sources: Source[] }> {
-  let page = first;
+/** All that a file is made of, at one point in time, from its first page; null where it does not stand still. */
+async function sourcesOf(
+  first: SourcePage,
+  input: GenerateInput,
+  context: MoreContext,
+): Promise<{ etag: string; sources: Source[] } | null> {
+  let page: SourcePage | null = first;
   let items = [...first.items];
   for (let starts = 0; page.next !== null; ) {
     const { next: after, etag } = page;
     page = pageIn(await context.further({ ...input, after, etag }));
-    if (page.changed) {
-      if (++starts > MOST_STARTS) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
+    if (page?.changed) {
+      if (++starts > MOST_STARTS) return null;
       page = pageIn(await context.further({ ...input, after: null, etag: null }));
       items = [];
     }
+    if (!page) return null;
     items.push(...page.items);
   }
   const sources: Source[] = page.names.map((name) => ({ name, value: '' }));
@@ -59,7 +64,10 @@ export async function fileOf(
   options: never,
   context: MoreContext,
 ): Promise<{ etag: string; content: string; refusal: Refusal | null }> {
-  const { etag, sources } = await sourcesOf(first, input, context);
+  const found = await sourcesOf(first, input, context);
+  // Of no state that the gate knows: it has the file begun anew, or refuses.
+  if (!found) return { etag: '', content: '', refusal: null };
+  const { etag, sources } = found;
   const made = generate(formatOf(input.format), sources, options);
   return isRefusal(made) ? { etag, content: '', refusal: made } : { etag, content: made.content, refusal: null };
 }

@@ -446,3 +446,22 @@ it('generate: a file shows one point in time, also if values change while it is 
   }
   await writing;
 });
+
+it('generate: a file of two pages shows one point in time, also if values change between them', async () => {
+  const o = await newOrg();
+  const a = await newSecret(o, { name: 'A', value: '0' });
+  const value = 'x'.repeat(65_536);
+  for (let from = 0; from < 100; from += 20)
+    await Promise.all(Array.from({ length: 20 }, (_, i) => newSecret(o, { name: `B${100 + from + i}`, value })));
+  const z = await newSecret(o, { name: 'Z', value: '0' });
+  // The second page waits for D1 while the first one's moment passes.
+  await inCore(o, ({ ciphertexts }) => ciphertexts.drop(z.id));
+  const { held: waits, release } = holdNext();
+  const answer = make(o);
+  await waits();
+  for (const { id } of [a, z]) expect((await o.patch(`/secrets/${id}`, { value: '9' })).status).toBe(200);
+  release();
+  const { A, Z } = JSON.parse((await answer).json.content);
+  expect([A, Z]).toEqual(['9', '9']);
+  expect(await entries(o)).toHaveLength(1);
+});

@@ -21,8 +21,8 @@ import { READ } from '../actions';
 const MOST_STEPS = 20_000_000;
 /** Bytes of names that one audit entry holds. */
 const MOST_NAMES = 16_384;
-/** How often the Worker begins again because the secrets have changed meanwhile. */
-const MOST_TRIES = 3;
+/** How often the Worker begins, where the secrets have changed meanwhile. The gate may ask it three times in all, once of them for approval. */
+const MOST_TRIES = 2;
 /** Names that a sentence for approvers lists. */
 const MOST_LISTED = 10;
 
