@@ -87,6 +87,10 @@ const subjects = {
   },
   'by-name read': { wish: (org, n) => ({ path: `/secrets/by-name/${org.secrets[n % FEW].name}` }) },
   'bulk values of 100': { wish: () => ({ path: '/environments/production/values' }) },
+  'generated file of 1,000': {
+    org: once(({ newOrg, vault }) => newOrg(vault, { secrets: 1000, keys: KEYS })),
+    wish: () => ({ method: 'POST', path: '/integrations/generate', body: { format: 'kubernetes', environmentId: 'production' } }),
+  },
   'list of 100': { wish: () => ({ path: '/secrets?limit=100' }) },
   create: {
     wish: () => ({ method: 'POST', path: '/secrets', body: { name: `new-${made++}`, type: 'generic', value: freshValue() }, expect: 201 }),

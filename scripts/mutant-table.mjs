@@ -1648,7 +1648,7 @@ export const mutants = [
   {
     name: 'a bulk read returns what is held',
     tag: 'bulk-read-withholds',
-    change: { from: 'isHeld ? held.push(row) : rows.push(row)', to: 'rows.push(row)' },
+    change: { from: '(isHeld ? held : rows).push(row)', to: 'rows.push(row)' },
     notice: 'api/approvals/approvals: by name, by version and of all values is held too',
   },
   {
@@ -2362,5 +2362,108 @@ export const mutants = [
     tag: 'digitalocean-references-refused',
     change: 'never',
     notice: 'vendors/digitalocean: refuses what the vendor would change',
+  },
+  // ---------------------------------------------------------------- generated files
+  {
+    name: 'a file is made for whoever may generate, and not read',
+    tag: 'generate-needs-read',
+    change: { from: 'mayAct(caller, READ, ask.request.ip)', to: 'null' },
+    notice: 'api/integrations/generate: needs integrations:generate first and then secrets:read',
+  },
+  {
+    name: 'a file tells of an environment outside the reach of its caller',
+    tag: 'generate-within-environments',
+    change: { from: '!environment || !reachesEnvironment(caller, READ.scopes, environment.id)', to: '!environment' },
+    notice: 'api/integrations/generate: an environment outside the reach of a key looks like one that does not exist',
+  },
+  {
+    name: 'a file holds secrets that were named and are outside the reach of its caller',
+    tag: 'generate-within-names',
+    change: { from: 'reaches(caller, READ.scopes, environment.id, name)', to: 'true' },
+    notice: 'api/integrations/generate: holds the named secrets alone',
+  },
+  {
+    name: 'a file holds secrets that have ended',
+    tag: 'generate-active-only',
+    change: { from: 'row && readable(row, now) === null', to: 'row' },
+    notice: 'api/integrations/generate: holds the named secrets alone',
+  },
+  {
+    name: 'a file compares any number of names with patterns',
+    tag: 'generate-steps-bounded',
+    change: 'never',
+    notice: 'api/integrations/generate: comparing names with patterns takes bounded steps',
+  },
+  {
+    name: 'a file leaves although its secrets have changed meanwhile',
+    tag: 'generate-point-in-time',
+    change: { from: '!made || made.etag !== etagOf(selected)', to: '!made' },
+    notice: 'api/integrations/generate: a file of secrets that have changed meanwhile does not leave',
+  },
+  {
+    name: 'ciphertexts are given for a caller who was revoked while they were fetched',
+    tag: 'generate-rechecked-after-fetch',
+    change: { from: 'asked ? call.recheck() : null', to: 'null' },
+    notice: 'api/integrations/generate: gives no ciphertext for a caller who is revoked while it is fetched',
+  },
+  {
+    name: 'of several secrets those that are not held are revealed by themselves',
+    tag: 'one-held-holds-all',
+    change: { from: 'each.some(({ isHeld }) => isHeld)', to: 'false' },
+    notice: 'api/integrations/generate: with a held secret waits as a whole',
+  },
+  {
+    name: 'an approval is used up by a file that cannot be made',
+    tag: 'approval-used-by-answer',
+    change: 'always',
+    notice: 'api/integrations/generate: that cannot be made does not use the approval',
+  },
+  {
+    name: 'a file holds two values under one name',
+    tag: 'generated-names-distinct',
+    change: 'never',
+    notice: 'unit/adapters/generate: that become one are all told',
+  },
+  {
+    name: 'a file holds a value that its reader changes',
+    tag: 'generated-values-exact',
+    change: 'never',
+    notice: 'unit/adapters/generate: name every secret, and say nothing of the value',
+  },
+  {
+    name: 'a file is as large as escapes make it',
+    tag: 'generated-content-bounded',
+    change: 'never',
+    notice: 'api/integrations/generate: that escapes make larger than 24 MiB is refused',
+  },
+  {
+    name: 'a script sets names that steer the shell',
+    tag: 'generated-shell-names',
+    change: 'never',
+    notice: 'unit/adapters/generate: that shell cannot have are refused',
+  },
+  {
+    name: 'a quote in a value ends the quotes of a script',
+    tag: 'generated-shell-quoting',
+    change: { from: `text.replaceAll("'", "'\\\\''")`, to: 'text' },
+    notice: 'unit/adapters/generate: shell quotes a value so that nothing in it ends the quotes',
+  },
+  {
+    name: 'a script for GitHub Actions sets names of the runner',
+    tag: 'generated-workflow-names',
+    change: { from: '/^(GITHUB_|RUNNER_|NODE_OPTIONS$)/i.test(key)', to: 'false' },
+    notice: 'unit/adapters/generate: that github-actions cannot have are refused',
+  },
+  {
+    name: 'a value begins a workflow command of its own',
+    tag: 'generated-workflow-commands',
+    change: { from: 'text.replace(/[%\\r\\n]/g, (each) => COMMAND[each] as string)', to: 'text' },
+    notice: 'unit/adapters/generate: github-actions masks each line and the whole of a value',
+  },
+  {
+    name: 'Ansible takes a value for a template',
+    tag: 'generated-ansible-unsafe',
+    change: { from: "'!unsafe '", to: "''" },
+    notice: 'unit/adapters/generate: ansible tags what could be a template',
   },
 ];

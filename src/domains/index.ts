@@ -12,6 +12,7 @@ import { deployment } from './deployment';
 import { devices } from './devices';
 import type { Domain } from './domain';
 import { events } from './events';
+import { generate } from './generate';
 import { grants } from './grants';
 import { incidents } from './incidents';
 import { integrations } from './integrations';
@@ -45,6 +46,8 @@ export const domains: readonly Domain[] = [
   compliance,
   events,
   webhooks,
+  // Before the connections, one of which has its id in the same place of the path.
+  generate,
   integrations,
   syncs,
   shares,

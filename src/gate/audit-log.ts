@@ -53,6 +53,10 @@ export interface Draft {
   bypassed_policies?: readonly string[];
   /** Of a scan: how many findings are known by their format alone, are tokens of this organisation, and are values of secrets. */
   findings?: { known: number; secrets: number; tokens: number };
+  /** Of a generated file: its format, and of how many secrets it was made. */
+  file?: { format: string; secrets: number };
+  /** And their names, where they are not too long together; else `prefix` and `patterns` say among which they are. */
+  names?: readonly string[];
   /** Of a restore, or of a gate that begins again: the stretches of the log that are lost, for whoever checks it without the service. */
   missing?: readonly Missing[];
   reason: string | null;
@@ -62,7 +66,7 @@ export interface Draft {
 }
 
 /** Actions that read several secrets of an environment at once: their entries name the environment, its revision, and which names of it. */
-export const BULK_READS: readonly Action[] = ['secret.read_all', 'integration.sync_run'];
+export const BULK_READS: readonly Action[] = ['secret.read_all', 'integration.generate', 'integration.sync_run'];
 
 /** What an entry says of its target; `reason` where the body gives one. */
 export type Subject = Pick<
@@ -82,6 +86,8 @@ export type Subject = Pick<
   | 'approval'
   | 'bypassed_policies'
   | 'findings'
+  | 'file'
+  | 'names'
   | 'missing'
 > & {
   reason?: string;
@@ -271,12 +277,14 @@ function entryOf(draft: Draft, status: number, count: number, { sequence, at, ha
     emergency: kind === 'break_glass' || draft.action === 'break_glass.create',
     environment: draft.environment,
     expires_at: draft.expires_at,
+    file: draft.file && { format: draft.file.format, secrets: draft.file.secrets },
     findings: draft.findings && { known: draft.findings.known, secrets: draft.findings.secrets, tokens: draft.findings.tokens },
     format: FORMAT,
     former_name: draft.former_name,
     id: newId('aud', at),
     ip: draft.ip,
     missing: draft.missing?.map(({ from, reason, to }) => ({ from, reason, to })),
+    names: draft.names,
     outcome: outcomeOf(status),
     patterns: draft.patterns,
     patterns_digest: draft.patterns_digest,

@@ -214,7 +214,7 @@ async function askGate(ready: Ready): Promise<Response> {
       const { data } = reply.outcome;
       if (waitsForApproval(data)) again = { ...again, approval: identified(ready, null), again: true };
       else {
-        const more = await route.more?.(data as never, asked.input, context);
+        const more = await route.more?.(data as never, asked.input, { ...context, further });
         if (!more) break;
         made = { ...ready, prepared: more };
         again = { ...again, input: more.input, one_time: encryptOneTime(caller.bearer, ownerOf(ready), more.once), again: true };

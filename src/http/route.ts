@@ -4,7 +4,7 @@ import type { z } from '@hono/zod-openapi';
 import type { Action, FullNeed } from '../auth/actions';
 import type { Code } from '../errors';
 import type { Named } from '../gate/types';
-import type { BaseContext, Context, PublicAnswer, PublicContext, RenderContext } from './context';
+import type { BaseContext, Context, MoreContext, PublicAnswer, PublicContext, RenderContext } from './context';
 
 /** Where the API begins. */
 export const API = '/api/v1';
@@ -64,7 +64,7 @@ export interface Route<Q extends z.ZodType = z.ZodType, B extends z.ZodType = z.
   /** Turns a valid request into the operation's input: the place where values are encrypted and tokens made. */
   prepare?(input: Input<z.output<Q>, z.output<B>>, context: Context): Prepared | Promise<Prepared>;
   /** Makes what the gate had no means to make, when it asks for it. */
-  more?(asked: never, input: Input<z.output<Q>, z.output<B>>, context: Context): Promise<Prepared>;
+  more?(asked: never, input: Input<z.output<Q>, z.output<B>>, context: MoreContext): Promise<Prepared>;
   /** Turns the gate's data into what is shown: the place where values are opened. */
   render?(data: never, input: Input<z.output<Q>, z.output<B>>, context: RenderContext): Rendered | Promise<Rendered>;
   /** What it renders goes on where an earlier call was cut off: a stored response is rendered again. */

@@ -71,6 +71,14 @@ export const AuditEntry = z
       description:
         'For a scan: how many findings are known by their format alone, how many secrets have a value that was found, and how many tokens of this organisation were found.',
     }),
+    file: z
+      .object({ format: z.string(), secrets: z.int() })
+      .optional()
+      .openapi({ description: 'For a generated file: its format, and of how many secrets it was made.' }),
+    names: z.array(z.string()).optional().openapi({
+      description:
+        'For a generated file: the names of its secrets, up to 16 KiB together. Beyond that, prefix and patterns say among which names they are.',
+    }),
     missing: z
       .array(z.object(Stretch))
       .optional()

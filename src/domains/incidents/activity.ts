@@ -10,6 +10,8 @@ import type { CredentialSummary, RootPart } from './parts';
 
 /** Actions that make a credential, the audit entry's resource. */
 const MAKING = ['api_key.create', 'access_token.create', 'agent.create', 'provider_token.create', 'break_glass.create'];
+/** Actions that give away the values of an environment. A file without values has no version. */
+const BULK = ['secret.read_all', 'integration.generate'];
 /** Actions that give away one version. */
 const READING = ['secret.read', 'secret.share', 'secret.share_view'];
 export const CHANGING = [
@@ -90,7 +92,7 @@ export async function activityOf(context: Context, parts: Parts, descent: Descen
       if (time < from) continue;
       if (isShare) shared.push({ secret: resource, version, time });
       if (READING.includes(action) && version !== null) noteRead(read, { secret: resource, version, time });
-      else if ((BULK_READS as readonly string[]).includes(action)) noteBulk(bulks, entry, lists, time);
+      else if ((BULK_READS as readonly string[]).includes(action) && version !== null) noteBulk(bulks, entry, lists, time);
       else if (isChange(entry)) written.push({ secret: resource, version: version as number, time, action });
     }
   const { members, made, forgotten } = tracked.all();
@@ -122,7 +124,7 @@ const NONE: ReadonlySet<string> = new Set();
 function noteBulk(bulks: Map<string, Bulk>, entry: Entry, lists: Lists, time: number) {
   const { environment, sequence, version } = entry;
   let prefix = entry.prefix ?? '';
-  let patterns = entry.patterns ?? lists.patterns.get(entry.patterns_digest ?? '') ?? null;
+  let patterns = entry.names ?? entry.patterns ?? lists.patterns.get(entry.patterns_digest ?? '') ?? null;
   let withheld = lists.withheld.get(entry.withheld_digest ?? '') ?? NONE;
   let key = JSON.stringify([entry.resource, version, prefix, patterns, withheld === NONE ? null : entry.withheld_digest]);
   // safety: exposure-kinds-bounded
