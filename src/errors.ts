@@ -174,6 +174,14 @@ export const catalogue = {
     cause: 'Email addresses are unique within an organisation. Upper and lower case count as equal.',
     remedy: 'Change the existing member with PATCH /api/v1/orgs/:org_id/members/:id, or use another email address.',
   },
+  IMPORT_CONFLICT: {
+    status: 409,
+    message: 'Some of these secrets exist already. Nothing was imported. See details.',
+    cause:
+      'The import was made with onConflict fail, and secrets of these names exist in the environment. error.details names each of them.',
+    remedy:
+      'Import with onConflict skip to leave existing secrets as they are, with overwrite to give them new versions, or with a prefix. With dryRun the response shows what would happen.',
+  },
   LAST_OWNER: {
     status: 409,
     message: 'This member is the last owner.',
@@ -280,6 +288,14 @@ export const catalogue = {
     message: 'This policy could never be satisfied: there are not enough approvers.',
     cause: 'Fewer members than the policy requires can approve. The message says how many can.',
     remedy: 'Invite more members with a role that holds approvals:decide, add them to the approving team, or require fewer approvals.',
+  },
+  IMPORT_UNREADABLE: {
+    status: 422,
+    message: 'The data is not a readable export of this source. Nothing was imported.',
+    cause:
+      'The data is not JSON, has another form than exports of the source, is encrypted, is not in UTF-8, or is nested too deeply. The message names the place, and never quotes the data.',
+    remedy:
+      'Export again as the page of the source under docs/import shows, pass the file unchanged, and check that source names the tool that made it.',
   },
   RESULT_TOO_LARGE: {
     status: 422,

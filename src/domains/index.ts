@@ -13,6 +13,7 @@ import { devices } from './devices';
 import type { Domain } from './domain';
 import { events } from './events';
 import { grants } from './grants';
+import { imports } from './imports';
 import { incidents } from './incidents';
 import { integrations } from './integrations';
 import { members } from './members';
@@ -27,7 +28,7 @@ import { signin } from './signin';
 import { teams } from './teams';
 import { webhooks } from './webhooks';
 
-/** In the order in which the OpenAPI document shows them. */
+/** In the order in which the OpenAPI document shows them; of two paths, that with a word before that with a parameter in its place. */
 export const domains: readonly Domain[] = [
   orgs,
   members,
@@ -44,6 +45,7 @@ export const domains: readonly Domain[] = [
   compliance,
   events,
   webhooks,
+  imports,
   integrations,
   shares,
   scans,

@@ -21,6 +21,18 @@ export interface Missing {
   reason: 'restore' | 'gate_lost';
 }
 
+export interface Imported {
+  source: string;
+  created: number;
+  updated: number;
+  skipped: number;
+  failed: number;
+  names: readonly string[];
+  /** How many names are left out. */
+  unnamed: number;
+  dry_run: boolean;
+}
+
 /** What is known of an entry before its outcome is. */
 export interface Draft {
   actor: Actor;
@@ -49,6 +61,8 @@ export interface Draft {
   bypassed_policies?: readonly string[];
   /** Of a scan: how many findings are known by their format alone, are tokens of this organisation, and are values of secrets. */
   findings?: { known: number; secrets: number; tokens: number };
+  /** Of an import: from where, how many secrets it created, changed, left and refused, and the names of those that it wrote, as far as they fit. */
+  imported?: Imported;
   /** Of a restore, or of a gate that begins again: the stretches of the log that are lost, for whoever checks it without the service. */
   missing?: readonly Missing[];
   reason: string | null;
@@ -74,6 +88,7 @@ export type Subject = Pick<
   | 'approval'
   | 'bypassed_policies'
   | 'findings'
+  | 'imported'
   | 'missing'
 > & {
   reason?: string;
@@ -250,6 +265,8 @@ export function createAuditLog(sql: SqlStorage, meta: Meta): AuditLog {
   };
 }
 
+const sorted = <T extends object>(fields: T): T => Object.fromEntries(Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1))) as T;
+
 /** An entry and its text. The fields stand in the order of canonical JSON, so that the text over which the hash is made is made once. */
 function entryOf(draft: Draft, status: number, count: number, { sequence, at, hash }: { sequence: number; at: number; hash: string }) {
   const { id, kind, name, parent_id } = draft.actor;
@@ -267,6 +284,7 @@ function entryOf(draft: Draft, status: number, count: number, { sequence, at, ha
     format: FORMAT,
     former_name: draft.former_name,
     id: newId('aud', at),
+    imported: draft.imported && sorted(draft.imported),
     ip: draft.ip,
     missing: draft.missing?.map(({ from, reason, to }) => ({ from, reason, to })),
     outcome: outcomeOf(status),

@@ -25,7 +25,7 @@ import { type Call, isRefusal, type OperationOutcome } from './types';
 /** Builds statements; never connected to anything. */
 export const sqlite = drizzle({} as D1Database);
 
-/** Rows that one plan may change, and how much they may hold in all: an intent is one row of at most 2 MB, response and events included. */
+/** Rows that one part of a longer task changes, and how much they may hold in all: the gate does nothing else while it applies a plan. */
 const MOST_PUTS = 1000;
 const MOST_BYTES = 750_000;
 

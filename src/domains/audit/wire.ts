@@ -66,6 +66,22 @@ export const AuditEntry = z
       description:
         'For a scan: how many findings are known by their format alone, how many secrets have a value that was found, and how many tokens of this organisation were found.',
     }),
+    imported: z
+      .object({
+        source: z.string(),
+        created: z.int(),
+        updated: z.int(),
+        skipped: z.int(),
+        failed: z.int(),
+        names: z.array(z.string()),
+        unnamed: z.int(),
+        dry_run: z.boolean(),
+      })
+      .optional()
+      .openapi({
+        description:
+          'For an import: its source, how many secrets it created, updated and skipped, how many items failed, the names of the secrets that it wrote, as far as they fit, and how many names are left out.',
+      }),
     missing: z
       .array(z.object(Stretch))
       .optional()
