@@ -297,10 +297,13 @@ describe('import: policies', () => {
     expect(held.operation).toBe('secret.update');
     const shown = (await asked.get(`/approvals/${held.id}`)).json;
     expect(shown.summary).toMatch(/asks to import 2 secrets into production, of which 1 exist/);
-    expect((await importing(key.o, body, { onConflict: 'skip' })).json).toMatchObject({ created: ['prod/B'], skipped: ['prod/A'] });
+    expect((await importing(key.o, { ...body, 'prod/B': 'other' }, { onConflict: 'skip' })).json).toMatchObject({
+      created: ['prod/B'],
+      skipped: ['prod/A'],
+    });
     await plantApproval(o, held.id);
     const done = await importing(key.o, body, { onConflict: 'overwrite' }, under(held.id));
-    // prod/B exists by now: this is another change than the one that was approved.
+    // prod/B exists by now, with another value: this is another change than the one that was approved.
     expect(codeOf(done)).toEqual([409, 'APPROVAL_MISMATCH']);
   });
 
