@@ -1,5 +1,7 @@
 // Imports: what becomes of the items of an export, for every way of meeting existing secrets.
 import { describe, expect, it } from 'vitest';
+import { type Caller as Asking, nobody } from '../../../src/auth/authorize';
+import { importOperations } from '../../../src/domains/imports/gate/operations';
 import { problemOf } from '../../model/invariants';
 import { approvalIn, newApprovalPolicy, newOffice, plantApproval, under } from '../../support/approvals';
 import { newAgent, newBreakGlass, newKey, newProvider } from '../../support/credentials';
@@ -207,6 +209,28 @@ describe('import: permission', () => {
     expect(codeOf(await reader.o.post('/integrations/import', { nonsense: 1 }))).toEqual([403, 'INSUFFICIENT_SCOPE']);
   });
 
+  it('permission: what a member holds by role and by grant does not add up to an import: both scopes come from one permission set', async () => {
+    // No role or grant of today has one scope in one place and the other elsewhere; permission sets could.
+    const o = await newOrg();
+    const place = { environments: null, secrets: null, expires_at: null };
+    const two = [
+      { scopes: ['integrations:import'], ...place },
+      { scopes: ['secrets:write'], ...place },
+    ];
+    const caller = { ...nobody, kind: 'member', permissions: two } as unknown as Asking;
+    const call = {
+      core: { rows: { get: () => null, find: () => ({ id: 'env_1' }) } },
+      ask: { org: o.id },
+      caller,
+      input: { environment: 'x' },
+    };
+    const authorize = importOperations['integration.import'].authorize as (call: unknown) => { code: string } | null;
+    expect(authorize(call)?.code).toBe('NOT_FOUND');
+    expect(
+      authorize({ ...call, caller: { ...caller, permissions: [{ scopes: ['integrations:import', 'secrets:write'], ...place }] } }),
+    ).toBe(null);
+  });
+
   it('permission: an environment outside the reach of a credential is 404, to an agent 403', async () => {
     const o = await newOrg();
     const limits = { scopes: ['integrations:import', 'secrets:write'], environments: ['staging'] };
@@ -411,6 +435,15 @@ describe('import: repeats, races and faults', () => {
     },
   );
 
+  it('limits: parameters of D1 stay below its limit, whatever the size of an import', async () => {
+    const o = await newOrg();
+    const data = Object.fromEntries(Array.from({ length: 3000 }, (_, n) => [`${'LONG_NAME_'.repeat(8)}${n}`, 'v'.repeat(200)]));
+    expect((await importing(o, data)).status).toBe(200);
+    const longest = Math.max(...[...faults.asked.values()].flat().map((parameter) => String(parameter).length));
+    expect(longest).toBeGreaterThan(200_000);
+    expect(longest).toBeLessThan(1_300_000);
+  });
+
   it('limits: the encrypted bytes and the number of secrets are counted for all items together', async () => {
     const o = await newOrg();
     await inCore(o, ({ rows }) => {
@@ -420,6 +453,12 @@ describe('import: repeats, races and faults', () => {
     expect(codeOf(await importing(o, { A: 'a', B: 'b', C: 'c' }))).toEqual([409, 'LIMIT_REACHED']);
     expect(codeOf(await importing(o, { A: 'a', B: 'b', C: 'c' }, { dryRun: true }))).toEqual([409, 'LIMIT_REACHED']);
     expect((await importing(o, { A: 'a', B: 'b' }, { dryRun: true })).status).toBe(200);
+    await inCore(o, ({ rows }) => {
+      rows.sealedBytes = () => 4 * 1024 ** 3 - 100;
+    });
+    // One more would fit, two do not.
+    expect((await importing(o, { A: 'a' }, { dryRun: true })).status).toBe(200);
+    expect(codeOf(await importing(o, { A: 'a', B: 'b' }))).toEqual([409, 'LIMIT_REACHED']);
   });
 
   it('overwrite: a secret with 1,000 versions loses its oldest, and the bytes that remain are counted', async () => {

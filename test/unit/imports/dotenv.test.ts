@@ -1,4 +1,6 @@
 // Text with assignments: read as npm dotenv reads it, in linear time.
+
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these texts are what is imported.
 import dotenv from 'dotenv';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

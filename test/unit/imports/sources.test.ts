@@ -1,4 +1,6 @@
 // Each source, by exports of its own tool where it runs in development, else by the shapes that the vendor documents.
+
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these texts are what is imported.
 import { describe, expect, it } from 'vitest';
 import { type SourceName, sources } from '../../../src/adapters/import';
 import { type Prepared, readExport } from '../../../src/domains/imports/items';
