@@ -2247,4 +2247,22 @@ export const mutants = [
     change: { from: 'bytes + size > MOST_PARAMETER', to: 'made.length === 0' },
     notice: 'api/imports/imports: parameters of D1 stay below its limit',
   },
+  {
+    name: 'the names of an import repeat a title of any length',
+    tag: 'import-parts-bounded',
+    change: { from: '.slice(0, LONGEST_PART)', to: '' },
+    notice: 'unit/imports/sources: names of several parts stay short',
+  },
+  {
+    name: 'an import answers with failures of any length',
+    tag: 'import-answer-bounded',
+    change: { from: 'bytes > MOST_FAILURES', to: 'false' },
+    notice: 'unit/imports/items: names of failed items fit into an answer',
+  },
+  {
+    name: 'an export that cannot be read is an import of nothing',
+    tag: 'import-unreadable-refused',
+    change: 'never',
+    notice: 'api/imports/imports: an unreadable export is refused in its turn',
+  },
 ];

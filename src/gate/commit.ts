@@ -91,6 +91,7 @@ export async function commit(
 ): Promise<OperationOutcome> {
   const { core, ask } = call;
   const names = locks();
+  const held = new Set(names);
   // No change is judged by policies while they change: what stands after a policy in the audit log was judged by it.
   // safety: policies-stand-while-judged
   const policies = { name: 'policies in force', isShared: !ask.action.startsWith('policy.') };
@@ -99,7 +100,7 @@ export async function commit(
     const fetched = await fetch();
     // By the time the locks are free a name may have found another secret.
     // safety: names-resolved-under-lock
-    if (!locks().every((name) => names.includes(name))) return null;
+    if (!locks().every((name) => held.has(name))) return null;
     // safety: caller-rechecked-under-lock
     const refusal = call.recheck();
     if (refusal) return fail(refusal);

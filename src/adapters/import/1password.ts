@@ -1,6 +1,6 @@
 // 1Password: an item of `op item get --format json`, or a list of them.
 import type { Node } from './json';
-import { type Found, failure, joined, oneOrMany, source } from './source';
+import { eachOf, type Found, failure, joined, oneOrMany, source } from './source';
 
 /** Fields without a value are empty. Of a one-time password the value is its secret; `totp`, the code of the moment, is not looked at. */
 function readField(title: string, field: Node): Found[] {
@@ -11,19 +11,14 @@ function readField(title: string, field: Node): Found[] {
   return [{ name: section === '' ? joined(title, label) : joined(title, section, label), value: value.value }];
 }
 
-function readItem(item: Node): Found[] {
+function* readItem(item: Node): Generator<Found> {
   const title = item.need('title').text();
-  return [
-    ...item
-      .need('fields')
-      .items()
-      .flatMap((field) => readField(title, field)),
-    ...(item.given('files')?.items() ?? []).map((file) => failure(joined(title, file.textOf('name')), 'UNSUPPORTED', 'it is a file')),
-  ];
+  yield* eachOf(item.need('fields').items(), (field) => readField(title, field));
+  yield* eachOf(item.given('files')?.items() ?? [], (file) => [failure(joined(title, file.textOf('name')), 'UNSUPPORTED', 'it is a file')]);
 }
 
 export const onePassword = source({
   source: '1password',
   accepts: 'json',
-  read: (data) => oneOrMany(data).flatMap(readItem),
+  read: (data) => eachOf(oneOrMany(data), readItem),
 });

@@ -1,6 +1,6 @@
 // AWS Secrets Manager: one answer of GetSecretValue, a list of them, or an answer of BatchGetSecretValue.
 import { JsonObject, Node, parseJson, TooLarge, Unreadable } from './json';
-import { binaryItem, bytesOf, type Found, failure, incomplete, keysOf, oneOrMany, source, vendorCode } from './source';
+import { binaryItem, bytesOf, eachOf, type Found, failure, incomplete, keysOf, oneOrMany, source, vendorCode } from './source';
 
 /** The object that a text of JSON is; null for any other text. */
 function objectOf(text: string, path: string): Node | null {
@@ -45,5 +45,5 @@ function read(data: Node): Found[] {
 export const awsSecretsManager = source({
   source: 'aws-secrets-manager',
   accepts: 'json',
-  read: (data) => oneOrMany(data).flatMap(read),
+  read: (data) => eachOf(oneOrMany(data), read),
 });

@@ -1,6 +1,6 @@
 // Bitwarden's password manager: the unencrypted export in JSON.
 import { JsonNumber, type Node } from './json';
-import { type Found, failure, joined, source } from './source';
+import { eachOf, type Found, failure, joined, source } from './source';
 
 const [LOGIN, NOTE, SSH_KEY] = ['1', '2', '5'];
 const LINKED = '3';
@@ -17,20 +17,21 @@ const valuesOf = (title: string, node: Node | null, fields: Record<string, strin
     return !value || value.value === '' ? [] : [{ name: joined(title, name), value: value.value }];
   });
 
-function readItem(item: Node): Found[] {
-  if (item.given('deletedDate')) return [];
+function* readItem(item: Node): Generator<Found> {
+  if (item.given('deletedDate')) return;
   const title = item.need('name').text();
   const type = numberOf(item, 'type');
-  if (![LOGIN, NOTE, SSH_KEY].includes(type)) return [failure(title, 'UNSUPPORTED', 'it is neither a login, a note nor an SSH key')];
+  if (![LOGIN, NOTE, SSH_KEY].includes(type)) {
+    yield failure(title, 'UNSUPPORTED', 'it is neither a login, a note nor an SSH key');
+    return;
+  }
   const fields = (item.given('fields')?.items() ?? []).filter((field) => numberOf(field, 'type') !== LINKED);
   const passkeys = item.given('login')?.given('fido2Credentials')?.items() ?? [];
-  return [
-    ...valuesOf(title, item.given('login'), { username: 'username', password: 'password', totp: 'totp' }),
-    ...valuesOf(title, item.given('sshKey'), { privateKey: 'private_key', publicKey: 'public_key' }),
-    ...valuesOf(title, item, { notes: 'notes' }),
-    ...fields.flatMap((field) => valuesOf(title, field, { value: field.textOf('name') })),
-    ...(passkeys.length ? [failure(joined(title, 'fido2Credentials'), 'UNSUPPORTED', 'it is a passkey')] : []),
-  ];
+  yield* valuesOf(title, item.given('login'), { username: 'username', password: 'password', totp: 'totp' });
+  yield* valuesOf(title, item.given('sshKey'), { privateKey: 'private_key', publicKey: 'public_key' });
+  yield* valuesOf(title, item, { notes: 'notes' });
+  yield* eachOf(fields, (field) => valuesOf(title, field, { value: field.textOf('name') }));
+  if (passkeys.length) yield failure(joined(title, 'fido2Credentials'), 'UNSUPPORTED', 'it is a passkey');
 }
 
 export const bitwarden = source({
@@ -39,6 +40,6 @@ export const bitwarden = source({
   read(data) {
     if (data.isTrue('encrypted') || data.isTrue('passwordProtected'))
       throw data.unreadable('is encrypted. Export again as unencrypted JSON');
-    return data.need('items').items().flatMap(readItem);
+    return eachOf(data.need('items').items(), readItem);
   },
 });

@@ -1,6 +1,6 @@
 // Keeper: an export of Commander in JSON, `{ records }` or the list of records.
 import type { Node } from './json';
-import { type Found, joined, source } from './source';
+import { eachOf, type Found, joined, source } from './source';
 
 /** The name of a custom field: that of `$type:label:N` is the label, from the second on with its number; without a label the type. */
 function labelOf(key: string): string {
@@ -15,17 +15,14 @@ function labelOf(key: string): string {
 const itemOf = (title: string, name: string, value: Node | null): Found[] =>
   !value || value.isNull || value.value === '' ? [] : [{ name: joined(title, name), value: value.value }];
 
-function readRecord(record: Node): Found[] {
+function* readRecord(record: Node): Generator<Found> {
   const title = record.need('title').text();
-  const custom = record.given('custom_fields')?.entries() ?? [];
-  return [
-    ...['login', 'password', 'notes'].flatMap((field) => itemOf(title, field, record.get(field))),
-    ...custom.flatMap(([key, value]) => itemOf(title, labelOf(key), value)),
-  ];
+  yield* eachOf(['login', 'password', 'notes'], (field) => itemOf(title, field, record.get(field)));
+  yield* eachOf(record.given('custom_fields')?.entries() ?? [], ([key, value]) => itemOf(title, labelOf(key), value));
 }
 
 export const keeper = source({
   source: 'keeper',
   accepts: 'json',
-  read: (data) => (data.isArray ? data : data.need('records')).items().flatMap(readRecord),
+  read: (data) => eachOf((data.isArray ? data : data.need('records')).items(), readRecord),
 });

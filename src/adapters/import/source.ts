@@ -47,8 +47,18 @@ export const failure = (name: string, code: string, why?: string): Failure => ({
   reason: why === undefined ? code : `${code}: ${why}`,
 });
 
-/** A name of several parts: `Item/field`. A slash within a part would make it look like two. */
-export const joined = (...parts: string[]): string => parts.map((part) => part.replaceAll('/', '_')).join('/');
+/** A part of a name that is longer makes every name too long, whatever becomes of its characters. */
+const LONGEST_PART = 512;
+
+/** A name of several parts: `Item/field`. A slash within a part would make it look like two. What an item says once stands in the name of each field. */
+export const joined = (...parts: string[]): string =>
+  // safety: import-parts-bounded
+  parts.map((part) => part.slice(0, LONGEST_PART).replaceAll('/', '_')).join('/');
+
+/** What is read of each of many, as it is asked for: an import that is refused for its many items makes no more of them. */
+export function* eachOf<T>(nodes: Iterable<T>, read: (node: T) => Iterable<Found>): Generator<Found> {
+  for (const node of nodes) yield* read(node);
+}
 
 /** An item, or the failure of one that the export lists without its value. */
 export const itemOf = (name: string, value: Node | null): Found => (value ? { name, value: value.value } : failure(name, 'VALUE_MISSING'));

@@ -1,6 +1,6 @@
 // HashiCorp Vault and OpenBao: answers of the KV engines, version 1 and 2, alone or in a map of path → answer.
 import { JsonNumber, type Node } from './json';
-import { type Found, failure, keysOf, source } from './source';
+import { eachOf, type Found, failure, keysOf, source } from './source';
 
 /** Whether `data` of an answer is that of KV 2. A KV 1 secret may have keys called `data` and `metadata`: only its metadata tells. */
 function isVersioned(data: Node): boolean {
@@ -28,6 +28,6 @@ export const vault = source({
   accepts: 'json',
   read(data) {
     if (data.get('data')) return read(data, 'data');
-    return data.entries().flatMap(([path, answer]) => read(answer, path));
+    return eachOf(data.entries(), ([path, answer]) => read(answer, path));
   },
 });

@@ -3,8 +3,9 @@
 import { type SourceName, sourceOf, sources } from '../../adapters/import';
 import { compact, type Json, JsonNumber, JsonObject, MOST_DEPTH, Node, parseJson, TooLarge, Unreadable } from '../../adapters/import/json';
 import { type Failure, type Found, failure, isFailure, sizeOf } from '../../adapters/import/source';
-import { ApiError, refuse } from '../../errors';
+import { type Refusal, refuse } from '../../errors';
 import { MOST_VALUE, SecretName } from '../secrets/wire';
+import { bounded, shortened } from './answer';
 
 /** Items of one import. */
 export const MOST_ITEMS = 5000;
@@ -22,14 +23,14 @@ export interface Prepared {
   failed: Failure[];
 }
 
-/** Reads an export; refuses with IMPORT_UNREADABLE or PAYLOAD_TOO_LARGE. `body`: the text of the request, from which data in JSON is read anew. */
-export function readExport(name: SourceName, data: unknown, body: string, prefix: string, now: number): Prepared {
+/** Reads an export, or says why not. `body`: the text of the request, from which data in JSON is read anew. */
+export function readExport(name: SourceName, data: unknown, body: string, prefix: string, now: number): Prepared | Refusal {
   try {
     return prepare(found(name, data, body, now), prefix, lastWins(name));
   } catch (error) {
-    if (error instanceof TooLarge) throw new ApiError(refuse('PAYLOAD_TOO_LARGE', { message: error.message }));
+    if (error instanceof TooLarge) return refuse('PAYLOAD_TOO_LARGE', { message: error.message });
     if (!(error instanceof Unreadable)) throw error;
-    throw new ApiError(refuse('IMPORT_UNREADABLE', { message: `The export could not be read: ${error.message}. Nothing was imported.` }));
+    return refuse('IMPORT_UNREADABLE', { message: `The export could not be read: ${error.message}. Nothing was imported.` });
   }
 }
 
@@ -70,7 +71,7 @@ function prepare(items: Iterable<Found>, prefix: string, lastWins: boolean): Pre
     else ready.push(made);
   }
   const { items: kept, failed: collided } = distinct(ready, lastWins);
-  return { items: kept.map((item) => ({ ...item, original: shortened(item.original, LONG) })), failed: bounded([...failed, ...collided]) };
+  return { items: kept.map((item) => ({ ...item, original: shortened(item.original) })), failed: bounded([...failed, ...collided]) };
 }
 
 function readyOf({ name, value, encoding }: Exclude<Found, Failure>, prefix: string): Ready | Failure {
@@ -109,31 +110,4 @@ function distinct(ready: readonly Ready[], lastWins: boolean): Prepared {
     else failed.push(...group.map(({ original }) => failure(original, 'NAME_COLLISION')));
   }
   return { items, failed };
-}
-
-/** Bytes that names of failed items take in an answer, before they are cut short: a name of several parts repeats what the export says once. */
-const MOST_NAMES = 500_000;
-const [LONG, SHORT] = [1024, 100];
-
-/** Failures with names that fit into an answer. */
-function bounded(failed: readonly Failure[]): Failure[] {
-  let bytes = 0;
-  return failed.map(({ name, reason }) => {
-    const shown = shortened(name, bytes > MOST_NAMES ? SHORT : LONG);
-    bytes += sizeOf(shown);
-    return { name: shown, reason };
-  });
-}
-
-/** A name of so many bytes at most. */
-export function shortened(name: string, most: number): string {
-  const whole = name.slice(0, most).toWellFormed();
-  if (whole.length === name.length && sizeOf(whole) <= most) return whole;
-  let [text, bytes] = ['', 0];
-  for (const character of whole) {
-    bytes += sizeOf(character);
-    if (bytes > most - 3) break;
-    text += character;
-  }
-  return `${text}…`;
 }

@@ -1,5 +1,6 @@
 // What passes between the Worker and the gate for an import. No value is among it in plain text.
 import type { Failure } from '../../adapters/import/source';
+import type { Refusal } from '../../errors';
 import type { EncryptedValue } from '../secrets/rules';
 
 export const conflictWays = ['skip', 'overwrite', 'fail'] as const;
@@ -25,6 +26,8 @@ export interface ImportInput {
   items: ImportItem[];
   /** What failed before the gate was asked. */
   failed: Failure[];
+  /** Why the export could not be read, which is refused in its turn: after what the caller may not do. */
+  refusal: Refusal | null;
 }
 
 /** What the gate asks for: values that are encrypted for the secrets that have the names, by the place of the item. */

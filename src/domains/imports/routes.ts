@@ -21,7 +21,9 @@ const encrypted = (context: Context, { value, ...item }: Ready, id: string): Imp
 
 function inputOf({ body, bytes }: Request, context: Context): ImportInput {
   const { source, data, environmentId = null, onConflict, dryRun = false, prefix = '' } = body;
-  const { items, failed } = readExport(source, data, fromUtf8(bytes as Uint8Array) as string, prefix, Date.now());
+  const found = readExport(source, data, fromUtf8(bytes as Uint8Array) as string, prefix, Date.now());
+  const refusal = 'code' in found ? found : null;
+  const { items, failed } = 'code' in found ? { items: [], failed: [] } : found;
   const input = {
     source,
     environment: environmentId,
@@ -29,6 +31,7 @@ function inputOf({ body, bytes }: Request, context: Context): ImportInput {
     dry_run: dryRun,
     items: items.map((item) => encrypted(context, item, newId('sec'))),
     failed,
+    refusal,
   };
   read.set(body, { items, input });
   return input;

@@ -252,7 +252,7 @@ describe('import: permission', () => {
     const data = { 'app/A': 'a', 'other/TAKEN': 'v', 'other/FREE': 'v' };
     for (const onConflict of ['skip', 'overwrite', 'fail']) {
       const answer = await importing(key.o, data, { onConflict, dryRun: onConflict !== 'skip' });
-      if (onConflict === 'fail') expect(answer.json.error.details).toEqual([{ path: 'app/A', message: 'exists already' }]);
+      if (onConflict === 'fail') expect(answer.json.error.details).toEqual([{ path: 'app/A', message: 'exists' }]);
       else
         expect(answer.json.failed).toEqual([
           { name: 'other/TAKEN', reason: 'NOT_ALLOWED' },
@@ -434,6 +434,35 @@ describe('import: repeats, races and faults', () => {
       expect(await inCore(o, ({ intents }) => intents.unsettled())).toEqual([]);
     },
   );
+
+  it('limits: the largest answers are kept, and replayed', async () => {
+    const o = await newOrg();
+    const prefix = 'p'.repeat(240);
+    const data = Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`NAME_${n}`.padEnd(15, '_'), 'v']));
+    const ask = (onConflict: string) => importing(o, data, { onConflict, prefix }, { 'Idempotency-Key': onConflict });
+    for (const onConflict of ['skip', 'fail']) {
+      const first = await ask(onConflict);
+      expect(first.text.length).toBeGreaterThan(1_250_000);
+      const again = await ask(onConflict);
+      expect([again.status, again.text === first.text, again.headers.get('idempotency-replayed')]).toEqual([first.status, true, 'true']);
+    }
+    expect(await problemOf(o)).toBe(null);
+  });
+
+  it('refusals: an unreadable export is refused in its turn, after what may not be done and what is not there', async () => {
+    const o = await newOrg();
+    expect(codeOf(await importing(o, '{', { environmentId: 'none' }))).toEqual([404, 'NOT_FOUND']);
+    expect(codeOf(await importing(o, '{', { unknown: 1 }))).toEqual([400, 'VALIDATION_FAILED']);
+    const key = { 'Idempotency-Key': 'k' };
+    const first = await importing(o, '{', {}, key);
+    expect(codeOf(first)).toEqual([422, 'IMPORT_UNREADABLE']);
+    expect((await importing(o, '{', {}, key)).text).toBe(first.text);
+    expect(codeOf(await importing(o, '[', {}, key))).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
+    const limited = await newKey(o, { scopes: ['integrations:import', 'secrets:write'], environments: ['staging'] });
+    expect(codeOf(await importing(limited.o, '{'))).toEqual([404, 'NOT_FOUND']);
+    const [entry] = (await o.get('/audit-log?action=integration.import')).json.data;
+    expect(entry).toMatchObject({ status: 404 });
+  });
 
   it('limits: parameters of D1 stay below its limit, whatever the size of an import', async () => {
     const o = await newOrg();

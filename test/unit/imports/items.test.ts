@@ -1,20 +1,19 @@
 // From an export to secrets: names, values, collisions, bounds.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { nameOf, readExport, shortened } from '../../../src/domains/imports/items';
+import { bounded, shortened } from '../../../src/domains/imports/answer';
+import { nameOf, type Prepared, readExport } from '../../../src/domains/imports/items';
 import { SecretName } from '../../../src/domains/secrets/wire';
-import { ApiError } from '../../../src/errors';
+import type { Refusal } from '../../../src/errors';
 
-const read = (text: string, prefix = '') => readExport('svc', text, '', prefix, 0);
-const failuresOf = (text: string) => read(text).failed.map(({ name, reason }) => `${name} ${reason}`);
-const codeOf = (run: () => unknown): string => {
-  try {
-    run();
-  } catch (error) {
-    if (error instanceof ApiError) return error.refusal.code;
-  }
-  return 'none';
+const taken = (found: Prepared | Refusal): Prepared => {
+  if ('code' in found) throw new Error(found.code);
+  return found;
 };
+const read = (text: string, prefix = '') => taken(readExport('svc', text, '', prefix, 0));
+const failuresOf = (text: string) => read(text).failed.map(({ name, reason }) => `${name} ${reason}`);
+const codeOf = (found: Prepared | Refusal): string => ('code' in found ? found.code : 'none');
+const codeOfText = (text: string) => codeOf(readExport('svc', text, '', '', 0));
 
 describe('items of an import', () => {
   it.each([
@@ -85,30 +84,37 @@ describe('items of an import', () => {
     const many = (count: number) =>
       JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [`N${n}`, n % 2 ? 'v' : null])));
     expect(read(many(5000)).items).toHaveLength(2500);
-    expect(codeOf(() => read(many(5001)))).toBe('PAYLOAD_TOO_LARGE');
-    expect(codeOf(() => read(`{"a":[${'0,'.repeat(260_000)}0]}`))).toBe('PAYLOAD_TOO_LARGE');
+    expect(codeOfText(many(5001))).toBe('PAYLOAD_TOO_LARGE');
+    expect(codeOfText(`{"a":[${'0,'.repeat(260_000)}0]}`)).toBe('PAYLOAD_TOO_LARGE');
   });
 
   it('bounds: names of failed items fit into an answer, however often an item repeats its title', () => {
     const title = 'é'.repeat(100_000);
     const fields = Array.from({ length: 4000 }, (_, n) => ({ id: `${n}`, label: `f${n}`, value: 'v' }));
-    const { failed } = readExport('1password', JSON.stringify({ title, fields }), '', '', 0);
+    const { failed } = taken(readExport('1password', JSON.stringify({ title, fields }), '', '', 0));
     expect(failed).toHaveLength(4000);
-    expect(JSON.stringify(failed).length).toBeLessThan(1_300_000);
+    // No more than the names of as many secrets, and 100 kB.
+    expect(new TextEncoder().encode(JSON.stringify(failed)).length).toBeLessThan(4000 * 258 + 100_000);
+    const worst = Array.from({ length: 5000 }, (_, n) => ({
+      name: `\u0001${'\u0001é'.repeat(2000)}${n}`,
+      reason: `POLICY_VIOLATED: ${'x'.repeat(900)}`,
+    }));
+    expect(new TextEncoder().encode(JSON.stringify(bounded(worst))).length).toBeLessThan(5000 * 258 + 100_000);
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.integer({ min: 8, max: 40 }), (name, most) => {
         const short = shortened(name, most);
-        expect(new TextEncoder().encode(short).length).toBeLessThanOrEqual(most);
-        if (new TextEncoder().encode(name.toWellFormed()).length <= most) expect(short).toBe(name.toWellFormed());
+        const bytes = (text: string) => new TextEncoder().encode(JSON.stringify(text)).length - 2;
+        expect(bytes(short)).toBeLessThanOrEqual(most);
+        if (bytes(name.toWellFormed()) <= most) expect(short).toBe(name.toWellFormed());
       }),
     );
   });
 
   it('data in JSON is read from the bytes of the request, the last where it is there twice', () => {
     const body = '{"source":"svc","data":{"a":"old"},"data":{"n":12345678901234567890}}';
-    expect(readExport('svc', {}, body, '', 0).items[0]?.value).toBe('12345678901234567890');
+    expect(taken(readExport('svc', {}, body, '', 0)).items[0]?.value).toBe('12345678901234567890');
     const deep = `{"data":{"a":${'['.repeat(63)}${']'.repeat(63)}}}`;
-    expect(readExport('svc', {}, deep, '', 0).items).toHaveLength(1);
-    expect(codeOf(() => readExport('svc', {}, deep.replace('[', '[['), '', 0))).toBe('IMPORT_UNREADABLE');
+    expect(taken(readExport('svc', {}, deep, '', 0)).items).toHaveLength(1);
+    expect(codeOf(readExport('svc', {}, deep.replace('[', '[['), '', 0))).toBe('IMPORT_UNREADABLE');
   });
 });

@@ -3,8 +3,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these texts are what is imported.
 import { describe, expect, it } from 'vitest';
 import { type SourceName, sources } from '../../../src/adapters/import';
-import { type Prepared, readExport } from '../../../src/domains/imports/items';
-import { ApiError } from '../../../src/errors';
+import { joined } from '../../../src/adapters/import/source';
+import { nameOf, type Prepared, readExport } from '../../../src/domains/imports/items';
+import type { Refusal } from '../../../src/errors';
 import awsBatch from '../../support/fixtures/imports/aws-batch.json?raw';
 import awsSecret from '../../support/fixtures/imports/aws-secret.json?raw';
 import ssmParameter from '../../support/fixtures/imports/ssm-parameter.json?raw';
@@ -17,7 +18,11 @@ import vaultKv2 from '../../support/fixtures/imports/vault-kv2.json?raw';
 
 const NOW = Date.UTC(2026, 0, 1);
 
-const readText = (source: SourceName, text: string, prefix = ''): Prepared => readExport(source, text, '', prefix, NOW);
+const readText = (source: SourceName, text: string, prefix = ''): Prepared => {
+  const found = readExport(source, text, '', prefix, NOW);
+  if ('code' in found) throw new Error(`${found.code}: ${found.message}`);
+  return found;
+};
 const read = (source: SourceName, data: unknown, prefix = '') => readText(source, JSON.stringify(data), prefix);
 
 /** What is imported, as one map, and what fails, in short. */
@@ -28,12 +33,11 @@ const shown = ({ items, failed }: Prepared) => ({
 
 const refusalOf = (run: () => unknown): string => {
   try {
-    run();
+    const found = run() as Prepared | Refusal;
+    return 'code' in found ? `${found.code}: ${found.message}` : 'none';
   } catch (error) {
-    if (error instanceof ApiError) return `${error.refusal.code}: ${error.refusal.message}`;
-    throw error;
+    return (error as Error).message;
   }
-  return 'none';
 };
 const unreadable = (source: SourceName, data: unknown) => refusalOf(() => read(source, data));
 
@@ -305,6 +309,13 @@ describe('import sources', () => {
       failed: ['W VALUE_MISSING: it was withheld: reading it needs approval'],
     });
     expect(shown(read('svc', { A: 'a', values: 'v' })).values).toEqual({ A: 'a', values: 'v' });
+  });
+
+  it('import: names of several parts stay short, however long a title is, and are still too long for a secret', () => {
+    for (const title of ['a'.repeat(100_000), '😀'.repeat(50_000)]) {
+      expect(joined(title, 'field').length).toBeLessThan(600);
+      expect(nameOf(joined(title, 'field'), '')).toBe(null);
+    }
   });
 
   it('import: what is no export of any source is refused without being quoted', () => {

@@ -13,6 +13,7 @@ import { type Call, isRefusal, type Operation } from '../../../gate/types';
 import { advance, begin, changed, type Kept, keptOfAll, nameLock } from '../../secrets/gate/plans';
 import { limits } from '../../secrets/gate/state';
 import { readable } from '../../secrets/rules';
+import { bounded } from '../answer';
 import type { ImportInput, ImportItem, ImportResult, Wanted } from '../parts';
 
 const IMPORT = ['integrations:import'] as const;
@@ -165,7 +166,7 @@ function planOf(call: ImportCall, environment: EnvironmentRow, steps: readonly S
     created: named(steps, 'created'),
     updated: named(steps, 'updated'),
     skipped: named(steps, 'skipped'),
-    failed: [...input.failed, ...broken.map(({ failure }) => failure)],
+    failed: bounded([...input.failed, ...broken.map(({ failure }) => failure)]),
   };
   const made: Plan = {
     status: 200,
@@ -203,12 +204,14 @@ function plan(call: ImportCall, now: number, kept: Map<string, Kept>): Plan | Re
   const { input } = call;
   const environment = environmentFor(call);
   if (!environment) return refuse('NOT_FOUND', { message: 'The environment does not exist.' });
+  // safety: import-unreadable-refused
+  if (input.refusal) return input.refusal;
   const found = judged(call, environment);
   if (isRefusal(found)) return found;
   const conflicts = input.on_conflict === 'fail' ? found.filter(({ row }) => row) : [];
   // safety: import-conflict-writes-nothing
   if (conflicts.length)
-    return refuse('IMPORT_CONFLICT', { details: conflicts.map(({ item }) => ({ path: item.name, message: 'exists already' })) });
+    return refuse('IMPORT_CONFLICT', { details: conflicts.map(({ item }) => ({ path: item.name, message: 'exists' })) });
   const steps: Step[] = [];
   for (const { item, row, isAllowed } of found) {
     const step = !isAllowed
