@@ -2265,4 +2265,10 @@ export const mutants = [
     change: 'never',
     notice: 'api/imports/imports: an unreadable export is refused in its turn',
   },
+  {
+    name: 'an exposure report passes over imports',
+    tag: 'exposure-counts-imports',
+    change: { from: 'entry.imported?.versions ?? {}', to: '{}' },
+    notice: 'api/imports/imports: what a leaked credential imported and read in bulk is reported',
+  },
 ];

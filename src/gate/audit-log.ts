@@ -30,6 +30,8 @@ export interface Imported {
   names: readonly string[];
   /** How many names are left out. */
   unnamed: number;
+  /** The versions that it wrote, all of them, by the ids of secrets: what is reported of a credential later is made from this. */
+  versions: Readonly<Record<string, number>>;
   dry_run: boolean;
 }
 
@@ -284,7 +286,7 @@ function entryOf(draft: Draft, status: number, count: number, { sequence, at, ha
     format: FORMAT,
     former_name: draft.former_name,
     id: newId('aud', at),
-    imported: draft.imported && sorted(draft.imported),
+    imported: draft.imported && sorted({ ...draft.imported, versions: sorted(draft.imported.versions) }),
     ip: draft.ip,
     missing: draft.missing?.map(({ from, reason, to }) => ({ from, reason, to })),
     outcome: outcomeOf(status),

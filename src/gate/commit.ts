@@ -124,7 +124,7 @@ export async function commit(
     const outcome: Outcome = made.refusal
       ? fail(made.refusal)
       : ok(made.data, { status: made.status, ...(made.etag && { etag: made.etag }) });
-    if (nothing) return { ...outcome, about: made.about };
+    if (nothing) return { ...outcome, about: made.about, ...(made.events && { events: made.events }) };
     const events = raisedBy(core, made, ask.action);
     const intent: Intent = {
       id: ask.request.id,

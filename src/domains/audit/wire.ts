@@ -75,12 +75,13 @@ export const AuditEntry = z
         failed: z.int(),
         names: z.array(z.string()),
         unnamed: z.int(),
+        versions: z.record(z.string(), z.int()),
         dry_run: z.boolean(),
       })
       .optional()
       .openapi({
         description:
-          'For an import: its source, how many secrets it created, updated and skipped, how many items failed, the names of the secrets that it wrote, as far as they fit, and how many names are left out.',
+          'For an import: its source, how many secrets it created, updated and skipped, how many items failed, the names of the secrets that it wrote, as far as they fit, how many names are left out, and the versions that it wrote, by the ids of the secrets.',
       }),
     missing: z
       .array(z.object(Stretch))

@@ -9,7 +9,7 @@ import { faults, holdNext, reset, until } from '../../support/faults';
 import { inCore } from '../../support/gate';
 import { newLongSecret } from '../../support/planted';
 import { newPolicy } from '../../support/policies';
-import { type Caller, codeOf, db, newOrg, newSecret, send, useWorld } from '../../support/world';
+import { BOOTSTRAP, type Caller, codeOf, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
 
@@ -79,6 +79,8 @@ describe('import', () => {
     expect(others).toEqual([]);
     expect(entry.imported).toMatchObject({ source: 'svc', created: 5000, updated: 0, skipped: 0, failed: 0, dry_run: false });
     expect(entry.imported.names.length + entry.imported.unnamed).toBe(5000);
+    expect(Object.keys(entry.imported.versions)).toHaveLength(5000);
+    expect((await o.get('/audit-log/verify')).json).toMatchObject({ ok: true });
     expect((await o.get('/secrets/by-name/NAME_4999')).json.value).toBe('value 4999');
     const events = (await o.get('/events?limit=100&types=SECRET_CREATED')).json.data;
     expect(events).toHaveLength(100);
@@ -303,6 +305,7 @@ describe('import: policies', () => {
     expect(events).toMatchObject([{ data: { name: 'bad', action: 'integration.import', environment: 'production' } }]);
     // None is written, and the refusals are told all the same.
     expect((await importing(o, { worse: 'b' })).json).toMatchObject({ created: [], failed: [{ name: 'worse' }] });
+    expect((await o.get('/events?types=POLICY_VIOLATED')).json.data).toHaveLength(2);
     expect((await importing(o, { worse: 'b' }, { dryRun: true })).json.failed).toHaveLength(1);
   });
 
@@ -498,6 +501,39 @@ describe('import: repeats, races and faults', () => {
     expect(answer.json.updated.sort()).toEqual(names.sort());
     expect(await problemOf(o)).toBe(null);
   });
+
+  it.each(['in the gate', 'in D1'])(
+    'contain: what a leaked credential imported and read in bulk is reported, with the log %s',
+    async (place) => {
+      const o = await newOrg();
+      const mine = await newSecret(o, { name: 'A', value: 'one' });
+      const key = await newKey(o);
+      await key.o.get('/environments/production/values');
+      await importing(key.o, { A: 'two', B: 'b' }, { onConflict: 'overwrite' });
+      await importing(o, { A: 'three', C: 'c' }, { onConflict: 'overwrite' });
+      await key.o.get('/environments/production/values');
+      await importing(o, { A: 'four', B: 'changed' }, { onConflict: 'overwrite' });
+      if (place === 'in D1') expect((await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP })).status).toBe(200);
+      const b = (await o.get('/secrets/by-name/B')).json.id;
+      const c = (await o.get('/secrets/by-name/C')).json.id;
+      const report = (await o.post(`/credentials/${key.id}/contain`, {})).json;
+      const versions = (list: { secret_id: string; version: number }[]) => list.map((one) => [one.secret_id, one.version]).sort();
+      expect(versions(report.read)).toEqual(
+        [
+          [mine.id, 1],
+          [mine.id, 3],
+          [b, 1],
+          [c, 1],
+        ].sort(),
+      );
+      expect(versions(report.written)).toEqual(
+        [
+          [mine.id, 2],
+          [b, 1],
+        ].sort(),
+      );
+    },
+  );
 
   it('secrecy: no value is in the audit log, in events, in refusals or in the database', async () => {
     const o = await newOrg();

@@ -130,7 +130,7 @@ const named = (steps: readonly Step[], to: Step['to']): string[] => steps.filter
 const MOST_LISTED = 4000;
 
 /** What the audit entry says of an import. */
-function aboutOf({ input }: ImportCall, environment: EnvironmentRow, result: ImportResult): Plan['about'] {
+function aboutOf({ input }: ImportCall, environment: EnvironmentRow, result: ImportResult, plans: readonly Plan[]): Plan['about'] {
   const written = [...result.created, ...result.updated];
   let bytes = 0;
   const past = written.findIndex((name) => {
@@ -138,12 +138,14 @@ function aboutOf({ input }: ImportCall, environment: EnvironmentRow, result: Imp
     return bytes > MOST_LISTED;
   });
   const names = past < 0 ? written : written.slice(0, past);
+  const versions = input.dry_run ? [] : plans.flatMap((plan) => plan.versions ?? []);
   return {
     environment: environment.slug,
     imported: {
       source: input.source,
       ...{ created: result.created.length, updated: result.updated.length, skipped: result.skipped.length, failed: result.failed.length },
       ...{ names, unnamed: written.length - names.length, dry_run: input.dry_run },
+      versions: Object.fromEntries(versions.map(({ secret_id, version }) => [secret_id, version])),
     },
   };
 }
@@ -171,7 +173,7 @@ function planOf(call: ImportCall, environment: EnvironmentRow, steps: readonly S
   const made: Plan = {
     status: 200,
     data: result,
-    about: aboutOf(call, environment, result),
+    about: aboutOf(call, environment, result, plans),
     describes: `import ${writing.length} secrets into ${environment.slug}, of which ${result.updated.length} exist`,
   };
   // safety: dry-run-writes-nothing
