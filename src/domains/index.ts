@@ -14,6 +14,7 @@ import type { Domain } from './domain';
 import { events } from './events';
 import { generate } from './generate';
 import { grants } from './grants';
+import { imports } from './imports';
 import { incidents } from './incidents';
 import { integrations } from './integrations';
 import { members } from './members';
@@ -29,7 +30,7 @@ import { syncs } from './syncs';
 import { teams } from './teams';
 import { webhooks } from './webhooks';
 
-/** In the order in which the OpenAPI document shows them. */
+/** In the order in which the OpenAPI document shows them; of two paths, that with a word before that with a parameter in its place. */
 export const domains: readonly Domain[] = [
   orgs,
   members,
@@ -46,8 +47,8 @@ export const domains: readonly Domain[] = [
   compliance,
   events,
   webhooks,
-  // Before the connections, one of which has its id in the same place of the path.
   generate,
+  imports,
   integrations,
   syncs,
   shares,

@@ -21,6 +21,20 @@ export interface Missing {
   reason: 'restore' | 'gate_lost';
 }
 
+export interface Imported {
+  source: string;
+  created: number;
+  updated: number;
+  skipped: number;
+  failed: number;
+  names: readonly string[];
+  /** How many names are left out. */
+  unnamed: number;
+  /** The versions that it wrote, all of them, by the ids of secrets: what is reported of a credential later is made from this. */
+  versions: Readonly<Record<string, number>>;
+  dry_run: boolean;
+}
+
 /** What is known of an entry before its outcome is. */
 export interface Draft {
   actor: Actor;
@@ -57,6 +71,8 @@ export interface Draft {
   file?: { format: string; secrets: number };
   /** And their names, where they are not too long together; else `prefix` and `patterns` say among which they are. */
   names?: readonly string[];
+  /** Of an import: from where, how many secrets it created, changed, left and refused, and the names of those that it wrote, as far as they fit. */
+  imported?: Imported;
   /** Of a restore, or of a gate that begins again: the stretches of the log that are lost, for whoever checks it without the service. */
   missing?: readonly Missing[];
   reason: string | null;
@@ -88,6 +104,7 @@ export type Subject = Pick<
   | 'findings'
   | 'file'
   | 'names'
+  | 'imported'
   | 'missing'
 > & {
   reason?: string;
@@ -264,6 +281,8 @@ export function createAuditLog(sql: SqlStorage, meta: Meta): AuditLog {
   };
 }
 
+const sorted = <T extends object>(fields: T): T => Object.fromEntries(Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1))) as T;
+
 /** An entry and its text. The fields stand in the order of canonical JSON, so that the text over which the hash is made is made once. */
 function entryOf(draft: Draft, status: number, count: number, { sequence, at, hash }: { sequence: number; at: number; hash: string }) {
   const { id, kind, name, parent_id } = draft.actor;
@@ -282,6 +301,7 @@ function entryOf(draft: Draft, status: number, count: number, { sequence, at, ha
     format: FORMAT,
     former_name: draft.former_name,
     id: newId('aud', at),
+    imported: draft.imported && sorted({ ...draft.imported, versions: sorted(draft.imported.versions) }),
     ip: draft.ip,
     missing: draft.missing?.map(({ from, reason, to }) => ({ from, reason, to })),
     names: draft.names,
