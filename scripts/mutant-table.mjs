@@ -1285,6 +1285,18 @@ export const mutants = [
     notice: 'api/limits/flood: takes bounded steps, and counts a secret as read after that',
   },
   {
+    name: 'the exposure report lists what a bulk read withheld',
+    tag: 'exposure-leaves-out-withheld',
+    change: { from: '!shape.withheld.has(secret) &&', to: '' },
+    notice: 'unit/incidents/exposure: lists no secret that each of the bulk reads withheld',
+  },
+  {
+    name: 'lists of withheld secrets fill the audit log',
+    tag: 'withheld-lists-bounded',
+    change: 'never',
+    notice: 'unit/gate/noted-lists: a caller who causes ever new lists of withheld secrets',
+  },
+  {
     name: 'an exposure report keeps any number of ways of reading in bulk apart',
     tag: 'exposure-kinds-bounded',
     change: 'never',
@@ -1418,7 +1430,7 @@ export const mutants = [
     name: 'an expiry is told again',
     tag: 'expiry-told-once',
     change: 'remove',
-    notice: 'api/events/expiry: is told 7 days and 1 day ahead, and at the end',
+    notice: 'api/events/expiry: raises an event 7 days and 1 day ahead, and at the end',
   },
   {
     name: 'an expiry is told while a change of it is under way',
@@ -1430,13 +1442,13 @@ export const mutants = [
     name: 'the end of a deleted secret is told',
     tag: 'only-live-secrets-expire',
     change: { from: ' || row.deleted_at !== null || row.revoked_at !== null', to: '' },
-    notice: 'api/events/expiry: what is deleted or revoked is told no more',
+    notice: 'api/events/expiry: a deleted or revoked secret raises none',
   },
   {
     name: 'the end of a revoked credential is told',
     tag: 'only-live-credentials-expire',
     change: { from: ' || !isAlive(core, org, row)', to: '' },
-    notice: 'api/events/expiry: is not told of one that has ended otherwise',
+    notice: 'api/events/expiry: raises none for a credential that was revoked',
   },
   {
     name: 'events leave the gate before D1 has them',
@@ -1454,7 +1466,7 @@ export const mutants = [
     name: 'a gate that begins anew numbers events from the start',
     tag: 'event-numbers-not-reused',
     change: 'remove',
-    notice: 'api/events/feed: a gate that is lost gives no number twice',
+    notice: 'api/events/feed: no number is used twice after a gate has lost its storage',
   },
   {
     name: 'a limited caller sees events of all kinds',
@@ -1636,7 +1648,7 @@ export const mutants = [
   {
     name: 'a bulk read returns what is held',
     tag: 'bulk-read-withholds',
-    change: { from: 'isHeld ? withheld.push(name) : rows.push(row)', to: 'rows.push(row)' },
+    change: { from: 'isHeld ? held.push(row) : rows.push(row)', to: 'rows.push(row)' },
     notice: 'api/approvals/approvals: by name, by version and of all values is held too',
   },
   {
@@ -1937,6 +1949,12 @@ export const mutants = [
     notice: 'api/integrations/events: the next message about a kind comes a minute after the last',
   },
   {
+    name: 'owners hear of break-glass tokens only where a connection subscribes to them',
+    tag: 'owners-always-notified',
+    change: { from: " || (job === 'notify' && alwaysNotified.has(type))", to: '' },
+    notice: 'api/integrations/events: the issue and use of a break-glass token go to every connection',
+  },
+  {
     name: 'a message that was refused for good is repeated',
     tag: 'notification-refusal-final',
     change: { from: 'verdict.status < 500', to: 'verdict.status < 0' },
@@ -2197,7 +2215,7 @@ export const mutants = [
     name: 'a scan finds values of secrets that the caller may not read',
     tag: 'scan-within-reach',
     change: 'never',
-    notice: 'api/scans/scans: nothing is told of secrets that the caller may not read',
+    notice: 'api/scans/scans: a secret that the caller may not read is not reported',
   },
   {
     name: 'a scan finds values of expired secrets',

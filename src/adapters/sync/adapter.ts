@@ -61,9 +61,10 @@ export interface BatchTarget {
   list(): Promise<Remote[]>;
   /**
    * Writes and deletes in as few calls as the vendor allows. One result for each name, in any order; a name without one has failed as the
-   * error that was thrown says. Null where the target has no such call: then the adapter also writes name by name.
+   * error that was thrown says. Null where the target has no such call: then the adapter also writes name by name. An adapter that needs several calls
+   * puts what each came to into `written` (see parts.ts), which outlives an error.
    */
-  write(puts: Put[], removals: Removal[]): Promise<Map<string, Written> | null>;
+  write(puts: Put[], removals: Removal[], written: Map<string, Written>): Promise<Map<string, Written> | null>;
 }
 
 export type Target = EachTarget | BatchTarget | (EachTarget & BatchTarget);

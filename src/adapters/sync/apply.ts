@@ -63,13 +63,18 @@ async function applyBatch(target: BatchTarget, chunk: Work[]): Promise<Applied> 
     kind === 'put' ? [{ target, value: value as string, remote, token }] : [],
   );
   const removals = chunk.flatMap(({ kind, target, remote }) => (kind === 'remove' ? [{ target, remote: remote ?? { target } }] : []));
+  const noted = new Map<string, Written>();
   try {
-    const written = await target.write(puts, removals);
+    const written = await target.write(puts, removals, noted);
     if (!written) return applyEach(chunk, (work) => writeOne(target as BatchTarget & EachTarget, work));
     return { results: chunk.map((work) => resultOf(work, written.get(work.target) ?? NOTHING)), end: null };
   } catch (error) {
     if (!(error instanceof TargetError)) throw error;
-    return { results: chunk.map((work) => failed(work.name, work.target, error.problem)), end: error.ends === 'name' ? null : error };
+    const end = error.ends === 'name' ? null : error;
+    // What calls before this one came to stands; names of the calls that were not made stay open.
+    // safety: sync-parts-stand
+    const told = end && noted.size ? chunk.filter((work) => noted.has(work.target)) : chunk;
+    return { results: told.map((work) => resultOf(work, noted.get(work.target) ?? { action: 'failed', ...error.problem })), end };
   }
 }
 

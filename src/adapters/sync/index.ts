@@ -9,16 +9,23 @@ import { buildkite } from './buildkite';
 import { circleci } from './circleci';
 import { cloudflarePages } from './cloudflare-pages';
 import { cloudflareWorkers } from './cloudflare-workers';
+import { digitalocean } from './digitalocean';
+import { fly } from './fly';
 import { gcpSecretManager } from './gcp-secret-manager';
 import { githubActions } from './github-actions';
 import { gitlabCi } from './gitlab-ci';
 import { hcpTerraform } from './hcp-terraform';
 import { heroku } from './heroku';
 import { kubernetes } from './kubernetes';
+import { netlify } from './netlify';
+import { railway } from './railway';
+import { render } from './render';
+import { supabase } from './supabase';
+import { vercel } from './vercel';
 
 const list = [
-  ...[heroku],
-  ...[cloudflareWorkers, cloudflarePages],
+  ...[vercel, netlify, heroku, fly, render, railway],
+  ...[cloudflareWorkers, cloudflarePages, digitalocean, supabase],
   ...[githubActions, gitlabCi, circleci, bitbucketPipelines, buildkite, hcpTerraform],
   ...[awsSecretsManager, awsSsm, gcpSecretManager, azureKeyVault, kubernetes],
 ];

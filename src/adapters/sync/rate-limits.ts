@@ -4,9 +4,8 @@ import type { Reply } from './client';
 
 const RESETS = ['x-ratelimit-reset', 'ratelimit-reset'];
 
-/** Milliseconds that a response asks to wait; null where it says nothing that can be read. */
+/** Milliseconds that a refusal asks to wait, whatever its status; null where it says nothing that can be read. */
 export function waitOf({ status, headers, body }: Reply, now: number): number | null {
-  if (status < 400) return null;
   const wait =
     retryAfter(headers.get('retry-after'), now) ?? (isLimit(status, headers) ? (resetOf(headers, now) ?? inBody(body, now)) : null);
   return wait !== null && wait <= YEAR ? wait : null;

@@ -1,7 +1,8 @@
 // A dry run, in the Worker: asks the target, with one try a call, and says what a sync would do. Invariants: nothing is written, there or here; of a secret
 // that an approval policy holds, the value is not compared, so that the answer tells nothing about it.
-import { type EachTarget, TargetError } from '../../adapters/sync/adapter';
-import { failed, foreseen, type Item, itemOf, plan, type Result, type Step, sorted } from '../../adapters/sync/plan';
+import { readsEach, type Target, TargetError } from '../../adapters/sync/adapter';
+import { foresee as foreseeSteps } from '../../adapters/sync/apply';
+import { failed, foreseen, type Item, itemOf, type Plan, plan, type Result, sorted } from '../../adapters/sync/plan';
 import type { OrgKeys } from '../../crypto/keyring';
 import { decryptValue } from '../secrets/encryption';
 import type { DryRun } from './gate/start';
@@ -33,7 +34,7 @@ export async function foresee(
   const results =
     remotes instanceof TargetError
       ? items.map(({ name, target: at, problem }) => failed(name, at, problem ?? remotes.problem))
-      : await compared(target as EachTarget, plan(adapter, { ...asked, items, remotes, digestOf, reads: 'read' in target }), values);
+      : await compared(target, plan(adapter, { ...asked, items, remotes, digestOf, reads: readsEach(target) }), values);
   const removed = new Set(results.filter(({ action }) => action === 'deleted').map(({ name }) => name));
   const all = sorted([...results, ...skipped.filter(({ name }) => !removed.has(name))]);
   return { results: all, redeployRequired: redeployRequired(adapter, all) };
@@ -48,17 +49,14 @@ function known(error: unknown): TargetError {
   throw error;
 }
 
-/** Where the target is asked for each value before a write, it is asked here, too. */
-async function compared(target: EachTarget, made: { steps: Step[]; results: Result[] }, values: Map<string, string>): Promise<Result[]> {
-  if (!target.read) return foreseen(made);
-  const results: Result[] = [];
-  const steps: Step[] = [];
-  for (const step of made.steps) {
-    const value = step.kind === 'put' && step.remote ? values.get(step.name) : undefined;
-    const current = value === undefined || !step.remote ? null : await target.read(step.remote).catch(known);
-    if (current instanceof TargetError) results.push(failed(step.name, step.target, current.problem));
-    else if (current !== null && current === value) results.push({ name: step.name, targetName: step.target, action: 'unchanged' });
-    else steps.push(step);
-  }
-  return [...results, ...foreseen({ steps, results: made.results })];
+/** What the steps would come to: where values are read one by one, they are read. Those of held secrets are not, for `values` lacks them. */
+async function compared(target: Target, { steps, results }: Plan, values: Map<string, string>): Promise<Result[]> {
+  const chunk = steps.map((step) => ({ ...step, value: values.get(step.name) ?? null, token: '', begun: false }));
+  const isHeld = ({ value, kind }: (typeof chunk)[0]) => value === null && kind === 'put';
+  const held = chunk.filter(isHeld);
+  const applied = await foreseeSteps(
+    target,
+    chunk.filter((work) => !isHeld(work)),
+  );
+  return [...results, ...applied.results, ...foreseen({ steps: held, results: [] })];
 }

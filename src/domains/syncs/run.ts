@@ -1,7 +1,7 @@
 // The job of a sync, in the Worker: plans it once, and then writes chunk by chunk, telling the gate what came of each. Invariants: it may be repeated or end
 // anywhere, for the plan and what is done lie in the gate; no value, credential or text of a target is logged or reported; it ends after so many calls,
 // and another message goes on.
-import { CONCURRENCY, TargetError } from '../../adapters/sync/adapter';
+import { CONCURRENCY, readsEach, TargetError } from '../../adapters/sync/adapter';
 import { type Applied, apply, type Work } from '../../adapters/sync/apply';
 import { failed, type Item, itemOf, plan, type Result } from '../../adapters/sync/plan';
 import type { JobContext } from '../../delivery/job';
@@ -111,7 +111,7 @@ async function prepare(run: Run): Promise<End | 'planned' | null> {
     return { problem: null, results: [...targeted, ...results], retryAfter: remotes.retryAfter };
   }
   const digestOf = (at: string, value: string) => digestAt(context.keys, row.place, at, value);
-  const made = plan(adapter, { items, remotes, owned: first.owned, prunable: first.prunable, digestOf, reads: 'read' in target });
+  const made = plan(adapter, { items, remotes, owned: first.owned, prunable: first.prunable, digestOf, reads: readsEach(target) });
   // What is pruned because its secret is not active is told as deleted, not as skipped.
   const removed = new Set(made.steps.filter(({ kind }) => kind === 'remove').map(({ name }) => name));
   const results = [...made.results, ...targeted.filter(({ name }) => !removed.has(name))];

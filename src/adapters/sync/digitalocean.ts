@@ -1,0 +1,95 @@
+// DigitalOcean App Platform: https://docs.digitalocean.com/reference/api/reference/apps/#apps_update. Variables are part of an app's spec, which is only
+// written whole: it is read again just before, and all else in it goes back as it came, other variables' ciphertexts too. Each write is a deployment.
+import { z } from '@hono/zod-openapi';
+import { type Problem, Segment, syncAdapter, TargetError, Token, type Written } from './adapter';
+import { path, shaped } from './client';
+import { environmentName } from './names';
+
+const COMPONENTS = ['services', 'workers', 'jobs', 'static_sites', 'functions'] as const;
+
+/** References that App Platform replaces: https://docs.digitalocean.com/products/app-platform/how-to/use-environment-variables/ */
+const REFERENCE = /\$\{(?:[A-Za-z0-9_-]+\.[A-Za-z0-9_]+|APP_(?:DOMAIN|URL|ID))\}/;
+
+function changed(value: string): Problem | null {
+  const refused = (message: string): Problem => ({ code: 'VALUE_NOT_ALLOWED', message });
+  if (REFERENCE.test(value)) return refused('The target replaces references to its own variables in values.');
+  return value.startsWith('EV[') ? refused('The target takes a value that begins with "EV[" for one that it has encrypted.') : null;
+}
+
+/** What is not named here stays in a spec all the same. */
+const Variable = z.looseObject({ key: z.string() });
+const Holder = z.looseObject({ name: z.string().optional(), envs: z.array(Variable).nullish() });
+const Components = z.array(Holder).nullish();
+const Spec = Holder.extend({
+  services: Components,
+  workers: Components,
+  jobs: Components,
+  static_sites: Components,
+  functions: Components,
+});
+const App = z.object({ app: z.object({ spec: Spec }) });
+
+type Variable = z.infer<typeof Variable>;
+type Holder = z.infer<typeof Holder>;
+type Spec = z.infer<typeof Spec>;
+
+export const digitalocean = syncAdapter({
+  platform: 'digitalocean',
+  config: z.strictObject({
+    token: Token,
+    appId: Segment,
+    component: Segment.optional(),
+    scope: z.enum(['RUN_AND_BUILD_TIME', 'RUN_TIME', 'BUILD_TIME']).default('RUN_AND_BUILD_TIME'),
+  }),
+  credentials: ['token'],
+  name: (name) => environmentName(name),
+  value: changed,
+  redeploy: false,
+  vendor: ({ token }) => ({
+    headers: { Authorization: `Bearer ${token}` },
+    code: (body) => (body as { id?: unknown } | undefined)?.id,
+  }),
+  open(client, { appId, component, scope }) {
+    const url = `https://api.digitalocean.com/v2/apps/${path(appId)}`;
+    const read = async () => {
+      const { spec } = shaped(App, (await client.call({ method: 'GET', url })).body).app;
+      const holder = component === undefined ? spec : componentOf(spec, component);
+      return { spec, holder, envs: holder.envs ?? [] };
+    };
+    return {
+      async list() {
+        const { envs } = await read();
+        return envs.map(({ key, value, type }) => ({
+          target: key,
+          ...(type !== 'SECRET' && typeof value === 'string' && { value }),
+        }));
+      },
+      async write(puts, removals) {
+        const { spec, holder, envs } = await read();
+        const values = new Map(puts.map(({ target, value }) => [target, value]));
+        const gone = new Set(removals.map(({ target }) => target));
+        const there = new Set(envs.map(({ key }) => key));
+        const kept = envs.filter(({ key }) => !gone.has(key)).map((each) => withValue(each, values.get(each.key)));
+        const added = puts
+          .filter(({ target }) => !there.has(target))
+          .map(({ target, value }) => ({ key: target, value, scope, type: 'SECRET' }));
+        holder.envs = [...kept, ...added];
+        await client.call({ method: 'PUT', url, json: { spec } });
+        return new Map<string, Written>([
+          ...puts.map(({ target, remote }): [string, Written] => [target, { action: remote ? 'updated' : 'created' }]),
+          ...removals.map(({ target }): [string, Written] => [target, { action: 'deleted' }]),
+        ]);
+      },
+    };
+  },
+});
+
+/** A variable keeps its scope. */
+const withValue = (variable: Variable, value: string | undefined): Variable =>
+  value === undefined ? variable : { ...variable, value, type: 'SECRET' };
+
+function componentOf(spec: Spec, name: string): Holder {
+  const found = COMPONENTS.flatMap((kind) => spec[kind] ?? []).find((one) => one.name === name);
+  if (found) return found;
+  throw new TargetError({ code: 'TARGET_NOT_FOUND', message: 'The app has no component of this name.' }, 'sync');
+}

@@ -1,0 +1,39 @@
+// Fly.io app secrets: https://fly.io/docs/machines/api/app-secrets-resource/. One POST sets and, with null, deletes; values are shown as digests. What
+// is written is staged until the machines are updated or deployed.
+import { z } from '@hono/zod-openapi';
+import { Segment, syncAdapter, type Written } from './adapter';
+import { path, shaped } from './client';
+import { environmentName } from './names';
+
+/** The vendor's service encodes an empty list as null. */
+const Listing = z.object({ secrets: z.array(z.object({ name: z.string() })).nullable() });
+
+export const fly = syncAdapter({
+  platform: 'fly',
+  config: z.strictObject({
+    // `fly tokens create` prints the scheme of its tokens too.
+    token: z.string().regex(/^(FlyV1 )?[\x21-\x7e]{1,8192}$/, 'must be a token as Fly.io shows it'),
+    appName: Segment,
+  }),
+  credentials: ['token'],
+  name: (name) => environmentName(name),
+  redeploy: true,
+  vendor: ({ token }) => ({ headers: { Authorization: `Bearer ${token}` } }),
+  open(client, { appName }) {
+    const url = `https://api.machines.dev/v1/apps/${path(appName)}/secrets`;
+    return {
+      async list() {
+        const { secrets } = shaped(Listing, (await client.call({ method: 'GET', url })).body);
+        return (secrets ?? []).map(({ name }) => ({ target: name }));
+      },
+      async write(puts, removals) {
+        const changes = [...puts.map(({ target, value }) => [target, value]), ...removals.map(({ target }) => [target, null])];
+        await client.call({ method: 'POST', url, json: { values: Object.fromEntries(changes) } });
+        return new Map<string, Written>([
+          ...puts.map(({ target, remote }): [string, Written] => [target, { action: remote ? 'updated' : 'created' }]),
+          ...removals.map(({ target }): [string, Written] => [target, { action: 'deleted' }]),
+        ]);
+      },
+    };
+  },
+});

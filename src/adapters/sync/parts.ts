@@ -1,0 +1,32 @@
+// Batches of more than one call. Invariant: a call's error is the error of the names that it writes, and of no others; what ends the sync stops the
+// calls that were not made.
+import { CONCURRENCY, TargetError, type Written } from './adapter';
+
+/** Makes a call that writes these names, and notes its error as theirs. */
+export async function part(written: Map<string, Written>, names: readonly string[], call: () => Promise<void>): Promise<void> {
+  try {
+    await call();
+  } catch (error) {
+    if (!(error instanceof TargetError)) throw error;
+    for (const name of names) written.set(name, { action: 'failed', ...error.problem });
+    if (error.ends !== 'name') throw error;
+  }
+}
+
+/** A name that was refused within an answer that is a success: told by the vendor's code, unless that may be what was sent. */
+export function refused(status: number, code: unknown, sent: unknown): Written {
+  // safety: sync-refusals-hold-no-values
+  const isCode = typeof code === 'string' && /^[A-Za-z_]{1,64}$/.test(code) && !JSON.stringify(sent).includes(code);
+  return { action: 'failed', code: 'TARGET_REJECTED', message: `The target answered with status ${status}${isCode ? ` (${code})` : ''}.` };
+}
+
+/** Runs something for each item, at most `CONCURRENCY` at a time; after an error nothing more is begun. */
+export async function each<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
+  const open = [...items];
+  const errors: unknown[] = [];
+  const worker = async () => {
+    while (open.length && !errors.length) await run(open.shift() as T).catch((error) => errors.push(error));
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
+  if (errors.length) throw errors[0];
+}
