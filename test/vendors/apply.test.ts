@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { CONCURRENCY, type EachTarget, type Remote, TargetError } from '../../src/adapters/sync/adapter';
-import { apply, foresee, type Work } from '../../src/adapters/sync/apply';
+import { apply, foreseen, type Work } from '../../src/adapters/sync/apply';
 import type { Result } from '../../src/adapters/sync/plan';
 
 const work = (name: string, more: Partial<Work> = {}): Work => ({
@@ -123,8 +123,16 @@ it('sync apply: a dry run writes nothing, and reads what a sync would read', asy
     work('C', { kind: 'remove', remote: { target: 'C' }, value: null }),
     work('D'),
   ];
-  expect(short((await foresee(reading, planned)).results)).toEqual(['A unchanged', 'B updated', 'C deleted', 'D created']);
+  expect(short(await foreseen(reading, planned))).toEqual(['A unchanged', 'B updated', 'C deleted', 'D created']);
   expect(calls).toEqual(['read A', 'read B']);
-  expect(short((await foresee(target, planned)).results)).toEqual(['A updated', 'B updated', 'C deleted', 'D created']);
+  expect(short(await foreseen(target, planned))).toEqual(['A updated', 'B updated', 'C deleted', 'D created']);
   expect(calls).toHaveLength(2);
+  const dead = { ...reading, read: () => Promise.reject(rejected('sync')) };
+  expect(short(await foreseen(dead, planned)).filter((line) => /^[AB] /.test(line))).toEqual(['A TARGET_REJECTED', 'B TARGET_REJECTED']);
+  expect(
+    await foreseen(
+      dead,
+      names.map((name) => work(name, { remote: { target: name } })),
+    ),
+  ).toHaveLength(names.length);
 });

@@ -469,6 +469,7 @@ describe('what targets echo', () => {
     expect(await told('hunter', sends('hunter'), sends('other'))).toBe(silent);
     expect(await told('hunter', sends(btoa('hunter')))).toBe(silent);
     expect(await told(123456, sends('123456'))).toBe(silent);
+    for (const value of ['a===', '====', 'abc====', 'ab=='] as const) expect(await told(value, sends(value))).toBe(silent);
     expect(await told('hunter', { method: 'POST', url: URL_, form: { client_secret: 'hunter' } })).toBe(silent);
     expect(await told('things', write)).toBe(silent);
   });

@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, expect } from 'vitest';
 import { readsEach, type SyncAdapter, type TargetError } from '../../src/adapters/sync/adapter';
-import { apply, foresee } from '../../src/adapters/sync/apply';
+import { apply, foreseen } from '../../src/adapters/sync/apply';
 import { type Clock, createClient } from '../../src/adapters/sync/client';
 import { failed, itemOf, type Owned, plan, type Result, sorted } from '../../src/adapters/sync/plan';
 import { guardedFetch } from '../../src/delivery/egress';
@@ -95,8 +95,8 @@ export async function sync(
     begun: begun.includes(step.name),
   }));
   if (dryRun) {
-    const seen = await foresee(target, work);
-    return { results: sorted([...made.results, ...seen.results]), owned, calls: client.calls(), retryAfter: null };
+    const seen = await foreseen(target, work);
+    return { results: sorted([...made.results, ...seen]), owned, calls: client.calls(), retryAfter: null };
   }
   const results = [...made.results];
   let end: TargetError | null = null;

@@ -22,14 +22,18 @@ export interface Applied {
 export const apply = (target: Target, chunk: Work[]): Promise<Applied> =>
   'write' in target ? applyBatch(target, chunk) : applyEach(chunk, (work) => writeOne(target, work));
 
-/** What a chunk would come to: the answer to a dry run. Where values are read one by one, what stands there already is unchanged. */
-export const foresee = (target: Target, chunk: Work[]): Promise<Applied> =>
-  applyEach(chunk, async ({ kind, remote, value }) => {
+/** What steps would come to: the answer to a dry run. Where values are read one by one, what stands there already is unchanged. */
+export async function foreseen(target: Target, steps: Work[]): Promise<Result[]> {
+  const { results, end } = await applyEach(steps, async ({ kind, remote, value }) => {
     if (kind === 'remove') return { action: 'deleted' };
     if (!remote) return { action: 'created' };
-    const isSame = 'read' in target && readsEach(target) && (await target.read?.(remote)) === value;
+    const isSame = value !== null && 'read' in target && readsEach(target) && (await target.read?.(remote)) === value;
     return { action: isSame ? 'unchanged' : 'updated' };
   });
+  if (!end) return results;
+  const told = new Set(results.map((result) => result.targetName));
+  return [...results, ...steps.filter((step) => !told.has(step.target)).map((step) => failed(step.name, step.target, end.problem))];
+}
 
 async function applyEach(chunk: Work[], one: (work: Work) => Promise<Written>): Promise<Applied> {
   const applied: Applied = { results: [], end: null };

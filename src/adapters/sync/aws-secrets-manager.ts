@@ -60,11 +60,13 @@ function operations(client: Client, region: string) {
   const call = (operation: string, json: Record<string, unknown>, expects: string[]) => client.call(ask(operation, json, { expects }));
   const putValue = (SecretId: string, SecretString: string, ClientRequestToken: string, expects: string[]) =>
     call('PutSecretValue', { SecretId, SecretString, ClientRequestToken }, expects);
+  const get = (SecretId: string, purpose: 'list' | 'write') =>
+    client.call(ask('GetSecretValue', { SecretId }, { purpose, expects: [GONE, UNUSABLE] }));
+  const restore = (SecretId: string) => call('RestoreSecret', { SecretId }, []);
   return {
+    get,
+    restore,
     list: (query: Record<string, unknown>) => client.call(ask('ListSecrets', query, { purpose: 'list' })),
-    get: (SecretId: string, purpose: 'list' | 'write') =>
-      client.call(ask('GetSecretValue', { SecretId }, { purpose, expects: [GONE, UNUSABLE] })),
-    restore: (SecretId: string) => call('RestoreSecret', { SecretId }, []),
     remove: (SecretId: string) => call('DeleteSecret', { SecretId, RecoveryWindowInDays: 30 }, [GONE, UNUSABLE]),
     /** Writes a secret that is there, is not, or is scheduled for deletion. The token makes a repeat the same write. */
     async write(name: string, value: string, token: string, isThere: boolean): Promise<'created' | 'updated'> {
@@ -73,7 +75,9 @@ function operations(client: Client, region: string) {
       if (code === null) return isThere ? 'updated' : 'created';
       if (code === GONE) ({ code } = await create([EXISTS, UNUSABLE]));
       if (code === null) return 'created';
-      if (code === UNUSABLE) await call('RestoreSecret', { SecretId: name }, []);
+      // What exists and was not listed may be scheduled for deletion.
+      if (code === EXISTS) ({ code } = await get(name, 'write'));
+      if (code === UNUSABLE) await restore(name);
       await putValue(name, value, token, []);
       return 'updated';
     },

@@ -112,18 +112,6 @@ function sameValue({ target, value }: Remote, before: Owned | undefined, digest:
 
 const withoutValue = ({ target, handle }: Remote): Omit<Remote, 'value'> => ({ target, ...(handle !== undefined && { handle }) });
 
-/** What a plan comes to, if all goes well: the answer to a dry run. */
-export const foreseen = ({ steps, results }: Plan): Result[] => [
-  ...results,
-  ...steps.map(
-    ({ name, target, kind, remote }): Result => ({
-      name,
-      targetName: target,
-      action: kind === 'remove' ? 'deleted' : remote ? 'updated' : 'created',
-    }),
-  ),
-];
-
 /** Sorted by name, by code units. */
 export const sorted = (results: Result[]): Result[] =>
   [...results].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : (a.targetName ?? '') < (b.targetName ?? '') ? -1 : 1));

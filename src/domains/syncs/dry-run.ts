@@ -1,8 +1,8 @@
 // A dry run, in the Worker: asks the target, with one try a call, and says what a sync would do. Invariants: nothing is written, there or here; of a secret
 // that an approval policy holds, the value is not compared, so that the answer tells nothing about it.
 import { readsEach, type Target, TargetError } from '../../adapters/sync/adapter';
-import { foresee as foreseeSteps } from '../../adapters/sync/apply';
-import { failed, foreseen, type Item, itemOf, type Plan, plan, type Result, sorted } from '../../adapters/sync/plan';
+import { foreseen } from '../../adapters/sync/apply';
+import { failed, type Item, itemOf, type Plan, plan, type Result, sorted } from '../../adapters/sync/plan';
 import type { OrgKeys } from '../../crypto/keyring';
 import { decryptValue } from '../secrets/encryption';
 import type { DryRun } from './gate/start';
@@ -49,14 +49,8 @@ function known(error: unknown): TargetError {
   throw error;
 }
 
-/** What the steps would come to: where values are read one by one, they are read. Those of held secrets are not, for `values` lacks them. */
+/** Where the target is asked for each value before a write, it is asked here, too. */
 async function compared(target: Target, { steps, results }: Plan, values: Map<string, string>): Promise<Result[]> {
-  const chunk = steps.map((step) => ({ ...step, value: values.get(step.name) ?? null, token: '', begun: false }));
-  const isHeld = ({ value, kind }: (typeof chunk)[0]) => value === null && kind === 'put';
-  const held = chunk.filter(isHeld);
-  const applied = await foreseeSteps(
-    target,
-    chunk.filter((work) => !isHeld(work)),
-  );
-  return [...results, ...applied.results, ...foreseen({ steps: held, results: [] })];
+  const work = steps.map((step) => ({ ...step, value: values.get(step.name) ?? null, token: '', begun: false }));
+  return [...results, ...(await foreseen(target, work))];
 }

@@ -78,7 +78,9 @@ function authenticate(fake: AwsFake, service: string, { method, path, headers, t
     throw refuse('UnrecognizedClientException');
   if (region !== fake.region || named !== service) throw refuse('InvalidSignatureException');
   const names = signed.split(';');
-  const needed = ['host', ...Object.keys(headers).filter((name) => name.startsWith('x-amz-') || name === 'content-type')];
+  // AWS's own clients leave this one out.
+  const isNeeded = (name: string) => (name.startsWith('x-amz-') && name !== 'x-amz-user-agent') || name === 'content-type';
+  const needed = ['host', ...Object.keys(headers).filter(isNeeded)];
   if (needed.some((name) => !names.includes(name)) || names.join() !== [...names].sort().join()) throw refuse('InvalidSignatureException');
   const canonical = [method, path, '', ...names.map((name) => `${name}:${headers[name]}`), '', signed, hash(text)].join('\n');
   const scope = `${day}/${region}/${named}/aws4_request`;

@@ -27,6 +27,7 @@ export interface AzureKeyVaultFake extends Fake {
 }
 
 const PAGE = 3;
+const CHALLENGE = 'Bearer authorization="https://login.microsoftonline.com/made-up-tenant", resource="https://vault.azure.net"';
 
 class AzureError extends Error {
   readonly status: number;
@@ -48,8 +49,7 @@ export async function startAzureKeyVault(): Promise<AzureKeyVaultFake> {
     } catch (error) {
       if (!(error instanceof AzureError)) throw error;
       const { status, code, inner } = error;
-      const headers: Record<string, string> =
-        status === 401 ? { 'WWW-Authenticate': 'Bearer authorization="https://login.microsoftonline.com/x"' } : {};
+      const headers: Record<string, string> = status === 401 ? { 'WWW-Authenticate': CHALLENGE } : {};
       return {
         status,
         headers,
@@ -101,7 +101,7 @@ function api(fake: AzureKeyVaultFake, request: FakeRequest): object {
   if (!fake.tokens.has(/^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1] ?? '')) throw new AzureError(401, 'Unauthorized');
   if (query.get('api-version') !== '7.4') throw new AzureError(400, 'BadParameter');
   if (method === 'GET' && path === '/secrets') return list(fake, query);
-  const [, collection, name = '', action] = /^\/(secrets|deletedsecrets)\/([^/]+)(\/recover)?$/.exec(path) ?? [];
+  const [, collection, name = '', action] = /^\/(secrets|deletedsecrets)\/([^/]+)(\/recover)?\/?$/.exec(path) ?? [];
   if (!/^[0-9a-zA-Z-]{1,127}$/.test(name)) throw new AzureError(400, 'BadParameter');
   const secret = fake.secrets.get(name.toLowerCase());
   if (collection === 'deletedsecrets' && method === 'POST' && action) return recover(fake, secret);
@@ -120,8 +120,8 @@ function api(fake: AzureKeyVaultFake, request: FakeRequest): object {
 
 function set(fake: AzureKeyVaultFake, name: string, secret: AzureSecret | undefined, { headers, json }: FakeRequest): object {
   if (!headers['content-type']?.startsWith('application/json')) throw new AzureError(415, 'UnsupportedMediaType');
-  const { value, contentType, tags, ...rest } = json ?? {};
-  if (typeof value !== 'string' || Object.keys(rest).length) throw new AzureError(400, 'BadParameter');
+  const { value, contentType, tags, attributes, ...rest } = json ?? {};
+  if (typeof value !== 'string' || typeof (attributes ?? {}) !== 'object' || Object.keys(rest).length) throw new AzureError(400, 'BadParameter');
   if (Buffer.byteLength(value) > 25_600) throw new AzureError(400, 'BadParameter');
   if (secret?.deleted)
     throw new AzureError(409, 'Conflict', secret.pending-- > 0 ? 'ObjectIsBeingDeleted' : 'ObjectIsDeletedButRecoverable');

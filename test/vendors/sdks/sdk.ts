@@ -6,7 +6,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 
-const folder = path.resolve(process.env.SDKS ?? '.sdks');
+export const folder = path.resolve(process.env.SDKS ?? '.sdks');
 
 // biome-ignore lint/suspicious/noExplicitAny: a vendor's client, whose types are installed with it.
 export type Sdk = any;
