@@ -10,8 +10,6 @@ import type { CredentialSummary, RootPart } from './parts';
 
 /** Actions that make a credential, the audit entry's resource. */
 const MAKING = ['api_key.create', 'access_token.create', 'agent.create', 'provider_token.create', 'break_glass.create'];
-/** Actions that give away the values of an environment. A file without values has no version. */
-const BULK = ['secret.read_all', 'integration.generate'];
 /** Actions that give away one version. */
 const READING = ['secret.read', 'secret.share', 'secret.share_view'];
 export const CHANGING = [
@@ -110,6 +108,7 @@ export async function activityOf(context: Context, parts: Parts, descent: Descen
       if (time < from) continue;
       if (isShare) shared.push({ secret: resource, version, time });
       if (READING.includes(action) && version !== null) noteRead(read, { secret: resource, version, time });
+      // A file without values has no version.
       else if ((BULK_READS as readonly string[]).includes(action) && version !== null) noteBulk(bulks, entry, lists, time);
       else if (isChange(entry)) written.push({ secret: resource, version: version as number, time, action });
     }
