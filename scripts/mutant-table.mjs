@@ -1285,6 +1285,18 @@ export const mutants = [
     notice: 'api/limits/flood: takes bounded steps, and counts a secret as read after that',
   },
   {
+    name: 'the exposure report lists what a bulk read withheld',
+    tag: 'exposure-leaves-out-withheld',
+    change: { from: '!shape.withheld.has(secret) &&', to: '' },
+    notice: 'unit/incidents/exposure: lists no secret that each of the bulk reads withheld',
+  },
+  {
+    name: 'lists of withheld secrets fill the audit log',
+    tag: 'withheld-lists-bounded',
+    change: 'never',
+    notice: 'unit/gate/noted-lists: a caller who causes ever new lists of withheld secrets',
+  },
+  {
     name: 'an exposure report keeps any number of ways of reading in bulk apart',
     tag: 'exposure-kinds-bounded',
     change: 'never',
@@ -1418,7 +1430,7 @@ export const mutants = [
     name: 'an expiry is told again',
     tag: 'expiry-told-once',
     change: 'remove',
-    notice: 'api/events/expiry: is told 7 days and 1 day ahead, and at the end',
+    notice: 'api/events/expiry: raises an event 7 days and 1 day ahead, and at the end',
   },
   {
     name: 'an expiry is told while a change of it is under way',
@@ -1430,13 +1442,13 @@ export const mutants = [
     name: 'the end of a deleted secret is told',
     tag: 'only-live-secrets-expire',
     change: { from: ' || row.deleted_at !== null || row.revoked_at !== null', to: '' },
-    notice: 'api/events/expiry: what is deleted or revoked is told no more',
+    notice: 'api/events/expiry: a deleted or revoked secret raises none',
   },
   {
     name: 'the end of a revoked credential is told',
     tag: 'only-live-credentials-expire',
     change: { from: ' || !isAlive(core, org, row)', to: '' },
-    notice: 'api/events/expiry: is not told of one that has ended otherwise',
+    notice: 'api/events/expiry: raises none for a credential that was revoked',
   },
   {
     name: 'events leave the gate before D1 has them',
@@ -1454,7 +1466,7 @@ export const mutants = [
     name: 'a gate that begins anew numbers events from the start',
     tag: 'event-numbers-not-reused',
     change: 'remove',
-    notice: 'api/events/feed: a gate that is lost gives no number twice',
+    notice: 'api/events/feed: no number is used twice after a gate has lost its storage',
   },
   {
     name: 'a limited caller sees events of all kinds',
@@ -1636,7 +1648,7 @@ export const mutants = [
   {
     name: 'a bulk read returns what is held',
     tag: 'bulk-read-withholds',
-    change: { from: 'isHeld ? withheld.push(name) : rows.push(row)', to: 'rows.push(row)' },
+    change: { from: 'isHeld ? held.push(row) : rows.push(row)', to: 'rows.push(row)' },
     notice: 'api/approvals/approvals: by name, by version and of all values is held too',
   },
   {
@@ -1937,12 +1949,115 @@ export const mutants = [
     notice: 'api/integrations/events: the next message about a kind comes a minute after the last',
   },
   {
+    name: 'owners hear of break-glass tokens only where a connection subscribes to them',
+    tag: 'owners-always-notified',
+    change: { from: " || (job === 'notify' && alwaysNotified.has(type))", to: '' },
+    notice: 'api/integrations/events: the issue and use of a break-glass token go to every connection',
+  },
+  {
     name: 'a message that was refused for good is repeated',
     tag: 'notification-refusal-final',
     change: { from: 'verdict.status < 500', to: 'verdict.status < 0' },
     notice: 'api/integrations/events: nothing is repeated, and later events are still sent',
   },
 
+  // ---------------------------------------------------------------- syncs
+  {
+    name: 'a connection is moved from outside its environments',
+    tag: 'connection-changed-within-reach',
+    change: { from: "row.kind === 'sync' ? reachesThem(call.caller, row.environments) : null", to: 'null as Refusal | null' },
+    notice: 'api/syncs/connections: a connection is not changed from outside its environments',
+  },
+  {
+    name: 'a connection runs on any environment',
+    tag: 'connection-within-its-environments',
+    change: 'remove',
+    notice: 'api/syncs/connections: it runs on its environments alone',
+  },
+  {
+    name: 'a dry run compares what is held',
+    tag: 'held-values-not-compared',
+    change: { from: 'held.has(row.name)', to: 'false' },
+    notice: 'api/syncs/held: a dry run is never held',
+  },
+  {
+    name: 'two consumers work on one sync',
+    tag: 'one-consumer-a-sync',
+    change: 'never',
+    notice: 'api/syncs/syncs: a message that is delivered twice',
+  },
+  {
+    name: 'a sync is worked on while an earlier one of its place is',
+    tag: 'syncs-of-a-place-in-order',
+    change: { from: "core.rows.within('sync', 'open').every(({ id, place }) => place !== row.place || id >= row.id)", to: 'true' },
+    notice: 'api/syncs/syncs: two of one place run one after the other',
+  },
+  {
+    name: 'what lies outside the reach is sent',
+    tag: 'sync-within-reach',
+    change: { from: 'row && within(name) ?', to: 'row ?' },
+    notice: 'api/syncs/syncs: the scopes are judged in their order',
+  },
+  {
+    name: 'a caller who has ended goes on',
+    tag: 'sync-caller-judged-again',
+    change: { from: 'endOf(core, org, lineage) === null', to: 'true' },
+    notice: 'api/syncs/syncs: a caller whose credential ends',
+  },
+  {
+    name: 'a maker who has ended counts',
+    tag: 'sync-maker-judged-again',
+    change: { from: '!maker', to: 'false' },
+    notice: 'api/syncs/connections: a maker who ends before the work begins',
+  },
+  {
+    name: 'a connection reaches all that its maker does',
+    tag: 'sync-within-reach-of-its-making',
+    change: { from: ', { ...nobody, permissions: [then[0] ?? nobody.permissions[0], ...then.slice(1)] }', to: '' },
+    notice: 'api/syncs/connections: what a session token stores stays within the reach of the token',
+  },
+  {
+    name: 'an environment outside the reach is synced',
+    tag: 'sync-environment-within-reach',
+    change: { from: 'reachesEnvironment(caller, READ, environment)', to: 'true' },
+    notice: 'api/syncs/syncs: the scopes are judged in their order',
+  },
+  {
+    name: 'what is held by now is sent',
+    tag: 'sync-held-secrets-not-sent',
+    change: { from: 'holdingReads(core, row).length > 0', to: 'false' },
+    notice: 'api/syncs/held: a policy that comes between asking and sending',
+  },
+  {
+    name: 'what a sync sends is not held',
+    tag: 'sync-held-as-read',
+    change: { from: 'selected.rows', to: '[]' },
+    notice: 'api/syncs/held: a held secret holds the whole sync',
+  },
+  {
+    name: 'prune goes beyond the reach',
+    tag: 'prune-within-reach',
+    change: { from: 'isGone && callers.every', to: 'isGone || callers.every' },
+    notice: 'api/syncs/syncs: prune stays within names',
+  },
+  {
+    name: 'the credentials of a request are kept',
+    tag: 'sync-credentials-forgotten',
+    change: { from: 'credentials_sealed: null, ', to: '' },
+    notice: 'api/syncs/held: no value and no credential is in D1',
+  },
+  {
+    name: 'a name that was written is not ours',
+    tag: 'written-names-noted',
+    change: 'never',
+    notice: 'api/syncs/syncs: prune deletes what this service wrote',
+  },
+  {
+    name: 'names that two secrets would share are written',
+    tag: 'sync-collisions-fail',
+    change: { from: '(wanted.get(fold(target)) ?? 0) > 1', to: 'false' },
+    notice: 'api/syncs/syncs: a name that the target does not take fails alone',
+  },
   // ---------------------------------------------------------------- egress and webhooks
   {
     name: 'a target may be an address that is not public',
@@ -2100,7 +2215,7 @@ export const mutants = [
     name: 'a scan finds values of secrets that the caller may not read',
     tag: 'scan-within-reach',
     change: 'never',
-    notice: 'api/scans/scans: nothing is told of secrets that the caller may not read',
+    notice: 'api/scans/scans: a secret that the caller may not read is not reported',
   },
   {
     name: 'a scan finds values of expired secrets',

@@ -1,4 +1,4 @@
-// The names of the platforms that this service knows: those that a deployment can give another address (PLATFORM_BASE_URLS).
+// Names of the platforms that this service knows, and the override of their addresses (PLATFORM_BASE_URLS).
 
 /** Platforms that secrets are written to. */
 export const syncPlatforms = [

@@ -7,7 +7,7 @@ import QuickLRU from 'quick-lru';
 import { version } from '../version';
 
 export interface Egress {
-  /** Lets http and private addresses through: for development and tests. */
+  /** Allows http and private addresses, for development and tests. */
   allowPrivate: boolean;
 }
 
@@ -41,7 +41,7 @@ export function isPublicAddress(text: string): boolean {
   return address.kind() === 'ipv4' || (address as ipaddr.IPv6).match(GLOBAL_UNICAST);
 }
 
-/** What keeps a URL from being a target, in words that follow its name; null where nothing does. A name is looked up later, by `guardedFetch`. */
+/** Why a URL is no allowed target, in words that follow its name; null if it is one. `guardedFetch` looks names up later. */
 export function checkTarget(text: string, { allowPrivate }: Egress): string | null {
   if (text.length > MOST_CHARACTERS) return `must have at most ${MOST_CHARACTERS} characters`;
   // A parser would drop or turn these: what is stored is what was read.
@@ -166,11 +166,11 @@ async function startOf({ body }: Response, most: number, signal: AbortSignal): P
 /** DNS over HTTPS, as JSON: https://developers.cloudflare.com/1.1.1.1/encryption/dns-over-https/make-api-requests/dns-json/ */
 const RESOLVER = 'https://cloudflare-dns.com/dns-query';
 const ADDRESSES = { A: 1, AAAA: 28 } as const;
-/** How long an isolate goes by a look-up. */
+/** How long an isolate caches a look-up. */
 const LOOKED_UP_FOR = 30_000;
 const lookedUp = new QuickLRU<string, 'public' | 'private_address'>({ maxSize: 1000, maxAge: LOOKED_UP_FOR });
 
-/** Null for a host all of whose addresses are public. */
+/** Null if all addresses of a host are public. */
 async function lookUp(host: string, signal: AbortSignal): Promise<Unreachable | null> {
   if (host.startsWith('[') || ipaddr.IPv4.isValid(host)) return null;
   const known = lookedUp.get(host);
@@ -184,7 +184,7 @@ async function lookUp(host: string, signal: AbortSignal): Promise<Unreachable | 
   return isPublic ? null : 'private_address';
 }
 
-/** Throws where the resolver gives no answer: then nothing is sent. */
+/** Throws if the resolver does not answer; then nothing is sent. */
 async function addressesOf(host: string, type: keyof typeof ADDRESSES, signal: AbortSignal): Promise<string[]> {
   const response = await fetch(`${RESOLVER}?${new URLSearchParams({ name: host, type })}`, {
     headers: { Accept: 'application/dns-json' },

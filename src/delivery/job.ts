@@ -1,4 +1,4 @@
-// What a job is: see jobs.ts, which runs it. Apart from it, so that a domain can declare one.
+// The type of a job, which `jobs.ts` runs. It is separate so that a domain can declare one.
 import type { Action } from '../auth/actions';
 import type { OrgKeys } from '../crypto/keyring';
 import type { Env } from '../env';
@@ -15,5 +15,5 @@ export interface JobContext {
   ask(action: Action, input: unknown, operation?: string): Promise<Outcome>;
 }
 
-/** Safe to repeat. It throws where it is to be tried again. */
+/** Safe to repeat. It throws if it must be tried again. */
 export type Job = (context: JobContext) => Promise<void>;

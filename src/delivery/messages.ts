@@ -1,4 +1,4 @@
-// What travels on the queue. Invariant: ids and kinds alone, never a value or a token.
+// Queue messages. Invariant: they hold ids and kinds, never a value or a token.
 
 /** What a gate asks the Worker to do, for it needs keys that no gate has. */
 export type JobName = 'rotate' | 'checkpoint' | 'deliver' | 'notify' | 'sync';

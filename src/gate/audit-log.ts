@@ -33,6 +33,10 @@ export interface Draft {
   patterns?: readonly string[];
   /** Of such a read too: the digest of these patterns, which stand in full in an earlier entry of the last twelve hours. */
   patterns_digest?: string;
+  /** Of a bulk read: the secrets that it did not return because their reads need approval. */
+  withheld?: readonly string[];
+  /** Of such a read too: the digest of this list, which stands in full in an earlier entry of the last twelve hours. */
+  withheld_digest?: string;
   /** The name of a secret at that time, also where it was refused or not found. */
   resource_name?: string | null;
   /** Of a rotation, or of a panic that makes a key: the credential that takes over. */
@@ -70,6 +74,7 @@ export type Subject = Pick<
   | 'prefix'
   | 'patterns'
   | 'patterns_digest'
+  | 'withheld'
   | 'expires_at'
   | 'former_name'
   | 'successor'
@@ -289,6 +294,8 @@ function entryOf(draft: Draft, status: number, count: number, { sequence, at, ha
     time: new Date(at).toISOString(),
     user_agent: draft.user_agent,
     version: draft.version,
+    withheld: draft.withheld,
+    withheld_digest: draft.withheld_digest,
   };
   const text = JSON.stringify(body);
   const entry: Entry = { ...body, hash: sha256(text) };

@@ -19,7 +19,7 @@ import { lineageOf, type Overlaps, type Strangers } from './lineage';
 import { createListeners, type Listeners } from './listeners';
 import { createLocks, type Locks } from './locks';
 import { createMeta, type Meta } from './meta';
-import { createNotedPatterns } from './noted-patterns';
+import { createNotedLists } from './noted-lists';
 import { createOutbox, type Outbox } from './outbox';
 import { createRateLimit, type RateLimit } from './rate-limit';
 import { createReaders, type Readers } from './readers';
@@ -95,7 +95,7 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D
     listeners.wake();
     wake({ rows, outbox, schedule }, now);
   });
-  const auditLog = recording(entries, lastUsed, readers, outbox, schedule, createNotedPatterns());
+  const auditLog = recording(entries, lastUsed, readers, outbox, schedule, createNotedLists());
   return {
     storage,
     meta,

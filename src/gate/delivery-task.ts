@@ -1,20 +1,22 @@
-// The task of deliveries: gives each new event a delivery for each endpoint that subscribes to it, and asks the Worker to attend to each
-// endpoint that has something to send. Invariants: the cursor moves in the turn in which deliveries are made, so that none is missing or double;
-// whoever was asked and does nothing for a minute is asked again; each endpoint has a message of its own, so that none waits for another.
+// The delivery task: creates a delivery of each new event for each endpoint that subscribes to it, and asks the Worker to serve each
+// endpoint that has something due. Invariants: the cursor advances in the turn in which deliveries are created, so none is missing or
+// duplicated; an endpoint that was not served within a minute is asked for again; each endpoint has a queue message of its own, so none
+// waits for another.
 
 import type { WebhookRow } from '../db/schema';
 import type { JobName } from '../delivery/messages';
 import type { Core } from './core';
 import { LEASE } from './deliveries';
+import { alwaysNotified } from './outbox';
 import { hasEndpoints } from './wake';
 
-/** Events that one run gives their deliveries, and deliveries that it ends or deletes. */
+/** Events for which one run creates deliveries, and deliveries that it ends or deletes. */
 const EVENTS = 500;
 const ENDED = 2000;
-/** How long an endpoint is left to the job that was asked for. */
+/** How long to wait for the job of an endpoint before asking for another. */
 export const ATTENDED = LEASE + 15_000;
 
-/** Where events are sent: a webhook, or a connection that messages are sent to, about several events in one. */
+/** Where events are sent: a webhook, or a notify connection, which gets one message about several events. */
 interface Endpoint {
   id: string;
   disabled: string | null;
@@ -29,16 +31,16 @@ const endpointsOf = ({ rows }: Core): Endpoint[] => [
   ...rows.within('integration', 'notify').map((row) => ({ ...row, disabled: null, job: 'notify' as const })),
 ];
 
-/** A webhook changes, just before it does; null for one that goes. */
+/** Called just before a webhook changes; `after` is null for one that is deleted. */
 export function followWebhook(core: Core, id: string, after: WebhookRow | null, now: number): void {
   const before = core.rows.get('webhook', id);
   followEndpoint(core, now);
   if (before?.disabled !== after?.disabled || before?.url_sealed !== after?.url_sealed) core.deliveries.reset(id);
 }
 
-/** An endpoint changes, just before it does. */
+/** Called just before an endpoint changes. */
 export function followEndpoint(core: Core, now: number): void {
-  // The first of all: what happened before it was never for anybody.
+  // The first endpoint: earlier events are for nobody.
   if (!hasEndpoints(core.rows)) core.deliveries.advance(core.outbox.head());
   core.schedule.at('deliveries', now);
 }
@@ -56,7 +58,7 @@ export async function deliver(core: Core, org: string, now: number): Promise<num
   return isMore ? now : next;
 }
 
-/** Makes the deliveries of the next events. Answers whether there are more. */
+/** Creates the deliveries of the next events. Returns whether there are more. */
 function fanOut({ deliveries, outbox }: Core, endpoints: Endpoint[], now: number): boolean {
   const cursor = deliveries.cursor();
   if (endpoints.length === 0 || cursor === null) {
@@ -74,11 +76,14 @@ function fanOut({ deliveries, outbox }: Core, endpoints: Endpoint[], now: number
   return events.length === EVENTS;
 }
 
-/** Whether an event is for an endpoint: it is enabled, subscribes to the kind, and was there. */
-const isFor = ({ disabled, events, created_at }: Endpoint, { type, at }: { type: string; at: number }): boolean =>
-  disabled === null && at >= created_at && (events === null || events.includes(type));
+/** Whether an endpoint gets an event: it is enabled, subscribes to the kind, and existed at the time. */
+function isFor({ disabled, events, created_at, job }: Endpoint, { type, at }: { type: string; at: number }): boolean {
+  // safety: owners-always-notified
+  const isSubscribed = events === null || events.includes(type) || (job === 'notify' && alwaysNotified.has(type));
+  return disabled === null && at >= created_at && isSubscribed;
+}
 
-/** Ends what is left of webhooks that are disabled or gone. Answers whether there is more. */
+/** Ends the deliveries of disabled webhooks, and deletes those of deleted ones. Returns whether there is more. */
 function clearUp({ deliveries }: Core, endpoints: Endpoint[], now: number): boolean {
   const known = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
   return deliveries
@@ -92,7 +97,7 @@ function clearUp({ deliveries }: Core, endpoints: Endpoint[], now: number): bool
     .includes(true);
 }
 
-/** Asks for a job for each endpoint that has something to do and no job. Answers when to look again. */
+/** Asks for a job for each endpoint that has something due and no job. Returns when to look again. */
 async function attend({ deliveries, enqueue }: Core, endpoints: Endpoint[], now: number): Promise<number | null> {
   let next = Number.POSITIVE_INFINITY;
   const asked: Pick<Endpoint, 'id' | 'job'>[] = [];

@@ -1,5 +1,5 @@
-// Moving events to D1: closed ranges of them, one compressed row each. Invariants: an event leaves the gate only once D1 holds it; ranges follow
-// each other without gaps; the newest events stay here.
+// Moves closed ranges of events to D1, each as one compressed row. Invariants: an event leaves the gate only once D1 holds it; ranges
+// follow each other without gaps; the newest events stay in the gate.
 import { toBase64, utf8 } from '../crypto/bytes';
 import { gzip } from '../crypto/gzip';
 import { eventSegments } from '../db/schema';
@@ -51,7 +51,7 @@ export const closeEvents = (core: Core, org: string, now: number): Promise<numbe
     }
   });
 
-/** Forgets events that have been in D1 for 30 days: the feed ends there, and the rows go next. Answers through which sequence. */
+/** Ends the feed before events that have been in D1 for 30 days; their rows are deleted next. Returns through which sequence. */
 export async function forgetOldEvents(core: Core, org: string, before: number): Promise<number> {
   const [old] = await core.database.all<{ n: number | null }>({
     sql: 'select max(last_sequence) n from event_segments where org_id = ? and last_at < ?',
@@ -63,7 +63,7 @@ export async function forgetOldEvents(core: Core, org: string, before: number): 
   return core.outbox.gone();
 }
 
-/** Goes on with the numbers of events where D1 ends, well behind all that a lost gate may have given: none means two events. */
+/** Continues the numbers of events after those in D1, far beyond all that a lost gate may have used, so that none stands for two events. */
 export async function takeUpEvents(core: Core, org: string, most: number): Promise<void> {
   const [newest] = await core.database.all<{ n: number | null }>({
     sql: 'select max(last_sequence) n from event_segments where org_id = ?',

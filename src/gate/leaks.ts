@@ -1,5 +1,5 @@
-// Where a live value was found in the last day, so that a leak is told once a day for each place. Invariant: a place is a keyed digest, and says
-// nothing of the text or of its path.
+// Where a stored value was found in the last day, so a leak is reported once a day for each place. Invariant: a place is a keyed digest,
+// which reveals neither text nor path.
 import { DAY } from '../db/rows';
 
 export interface Leaks {

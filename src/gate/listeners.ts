@@ -1,5 +1,5 @@
-// Streams of events that wait for something to happen. In memory alone: a gate that starts anew has none, and whoever waited asks again.
-// Invariant: every one is woken in the turn in which an event is raised, or a row is written that may end its caller.
+// Streams of events that wait, in memory only: after a restart of the gate they ask again. Invariant: every one is woken in the turn in
+// which an event is written, or a row changes that may end its caller.
 
 export interface Listeners {
   /** Resolves when something has happened, or after so many milliseconds. */

@@ -1,6 +1,7 @@
-// Events of an organisation, thin: ids, names and versions, never a value. Invariants: an event is written in the same turn as the audit entry
-// of what it reports (of a checkpoint: as the note that it is stored), so that neither exists without the other; it gets its number there, one
-// after the other without gaps; closed ranges move to D1 (`event-segments.ts`), and what is past its time, or too much, goes.
+// The newest events of an organisation: ids, names and versions, never a value. Invariants: an event is written in the same turn as the
+// audit entry of what it reports (for a checkpoint, as the note that it is stored), so neither exists without the other; it gets its
+// number in that turn, and numbers have no gaps. Closed ranges move to D1 (`event-segments.ts`). Events past their retention, and the
+// oldest beyond the limit, are deleted.
 import { newId } from '../db/ids';
 import { DAY } from '../db/rows';
 import type { Meta } from './meta';
@@ -12,6 +13,8 @@ export const eventTypes = [
   'BREAK_GLASS_ISSUED',
   'BREAK_GLASS_USED',
   'MEMBER_ENROLLED',
+  'ENROLMENT_CREATED',
+  'ORG_RECOVERED',
   'SECRET_ROTATION_DUE',
   'SECRET_ROTATED',
   'POLICY_VIOLATED',
@@ -38,6 +41,14 @@ export const eventTypes = [
   'SYNC_FAILED',
 ] as const;
 export type EventType = (typeof eventTypes)[number];
+
+/** Kinds that every notify connection gets, whatever it subscribes to: owners must hear of access outside the usual ways. */
+export const alwaysNotified: ReadonlySet<string> = new Set<EventType>([
+  'BREAK_GLASS_ISSUED',
+  'BREAK_GLASS_USED',
+  'ORG_RECOVERED',
+  'ENROLMENT_CREATED',
+]);
 
 /** What happened. `data` holds ids, names, versions and counts. */
 export interface Raised {
@@ -76,7 +87,7 @@ export interface Outbox {
   move(sequence: number): void;
   /** Events through a sequence are gone. */
   forgetThrough(sequence: number): void;
-  /** Drops what has been here for 30 days, and the oldest of what is too much. */
+  /** Drops events of more than 30 days ago, and the oldest beyond the limit. */
   sweep(now: number): void;
   /** Forgets that a break-glass token was used: it is gone. */
   forget(credential: string): void;
@@ -84,9 +95,9 @@ export interface Outbox {
 
 /** For how long events are kept. */
 export const EVENTS_KEPT = 30 * DAY;
-/** Events that lie here at most: that many only while D1 takes none. */
+/** Events in the gate at most. There are that many only while D1 takes none. */
 export const MOST_EVENTS = 100_000;
-/** Events of a range that moves, and how many stay here at least: what is delivered is read from here. */
+/** Events in a range that moves, and how many stay here at least, because deliveries are created from them. */
 export const EVENTS_A_SEGMENT = 1000;
 const STAY = 1000;
 const MINUTE = 60_000;

@@ -13,6 +13,10 @@ export const ok = <T>(data: T, extra?: { status?: number; etag?: string }) => ({
 
 export const fail = (refusal: Refusal) => ({ kind: 'refused', refusal }) as const;
 
+/** A row as it is shown; 404 where there is none. */
+export const found = <T>(row: T | null | undefined, show: (row: T) => unknown): Outcome =>
+  row ? ok(show(row)) : fail(refuse('NOT_FOUND'));
+
 /** Why an outcome is no success. */
 export const refusalOf = (outcome: Exclude<Outcome, { kind: 'ok' }>): Refusal =>
   outcome.kind === 'refused' ? outcome.refusal : refuse('INTERNAL');

@@ -51,6 +51,8 @@ function ofSecret(core: Core, before: SecretRow | null, after: SecretRow | null,
 /** Of a credential that is made or revoked. Session tokens and browser sessions come and go by the thousand, and raise none. */
 function ofCredential(before: CredentialRow | null, after: CredentialRow | null): Raised[] {
   if (!after || isBrief(after.kind)) return [];
-  if (!before) return [{ type: after.kind === 'break_glass' ? 'BREAK_GLASS_ISSUED' : 'CREDENTIAL_CREATED', data: credentialData(after) }];
+  if (!before && after.kind === 'break_glass')
+    return [{ type: 'BREAK_GLASS_ISSUED', data: { ...credentialData(after), by: after.created_by } }];
+  if (!before) return [{ type: 'CREDENTIAL_CREATED', data: credentialData(after) }];
   return after.revoked_at !== null && before.revoked_at === null ? [{ type: 'CREDENTIAL_REVOKED', data: credentialData(after) }] : [];
 }

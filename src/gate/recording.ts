@@ -1,9 +1,10 @@
-// What goes with an audit entry, in the turn in which it is appended: its requests are counted as uses of the credential that made
-// them, and reads as reads of the secret; and each by a break-glass token raises an event; a checkpoint is due within ten minutes; patterns of names are noted in full now and then, else as a digest. Invariant: no entry is appended but through here.
+// What goes with an audit entry, in the turn in which it is appended: its requests count as uses of the credential that made them, and
+// reads as reads of the secret; a request by a break-glass token raises an event; a checkpoint is due within ten minutes; lists are written
+// in full now and then, else as a digest. Invariant: no entry is appended but through here.
 import type { AuditLog } from './audit-log';
 import { CHECKPOINT_EVERY } from './checkpoints';
 import type { LastUsed } from './last-used';
-import type { NotedPatterns } from './noted-patterns';
+import type { NotedLists } from './noted-lists';
 import type { Outbox } from './outbox';
 import type { Readers } from './readers';
 import type { Schedule } from './schedule';
@@ -14,7 +15,7 @@ export const recording = (
   readers: Readers,
   outbox: Outbox,
   schedule: Schedule,
-  patterns: NotedPatterns,
+  lists: NotedLists,
 ): AuditLog => ({
   ...auditLog,
   append(draft, status, now, count = 1) {
@@ -24,8 +25,7 @@ export const recording = (
       outbox.emergency(actor.id, count, now);
       schedule.at('minutes', now + 60_000);
     }
-    const noted = draft.patterns ? patterns.noted(actor.id ?? '', draft.patterns, now) : null;
-    const entry = auditLog.append(noted ? { ...draft, ...noted } : draft, status, now, count);
+    const entry = auditLog.append(lists.noted(draft, now), status, now, count);
     lastUsed.count(actor, count, Date.parse(entry.time));
     readers.note(entry);
     schedule.at('checkpoint', now + CHECKPOINT_EVERY);

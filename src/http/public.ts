@@ -1,7 +1,8 @@
 // Requests that need no credential, since their body or a cookie proves who asks: sign-in. Invariants: what is refused is counted by
 // address and has asked no gate; what succeeds is neither counted nor held up.
 import { keyringOf } from '../crypto/keyring';
-import { refuse } from '../errors';
+import { ApiError, refuse } from '../errors';
+import type { Ask } from '../gate/types';
 import { readBody } from './body';
 import type { Incoming, PublicContext } from './context';
 import { callGate } from './gate-call';
@@ -18,6 +19,9 @@ export async function handlePublic(route: Route, incoming: Incoming): Promise<Re
   if (finding) return errorResponse(finding, base, trace);
 
   const keyring = keyringOf(env.DB, settings.masterKeys);
+  /** What the gate was asked last: for its organisation a violation is reported. */
+  let last: Ask | null = null;
+  const gate = (ask: Ask) => callGate(env, ask, trace, true, incoming.defer);
   const context: PublicContext = {
     env,
     settings,
@@ -31,11 +35,12 @@ export async function handlePublic(route: Route, incoming: Incoming): Promise<Re
     async ask(org, { row, answer }, bearer, asked) {
       trace.org = org;
       const { action } = route;
-      const ask = {
+      const ask: Ask = {
         ...{ org, action, operation: action, bearer, path_org: null, named: {}, finding: null, input: asked, idempotency: null },
         ...{ one_time: null, again: false, repeated: false, keys: { row, answer }, request: facts },
       };
-      const reply = await callGate(env, ask, trace, true, incoming.defer);
+      last = ask;
+      const reply = await gate(ask);
       trace.credential = reply.credential;
       return reply;
     },
@@ -44,7 +49,11 @@ export async function handlePublic(route: Route, incoming: Incoming): Promise<Re
       return wait ? refuse('RATE_LIMITED', { retry_after: wait }) : refusal;
     },
   };
-  const opened = await (route.public as NonNullable<Route['public']>)(input, context);
+  const answer = route.public as NonNullable<Route['public']>;
+  const opened = await answer(input, context).catch(async (error) => {
+    if (last && error instanceof ApiError && error.violation) await gate({ ...last, input: null, violation: error.violation, again: true });
+    throw error;
+  });
   if ('refusal' in opened) return errorResponse(opened.refusal, base, trace, opened.rate_limit, opened.headers);
   return rendered({ json: opened.json }, opened.status, opened.rate_limit ?? null, opened.headers);
 }

@@ -1,5 +1,5 @@
-// The page of a link. Invariants: it is the same for every link, live or not, and holds nothing of any; the value is asked for on a click, so that
-// who merely looks (a preview, a scanner of mail) uses up no view.
+// The page of a link. Invariants: it is the same for every link, live or not, and contains nothing of any; it requests the value only on
+// a click, so link previews and mail scanners use up no view.
 import { html } from 'hono/html';
 import { page, type Rendered } from '../http/page';
 

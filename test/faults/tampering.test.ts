@@ -8,7 +8,7 @@ import { newToken } from '../../src/auth/token';
 import { fromBase64, fromUtf8, toBase64, utf8 } from '../../src/crypto/bytes';
 import { gunzip, gzip } from '../../src/crypto/gzip';
 import { newId } from '../../src/db/ids';
-import type { SecretRow, VersionRow } from '../../src/db/schema';
+import type { SecretRow, ShareRow, VersionRow } from '../../src/db/schema';
 import { type Entry, hashOf } from '../../src/gate/audit-log';
 import { runTasks } from '../../src/gate/tasks';
 import { newKey, newSession } from '../support/credentials';
@@ -906,6 +906,30 @@ describe('tampering: a link', () => {
       const answers = [await view(w.link, 'p'), await view(w.link, 'p')];
       for (const { status, json } of answers) expect(status === 200 ? json.value : 'value of a').toBe('value of a');
       expect(answers.filter(({ status }) => status === 200).length).toBeLessThan(2);
+    },
+  );
+
+  it.each(['the storage of its gate', 'D1, from which the gate loads it'])(
+    'an altered value, in %s, is an integrity violation that names link and request',
+    async (where) => {
+      const { o, open } = await linked();
+      if (where.startsWith('D1')) {
+        await run("update shares set value_sealed = 'AAAA' where id = ?", open.id);
+        await evict(o);
+        expect((await view(open)).json.value).toBe('value of b');
+        await run("update shares set value_sealed = 'AAAA' where id = ?", open.id);
+        await loseStorage(o);
+        // The request that loads the gate leaves an entry about that.
+        await o.get('/secrets');
+      } else
+        await inGate(o, ({ core }) => core.rows.put('share', { ...(core.rows.get('share', open.id) as ShareRow), value_sealed: 'AAAA' }));
+      const refused = await view(open);
+      expect([refused.status, refused.json.error.code]).toEqual([500, 'INTERNAL']);
+      expect(events().at(-1)).toBe('value_does_not_open');
+      const violations = (await alarms(o)).filter(({ reason }) => reason === 'value_does_not_open');
+      expect(violations).toMatchObject([
+        { actor: { kind: 'system' }, resource: open.id, outcome: 'failed', request_id: refused.headers.get('request-id') },
+      ]);
     },
   );
 });

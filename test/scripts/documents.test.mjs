@@ -6,6 +6,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { it } from 'node:test';
+import { Validator } from '@cfworker/json-schema';
 import { blocksOf, markdownFiles, read } from './markdown.mjs';
 import { copyOfProject, env, startService } from './service.mjs';
 
@@ -56,7 +57,19 @@ it('commands: those of every document work', { timeout: 200_000 }, async (t) => 
           assert.doesNotMatch(output, /^undefined$/m, `line ${line}`);
         }
       });
+  await t.test('commands: the SARIF files that a guide writes are valid, and its workflow runs what ran here', () => {
+    const guide = 'docs/guides/leak-scans.md';
+    for (const file of ['scan.sarif', 'scanned/scan.sarif']) assert.deepEqual(problemsOf(path.join(dir, file)), []);
+    const [, command] = /- run: (.+)/.exec(blocksOf(read(guide)).find(({ language }) => language === 'yaml')?.text ?? '') ?? [];
+    assert.ok(command && shellOf(guide).some(({ text }) => text.includes(command)));
+  });
 });
+
+/** Of a log, what is wrong by the schema of SARIF 2.1.0. @param {string} file */
+const problemsOf = (file) => {
+  const schema = JSON.parse(read('test/support/vectors/sarif-2.1.0.json'));
+  return new Validator(schema, '4', false).validate(JSON.parse(fs.readFileSync(file, 'utf8'))).errors;
+};
 
 it('commands: every block that does not run says why', () => {
   for (const document of documents)

@@ -1,5 +1,5 @@
-// The platforms that messages are sent to, each as strict as its documentation: what a request has to be, and what the platform answers. Texts are
-// looked through as the platform reads them: what mentions, links or formats is found.
+// Stand-ins for the notify platforms, each as strict as its documentation: which requests it accepts, and how it responds. Texts are parsed as
+// the platform parses them, so mentions, links and formatting are found.
 import { z } from 'zod';
 import type { NotifyPlatform } from '../../src/adapters/platforms';
 

@@ -1,4 +1,4 @@
-// Links for tests: made, and viewed as a page does.
+// Links for tests: created, and viewed as the page does it.
 import { type Caller, send } from './world';
 
 export interface NewLink {

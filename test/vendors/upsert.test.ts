@@ -38,7 +38,7 @@ function vendor({ create = [], change = [], found }: { create?: readonly Reply[]
 it.each([
   ['creates a new name', undefined, { create: [reply(201)] }, ['create 409'], 'created'],
   ['changes a name that was listed', '1', { change: [reply(200)] }, ['change 1 404'], 'updated'],
-  ['creates what went after the listing', '1', { change: [reply(404)], create: [reply(201)] }, ['change 1 404', 'create '], 'created'],
+  ['creates what went after the listing', '1', { change: [reply(404)], create: [reply(201)] }, ['change 1 404', 'create 409'], 'created'],
   [
     'changes what appeared after the listing',
     undefined,

@@ -1,4 +1,4 @@
-// What a notification is, and what an adapter makes of it. Invariant: an adapter is pure. It gives a request and judges a response; it never
+// What a notification is, and what an adapter is. Invariant: an adapter is pure. It makes a request and judges a response, and never
 // sends anything.
 import { z } from '@hono/zod-openapi';
 import type { NotifyPlatform } from '../platforms';
@@ -17,14 +17,14 @@ export interface EventPayload {
 
 export interface Message {
   severity: Severity;
-  /** What it is about, in words of ours. */
+  /** A fixed title of ours. */
   title: string;
-  /** What is to be said. It may hold what anybody wrote. */
+  /** The text. It may contain foreign text. */
   text: string;
   event: EventPayload | null;
-  /** Where there is more to see. */
+  /** Where to find out more. */
   link: string | null;
-  /** What repeats of one subject have in common: paging services make one incident of them. */
+  /** The same for repeats about one subject, which paging services combine into one incident. */
   key: string;
   /** When it happened, in milliseconds. */
   time: number;
@@ -60,7 +60,7 @@ export interface Adapter {
   /** Fields of the config that are encrypted and never shown. Of those that are a URL the host is shown. */
   credentials: readonly string[];
   request(config: never, message: Message): Sent;
-  /** A refusal that a platform tells by the body of a 2xx. */
+  /** A refusal that a platform states in the body of a 2xx. */
   refusal?(received: Received): { status: number; retry_after: number | null } | null;
 }
 
@@ -80,8 +80,8 @@ export const post = (url: string, body: object, headers: Record<string, string> 
 // ---------------------------------------------------------------- configs
 
 /**
- * A URL that is a credential itself. Where it leads is judged with the address in effect, for which a user name would be dropped unseen: it is
- * refused here.
+ * A URL that is itself a credential. Its target is checked later, with the address override of the deployment, which would drop a user name.
+ * So a user name is refused here.
  */
 export const SecretUrl = z
   .string()
@@ -98,7 +98,7 @@ export const Region = z.enum(['us', 'eu']);
 
 // ---------------------------------------------------------------- responses
 
-/** The longest wait that is told, in seconds. */
+/** The longest retry time that is passed on, in seconds. */
 const LONGEST_WAIT = 86_400;
 
 /** Seconds as a whole number, upwards; null for what is none. */
@@ -107,7 +107,7 @@ export const seconds = (value: unknown): number | null => {
   return typeof number === 'number' && number >= 0 ? Math.min(Math.ceil(number), LONGEST_WAIT) : null;
 };
 
-/** What a header says of when to try again: seconds, or a date (RFC 9110 §10.2.3). */
+/** The retry time of a header: seconds, or a date (RFC 9110 §10.2.3). */
 function retryAfter(headers: Headers, now: number): number | null {
   const header = headers.get('retry-after');
   if (header === null) return null;
@@ -125,7 +125,7 @@ export function fieldsOf(text: string): Record<string, unknown> {
   }
 }
 
-/** What a response means: any 2xx is a success, but where the adapter knows better. */
+/** The verdict on a response: any 2xx is a success unless the adapter finds a refusal in it. */
 export function outcome({ refusal }: Adapter, received: Received, now: number): Verdict {
   const { status, headers, text } = received;
   const told = refusal?.(received) ?? null;

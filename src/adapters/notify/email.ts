@@ -7,6 +7,7 @@ import { clean, cut, oneLine } from './text';
 
 const MOST_SUBJECT = 200;
 const MOST_TEXT = 100_000;
+export const MOST_RECIPIENTS = 50;
 
 const Address = z.email().max(254);
 /** An address, or a name and an address: `Vault <vault@example.com>`. A name has no character that means something in a header. */
@@ -65,7 +66,7 @@ export const email = adapter({
     provider: z.enum(['resend', 'postmark', 'sendgrid']),
     apiKey: SecretText,
     from: From,
-    to: z.array(Address).min(1).max(50),
+    to: z.array(Address).min(1).max(MOST_RECIPIENTS),
   }),
   credentials: ['apiKey'],
   request: ({ provider, ...rest }, message) =>

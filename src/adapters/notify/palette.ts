@@ -1,4 +1,4 @@
-// How severe a message is, in the terms of each platform.
+// How each platform shows a severity.
 import type { Severity } from './adapter';
 
 interface Shades {
@@ -19,5 +19,5 @@ export const palette: Record<Severity, Shades> = {
 /** A colour as a number. */
 export const asInteger = (hex: string): number => Number.parseInt(hex.slice(1), 16);
 
-/** A heading in words of ours. */
+/** A heading without foreign text. */
 export const headingOf = ({ severity, title }: { severity: Severity; title: string }): string => `[${severity}] ${title}`;

@@ -1,10 +1,11 @@
-// Text that we did not write, made safe for a platform and cut to its limits. Invariants: text is escaped character by character and cut between
-// characters, so that what is cut is never half an escape or half a character; nothing that was cut is longer than its limit, `…` included.
+// Makes foreign text safe for a platform, and cuts it to the platform's limits. Invariants: text is escaped character by character and
+// cut between characters, so a cut never leaves half an escape or half a character; a text that was cut is never longer than its limit,
+// `…` included.
 
 /** How a character is written. */
 export type Escape = (character: string) => string;
 
-/** Invisible and without width: it keeps apart what would mean something together. */
+/** A zero-width character. It separates characters that would form a mention or a link. */
 export const APART = '\u200b';
 
 const ELLIPSIS = '…';

@@ -61,8 +61,8 @@ export interface BatchTarget {
   list(): Promise<Remote[]>;
   /**
    * Writes and deletes in as few calls as the vendor allows. One result for each name, in any order; a name without one has failed as the
-   * error that was thrown says. An adapter that needs several calls puts what each came to into `written` (see parts.ts), which outlives an error.
-   * Null where the target has no such call: then the adapter also writes name by name.
+   * error that was thrown says. Null where the target has no such call: then the adapter also writes name by name. An adapter that needs several calls
+   * puts what each came to into `written` (see parts.ts), which outlives an error.
    */
   write(puts: Put[], removals: Removal[], written: Map<string, Written>): Promise<Map<string, Written> | null>;
 }
@@ -82,6 +82,8 @@ export interface SyncAdapter {
   credentials: readonly string[];
   /** Groups of fields of which exactly one is given, for the JSON Schema: `[['serviceId'], ['envGroupId']]`. */
   oneOf?: readonly (readonly string[])[];
+  /** What tells one target from another, of the config without its credentials; by default all of it. */
+  identity?(config: never): unknown;
   /** The vendor's URLs that the config chooses (a host, an API server), with the field that does: they are judged before anything is called. */
   urls?(config: never): { field: string; url: string }[];
   /** The name at the target, whole: with any prefix. */
@@ -99,8 +101,9 @@ export interface SyncAdapter {
   open(client: Client, config: never): Target;
 }
 
-type Declared<C> = Omit<SyncAdapter, 'config' | 'urls' | 'name' | 'value' | 'vendor' | 'open'> & {
+type Declared<C> = Omit<SyncAdapter, 'config' | 'identity' | 'urls' | 'name' | 'value' | 'vendor' | 'open'> & {
   config: z.ZodType<C>;
+  identity?(config: C): unknown;
   urls?(config: C): { field: string; url: string }[];
   name(name: string, config: C): Mapped;
   value?(value: string, target: string, config: C): Problem | null;

@@ -42,6 +42,8 @@ export const gitlabCi = syncAdapter({
   config,
   credentials: ['token'],
   oneOf: [['projectId'], ['groupId']],
+  urls: ({ host }) => [{ field: 'host', url: `https://${host}/` }],
+  identity: ({ host, projectId, groupId, scope }) => ({ host, projectId, groupId, scope }),
   name: (name) => environmentName(name),
   redeploy: false,
   vendor: ({ token }) => ({ headers: { 'PRIVATE-TOKEN': token }, code: (body) => (body as { error?: unknown } | null | undefined)?.error }),

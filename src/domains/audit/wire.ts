@@ -56,6 +56,11 @@ export const AuditEntry = z
         'For a bulk read by a caller that is limited to some names: its name patterns. They are repeated once in twelve hours; entries in between hold patterns_digest alone.',
     }),
     patterns_digest: z.string().optional().openapi({ description: 'SHA-256 of the name patterns as compact JSON.' }),
+    withheld: z.array(z.string()).optional().openapi({
+      description:
+        'For a bulk read that left out secrets whose reads need approval: their ids. They are repeated once in twelve hours; entries in between, and those of a caller that causes very many, hold withheld_digest alone.',
+    }),
+    withheld_digest: z.string().optional().openapi({ description: 'SHA-256 of these ids as compact JSON.' }),
     successor: z.string().optional().openapi({ description: 'For a rotation of an API key or a panic: the id of the new API key.' }),
     share: z.string().optional().openapi({ description: 'For a secret that is shared: the id of the link or the grant.' }),
     expires_at: Time.nullable().optional().openapi({ description: 'For a change that sets a lifetime: when it ends.' }),

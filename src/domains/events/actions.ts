@@ -1,4 +1,4 @@
-// The actions of events, and what each needs. The last three are the service's own: a scheduled task does them.
+// The actions of events, and what each needs. Scheduled tasks of the service perform the last three.
 import type { Needs } from '../../auth/actions';
 
 export const actions = {

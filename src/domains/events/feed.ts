@@ -1,5 +1,5 @@
-// The feed over both its places: closed ranges in D1, and the newest events in the gate. Invariants: oldest first; a page goes on exactly where
-// the one before it ended; a hole in D1 is told, and never passed over in silence.
+// The event feed, which reads closed ranges from D1 and the newest events from the gate. Invariants: events come oldest first; a page
+// starts exactly where the previous one ended; a missing range is an error, and is never skipped silently.
 import { fromBase64, fromUtf8 } from '../../crypto/bytes';
 import { gunzip } from '../../crypto/gzip';
 import { ApiError } from '../../errors';
@@ -45,7 +45,7 @@ const rangeAfter = ({ env, org, trace }: RenderContext, sequence: number): Promi
     .first<Range>();
 };
 
-/** Goes on from what the gate gave. */
+/** Continues after what the gate returned. */
 export async function feedOn(context: RenderContext, part: EventsPart, types: EventType[] | null, limit: number): Promise<FeedPage> {
   const found: StoredEvent[] = [];
   let at = part.after;
@@ -55,7 +55,7 @@ export async function feedOn(context: RenderContext, part: EventsPart, types: Ev
     const range = await rangeAfter(context, at);
     const events = range && range.first_sequence <= at + 1 ? await eventsOf(range) : null;
     if (!events) {
-      // What was found before the hole is given first.
+      // What was found before the missing range is returned first.
       if (found.length) return { events: found, next_after: at, has_more: true };
       const isBroken = range !== null && range.first_sequence <= at + 1;
       throw new ApiError(eventsGone(isBroken ? range.last_sequence + 1 : (range?.first_sequence ?? part.moved + 1)));

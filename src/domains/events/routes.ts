@@ -12,7 +12,7 @@ const tag = 'Events';
 type Query = z.output<typeof wire.EventsQuery>;
 type StreamQuery = z.output<typeof wire.StreamQuery>;
 
-/** Where a stream goes on: behind the last event that the client has. */
+/** Where a stream resumes: after the last event that the client received. */
 function afterOf({ query, last_event_id }: Pick<Input<StreamQuery>, 'query' | 'last_event_id'>): number | null {
   if (last_event_id == null || last_event_id === '') return query.after ?? null;
   if (!/^\d{1,15}$/.test(last_event_id)) throw new ApiError(invalid('Last-Event-ID', 'must be the id of an event of this stream'));

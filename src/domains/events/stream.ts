@@ -1,6 +1,6 @@
-// A stream of events: Server-Sent Events (WHATWG HTML, 9.2), or one message of a WebSocket for each. The Worker asks the gate in rounds, each of which the gate holds until something
-// happens. Invariants: nothing is sent that a round did not give, and the gate judges the caller in each; after any end the client goes on from
-// the last id that it has.
+// A stream of events: Server-Sent Events (WHATWG HTML, 9.2), or WebSocket messages, one for each event. The Worker asks the gate in
+// rounds, and the gate holds each round until something happens. Invariants: only what a round returned is sent, and each round
+// authorises the caller again; whenever a stream ends, the client can resume from the last id that it received.
 import type { EventType } from '../../gate/outbox';
 import type { RenderContext } from '../../http/context';
 import { type FeedPage, feedOn } from './feed';
@@ -11,11 +11,11 @@ import { eventOut } from './wire';
 const ROUND = 25_000;
 /** How long a stream lasts; the client connects again. */
 const LASTS = 3_600_000;
-/** Rounds of a stream: a request may make a thousand calls. And those in which it catches up, for they are not counted as requests. */
+/** Rounds of a stream, because a request may make a thousand calls; and rounds in which it catches up, which do not count as requests. */
 const MOST_ROUNDS = 900;
 const MOST_BEHIND = 50;
 
-/** Pages of events as they come; null where a round brought none. It ends where the gate refuses the caller. */
+/** Pages of events as they arrive; null for a round without any. It ends when the gate refuses the caller. */
 async function* rounds(context: RenderContext, first: EventsPart, types: EventType[] | null): AsyncGenerator<FeedPage | null> {
   const started = Date.now();
   let [part, behind] = [first, 0];
@@ -30,7 +30,7 @@ async function* rounds(context: RenderContext, first: EventsPart, types: EventTy
   }
 }
 
-/** Streams what the caller may see from here on. */
+/** Streams what the caller may see from now on. */
 export function streamOf(context: RenderContext, first: EventsPart, types: EventType[] | null): Response {
   const encoder = new TextEncoder();
   const pages = rounds(context, first, types);
@@ -41,7 +41,7 @@ export function streamOf(context: RenderContext, first: EventsPart, types: Event
       .join('');
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      // A gate that does not answer, or a hole in what is kept, ends the stream: the client connects again and is told.
+      // If the gate does not answer, or a range is missing, the stream ends. The client connects again and gets the error.
       const next = await pages.next().catch(() => ({ done: true as const, value: undefined }));
       if (next.done) return controller.close();
       controller.enqueue(encoder.encode((next.value && lines(next.value)) || ': waiting\n\n'));

@@ -1,11 +1,11 @@
-// What a caller may see of the events. Pure. Invariant: who is limited to environments or names, or does not hold `events:read`, sees the kinds
-// SECRET_* alone, of the names that they reach; an event is shown only if each name in it is reached.
+// Which events a caller may see. Pure. Invariants: a caller that is limited to environments or names, or does not hold `events:read`,
+// sees only the kinds SECRET_*, for the names that it reaches; an event is shown only if the caller reaches each name in it.
 import { type Caller, reachesAll } from '../../auth/authorize';
 import { matches, widthOf } from '../../auth/globs';
 import { covers } from '../../auth/scopes';
 import type { EventType, StoredEvent } from '../../gate/outbox';
 
-/** Any of these gives the events of secrets, in its environments and for its names; the first gives all, where nothing limits it. */
+/** Each of these scopes gives the events of secrets in its environments and for its names. The first one, without limits, gives all events. */
 const SCOPES = ['events:read', 'secrets:list', 'secrets:read'] as const;
 
 /** The places that a caller reaches. Environments are ids: a slug may come to mean another environment. */

@@ -22,6 +22,8 @@ const LONGEST = 7 * DAY;
 const MOST_SESSIONS = 20_000;
 /** Ways of reading in bulk that are told apart. */
 const MOST_BULKS = 1000;
+/** Ids of withheld secrets that are remembered. */
+const MOST_WITHHELD = 200_000;
 /** Actors by which segments are looked for; with more, every segment is opened. */
 const MOST_ACTORS = 1000;
 
@@ -69,13 +71,13 @@ export async function activityOf(context: Context, parts: Parts, descent: Descen
   const written: Written[] = [];
   const shared: Given[] = [];
   const bulks = new Map<string, Bulk>();
-  const patterns = new Map<string, readonly string[]>();
+  const lists: Lists = { patterns: new Map(), withheld: new Map(), ids: 0 };
   // What was made before the time in question may have acted in it. What ended long ago is known from the log alone.
   const isOld = root.created_at < Date.now() - REMEMBERED;
   const begin = isOld ? root.created_at : Math.max(root.created_at, from - LONGEST);
   for await (const entries of walk(context, parts, { since: Math.min(begin, from), actors: tracked.actors }, gaps))
     for (const entry of entries) {
-      if (entry.patterns && entry.patterns_digest) patterns.set(entry.patterns_digest, entry.patterns);
+      noteLists(lists, entry);
       if (!tracked.isBy(entry)) continue;
       const { action, resource, version } = entry;
       if (!isDone(entry) || resource === null) continue;
@@ -88,29 +90,48 @@ export async function activityOf(context: Context, parts: Parts, descent: Descen
       if (time < from) continue;
       if (isShare) shared.push({ secret: resource, version, time });
       if (READING.includes(action) && version !== null) noteRead(read, { secret: resource, version, time });
-      else if ((BULK_READS as readonly string[]).includes(action)) noteBulk(bulks, entry, patterns, time);
+      else if ((BULK_READS as readonly string[]).includes(action)) noteBulk(bulks, entry, lists, time);
       else if (isChange(entry)) written.push({ secret: resource, version: version as number, time, action });
     }
   const { members, made, forgotten } = tracked.all();
   return { members, made, forgotten, read, written, shared, bulks: [...bulks.values()] };
 }
 
+/** The lists that stand in full in the log, by their digests. */
+interface Lists {
+  patterns: Map<string, readonly string[]>;
+  withheld: Map<string, ReadonlySet<string>>;
+  /** How many ids `withheld` holds in all. */
+  ids: number;
+}
+
+function noteLists(lists: Lists, { patterns, patterns_digest, withheld, withheld_digest }: Entry) {
+  if (patterns && patterns_digest) lists.patterns.set(patterns_digest, patterns);
+  if (!withheld || !withheld_digest || lists.withheld.has(withheld_digest) || lists.ids + withheld.length > MOST_WITHHELD) return;
+  lists.withheld.set(withheld_digest, new Set(withheld));
+  lists.ids += withheld.length;
+}
+
+/** No secret was withheld, or nobody knows which: then all count as given away. */
+const NONE: ReadonlySet<string> = new Set();
+
 /**
- * Keeps a bulk read, each way of asking once. Patterns that are not known any more count as no limit, and so do prefix and patterns of one
- * way too many: a credential may ask in ever new ways, and the report has to end.
+ * Keeps a bulk read, each way of asking once. Lists that are not known any more limit nothing, and neither do prefix and lists of one way
+ * too many: a credential may ask in ever new ways, and the report has to end.
  */
-function noteBulk(bulks: Map<string, Bulk>, entry: Entry, known: Map<string, readonly string[]>, time: number) {
+function noteBulk(bulks: Map<string, Bulk>, entry: Entry, lists: Lists, time: number) {
   const { environment, sequence, version } = entry;
   let prefix = entry.prefix ?? '';
-  let patterns = entry.patterns ?? known.get(entry.patterns_digest ?? '') ?? null;
-  let key = JSON.stringify([entry.resource, version, prefix, patterns]);
+  let patterns = entry.patterns ?? lists.patterns.get(entry.patterns_digest ?? '') ?? null;
+  let withheld = lists.withheld.get(entry.withheld_digest ?? '') ?? NONE;
+  let key = JSON.stringify([entry.resource, version, prefix, patterns, withheld === NONE ? null : entry.withheld_digest]);
   // safety: exposure-kinds-bounded
   if (bulks.size >= MOST_BULKS && !bulks.has(key)) {
-    [prefix, patterns] = ['', null];
-    key = JSON.stringify([entry.resource, version, prefix, patterns]);
+    [prefix, patterns, withheld] = ['', null, NONE];
+    key = JSON.stringify([entry.resource, version, prefix, patterns, null]);
   }
   const place = { environment: entry.resource as string, shown: environment ?? '', revision: version ?? 0 };
-  bulks.set(key, { ...(bulks.get(key) ?? { ...place, time, sequence, prefix, patterns }), last: sequence });
+  bulks.set(key, { ...(bulks.get(key) ?? { ...place, time, sequence, prefix, patterns, withheld }), last: sequence });
 }
 
 /** The credential and its descendants, growing as the log is walked: what they made, as far as the gate does not know it any more. */

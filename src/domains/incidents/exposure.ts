@@ -17,6 +17,8 @@ export interface Bulk {
   last: number;
   prefix: string;
   patterns: readonly string[] | null;
+  /** Secrets that it did not return, because their reads needed approval. */
+  withheld: ReadonlySet<string>;
 }
 
 /** A change of a secret. */
@@ -107,7 +109,10 @@ export function exposed(
   const found: Exposed[] = [];
   for (const [secret, history] of histories) {
     const row = current.get(secret);
-    const here = shapes.filter((shape) => (row ? shape.environment === row.environment : shape.shown === history[0]?.shown));
+    const here = shapes.filter(
+      // safety: exposure-leaves-out-withheld
+      (shape) => !shape.withheld.has(secret) && (row ? shape.environment === row.environment : shape.shown === history[0]?.shown),
+    );
     if (here.length === 0) continue;
     for (const stretch of stretchesOf(history, row, breaks, before.get(secret))) {
       // The first read alone: as many as there are shapes would be too many to hold.
@@ -124,6 +129,7 @@ interface Shape {
   shown: string;
   prefix: string;
   patterns: readonly string[] | null;
+  withheld: ReadonlySet<string>;
   /** What comparing a name with the patterns takes, in steps for each of its characters. */
   width: number;
   reads: { revision: number; time: number }[];
@@ -131,9 +137,12 @@ interface Shape {
 
 function shapesOf(bulks: Bulk[], breaks: number[]): Shape[] {
   const shapes = new Map<string, Shape>();
-  for (const { environment, shown, revision, sequence, last, time, prefix, patterns } of bulks) {
-    const key = JSON.stringify([environment, prefix, patterns]);
-    const shape = shapes.get(key) ?? { environment, shown, prefix, patterns, width: widthOf(patterns ?? []), reads: [] };
+  /** Sets are compared by identity: `activity.ts` makes one of each list. */
+  const sets = new Map<ReadonlySet<string>, number>();
+  for (const { environment, shown, revision, sequence, last, time, prefix, patterns, withheld } of bulks) {
+    const set = sets.get(withheld) ?? sets.set(withheld, sets.size).size - 1;
+    const key = JSON.stringify([environment, prefix, patterns, set]);
+    const shape = shapes.get(key) ?? { environment, shown, prefix, patterns, withheld, width: widthOf(patterns ?? []), reads: [] };
     shapes.set(key, shape);
     // What was restored or recovered since the last change stood by then.
     shape.reads.push({ revision: Math.max(revision, breaks.findLast((at) => at < sequence) ?? 0), time });

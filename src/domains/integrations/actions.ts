@@ -9,7 +9,7 @@ export const actions = {
   'integration.update': { scopes: ['integrations:write'] },
   'integration.delete': { scopes: ['integrations:write'] },
   'integration.notify': { scopes: ['integrations:notify'] },
-  // The service's own: no route does it.
+  // Performed by the service itself: it has no route.
   'integration.deliver': { scopes: [], kinds: ['system'] },
 } as const satisfies Needs;
 

@@ -1,6 +1,6 @@
-// Configs of connections: checked by the platform's own schema, parted into what may be shown and what is encrypted, and judged by the address
-// that they lead to. Invariants: no problem quotes what a field holds; a credential never goes where it was not given for.
-
+// Configs of connections: validated by the schema of the platform, and split into fields that are shown and credentials that are
+// encrypted. The address that a config leads to is checked too. Invariants: no error message quotes a field's value; a credential is
+// never sent to an address that it was not given for.
 import { platformOf, SECRET_URLS } from '../../adapters/configured';
 import { adapters } from '../../adapters/notify';
 import type { Adapter, Message, Sent } from '../../adapters/notify/adapter';
@@ -13,9 +13,9 @@ import { detailsOf } from '../../http/validate';
 
 export type Config = Record<string, unknown>;
 
-/** A config that is as its platform wants it, in its parts. */
+/** A valid config, split in two. */
 export interface Parts {
-  /** What may be shown: without credentials, but for the host of a URL. */
+  /** What may be shown: fields that are no credentials, and the host of a URL that is one. */
   shown: Config;
   credentials: Config;
 }
@@ -24,13 +24,13 @@ type Deployment = Pick<Settings, 'allowPrivate' | 'platformBaseUrls'>;
 
 export const adapterOf = (platform: string): Adapter => adapters[platform as NotifyPlatform];
 
-/** The request for a message, at the address in effect. */
+/** The request for a message, with the address override of the deployment. */
 export function requestOf(platform: string, config: Config, message: Message, { platformBaseUrls }: Deployment): Sent {
   const sent = adapterOf(platform).request(config as never, message);
   return { ...sent, url: rebased(sent.url, platformBaseUrls[platform]) };
 }
 
-/** A whole config, checked; or what is wrong with it. */
+/** Validates a whole config: the config, or the problems. */
 export function checked(platform: string, given: Config, deployment: Deployment): { config: Config } | { details: Detail[] } {
   const { config, urls } = platformOf(platform);
   const parsed = config.safeParse(given, { error: messageOf });
@@ -46,7 +46,7 @@ export function checked(platform: string, given: Config, deployment: Deployment)
   return { config: parsed.data };
 }
 
-/** Parts a config that was checked. */
+/** Splits a valid config. */
 export function partsOf(platform: string, config: Config): Parts {
   const { credentials } = platformOf(platform);
   const parts: Parts = { shown: {}, credentials: {} };
@@ -60,13 +60,13 @@ export function partsOf(platform: string, config: Config): Parts {
   return parts;
 }
 
-/** The stored config without the hosts that stand for credentials. */
+/** The shown fields that are no credentials. */
 const openFields = (platform: string, shown: Config): Config =>
   Object.fromEntries(Object.entries(shown).filter(([name]) => !platformOf(platform).credentials.includes(name)));
 
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-/** A stored config with fields replaced. Once a field changes that is no credential, the stored credentials are gone: nobody points them elsewhere. */
+/** A stored config with fields replaced. A change of a field that is no credential drops the stored credentials, so nobody can send them elsewhere. */
 export function merged(platform: string, stored: Parts, given: Config): Config {
   const open = openFields(platform, stored.shown);
   const { credentials } = platformOf(platform);

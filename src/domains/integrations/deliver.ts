@@ -1,16 +1,18 @@
-// Sending messages about events, in the Worker: the job of one connection. Invariants: a repeat misses nothing, for what it has taken is free again
-// once its lease is over; no URL, credential or text that a platform answered is logged or kept.
+// Sends notifications of events, in the Worker: the job of one connection. Invariants: repeating a job loses nothing, because what it
+// leased is free again once the lease is over; URLs, credentials and what a platform answered are neither logged nor stored.
 import type { Verdict } from '../../adapters/notify/adapter';
+import { MOST_RECIPIENTS } from '../../adapters/notify/email';
 import type { JobContext } from '../../delivery/job';
 import { settingsOf } from '../../env';
 import type { Attempt } from '../../gate/deliveries';
 import { unwrap } from '../../gate/outcome';
+import type { Config } from './config';
 import { decryptConfig } from './encryption';
 import { messageAbout } from './events';
 import type { DeliverInput, Given } from './gate/deliver';
 import { send } from './send';
 
-/** How long a job goes on, and how long a message may take after which it does. */
+/** How long a job runs, and how long a message may take for the job to go on. */
 const JOB_LASTS = 30_000;
 const SLOW = 2000;
 
@@ -22,7 +24,7 @@ export async function deliver({ env, org, keys, id, ask }: JobContext): Promise<
   let [report, more]: [DeliverInput['report'], boolean] = [null, true];
   while (more || report) {
     const input: DeliverInput = { integration: id, report, more };
-    const { row, taken } = unwrap(await ask('integration.deliver', input)).data as Given;
+    const { row, taken, owners } = unwrap(await ask('integration.deliver', input)).data as Given;
     if (!row || taken.length === 0) return;
     const began = Date.now();
     const message = messageAbout(
@@ -32,7 +34,7 @@ export async function deliver({ env, org, keys, id, ask }: JobContext): Promise<
     );
     const sent = async () => {
       const { shown, credentials } = decryptConfig(keys, org, row);
-      return send(row.platform, { ...shown, ...credentials }, message, settings);
+      return send(row.platform, withRecipients({ ...shown, ...credentials }, owners), message, settings);
     };
     const verdict = await sent().catch(altered);
     const ms = Date.now() - began;
@@ -41,7 +43,13 @@ export async function deliver({ env, org, keys, id, ask }: JobContext): Promise<
   }
 }
 
-/** What is stored of the connection does not decrypt: the message is repeated like any other, and fails in the end. */
+/** The config of an e-mail connection with the owners as recipients too, up to the limit of a message. */
+function withRecipients(config: Config, owners: string[]): Config {
+  if (owners.length === 0) return config;
+  return { ...config, to: [...new Set([...owners, ...(config.to as string[])])].slice(0, MOST_RECIPIENTS) };
+}
+
+/** The stored credentials do not decrypt: the message is retried like any other, and fails in the end. */
 function altered(): null {
   console.error(JSON.stringify({ level: 'error', event: 'connection_does_not_open' }));
   return null;
@@ -55,7 +63,7 @@ const attemptOf = (verdict: Verdict | null, ms: number): Attempt => ({
   retry_after: verdict?.retry_after ?? null,
 });
 
-/** Whether a refusal stays one: only 429, 5xx and no answer are repeated. */
+/** Whether a refusal is final: only 429, 5xx and no response are retried. */
 export const isFinal = (verdict: Verdict | null): boolean =>
   // safety: notification-refusal-final
   verdict !== null && !verdict.delivered && verdict.status !== 429 && verdict.status < 500;

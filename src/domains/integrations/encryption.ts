@@ -1,5 +1,5 @@
-// Encryption of a connection's credentials, in the Worker. Invariant: they are bound to their organisation and their row, and the row is checked before
-// they are decrypted, so that a database that was altered can neither swap them nor lead them elsewhere.
+// Encryption of a connection's credentials, in the Worker. Invariant: a ciphertext is bound to its organisation and its row, and the
+// row's MAC is verified before decryption. So an altered database can neither swap credentials nor send them to another address.
 import { fromUtf8, utf8 } from '../../crypto/bytes';
 import { equal } from '../../crypto/digest';
 import { decrypt, encrypt } from '../../crypto/envelope';
@@ -12,7 +12,7 @@ import type { Config, Parts } from './config';
 export const encryptCredentials = (keys: OrgKeys, org: string, id: string, credentials: Config): string =>
   encrypt(keys.value, 'connection', [org, id], utf8(JSON.stringify(credentials)));
 
-/** The parts of a stored config; refuses as INTERNAL if the row or the ciphertext was altered or is another's. */
+/** Decrypts a stored config. Throws INTERNAL if the row or the ciphertext was altered or belongs to another connection. */
 export function decryptConfig(keys: OrgKeys, org: string, row: IntegrationRow): Parts {
   // safety: connection-row-mac
   const holds = row.org_id === org && equal(row.mac, macOf(keys.row, 'integration', row));

@@ -1,4 +1,5 @@
-// What a message says about events: one, or many of one kind. Pure. Invariant: it says what the events hold, which never is a value.
+// The message about one event, or about several of one kind. Pure. Invariant: a message contains only what the events contain, which is
+// never a secret's value.
 import type { Message } from '../../adapters/notify/adapter';
 import type { Sent } from '../../gate/deliveries';
 import { iso } from '../../http/wire';
@@ -26,7 +27,7 @@ function wordsOf(event: Sent): string {
   ].join(' ');
 }
 
-/** Who did it, as far as the event says so. */
+/** Who did it, if the event says so. */
 function actorOf({ type, data }: Sent): string | null {
   const actor = data.actor as { name?: unknown; id?: unknown } | string | undefined;
   const named = typeof actor === 'object' && actor !== null ? (text(actor.name) ?? text(actor.id)) : text(actor);
@@ -61,7 +62,7 @@ export function messageAbout(events: Sent[], org: string, base: string | null): 
     text: lines.join('\n'),
     event: { id, type, timestamp: iso(at), org_id: org, data: many ? { ...data, count: events.length } : data },
     link: linkOf(first, many, org, base),
-    // Of many subjects at once, an incident of its own.
+    // A message about several subjects is an incident of its own.
     key: subjects.size === 1 ? `${type}:${subjectOf(first)}` : `${type}:${id}`,
     time: last.at,
   };

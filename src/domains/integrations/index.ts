@@ -1,4 +1,4 @@
-// Connections to other platforms: where messages are sent, about events too.
+// Connections to other platforms. Notifications of events are sent there.
 import type { Domain } from '../domain';
 import { actions } from './actions';
 import { deliver } from './deliver';

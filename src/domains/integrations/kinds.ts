@@ -1,12 +1,13 @@
-// Kinds of events, as connections subscribe to them: which by default, and how severe each is.
+// Kinds of events for notifications: the severity and title of each, and which ones a connection subscribes to by default.
 import type { Severity } from '../../adapters/notify/adapter';
 import type { EventType } from '../../gate/outbox';
 
-/** How severe an event is, with its title. What is not listed here does not exist. */
+/** Severity and title of each kind. The list is complete. */
 const kinds = {
   SECRET_LEAKED: ['critical', 'Secret leaked'],
   BREAK_GLASS_ISSUED: ['critical', 'Break-glass token issued'],
   BREAK_GLASS_USED: ['critical', 'Break-glass token used'],
+  ORG_RECOVERED: ['critical', 'Organisation recovered'],
   SYNC_FAILED: ['error', 'Sync failed'],
   WEBHOOK_DISABLED: ['error', 'Webhook disabled'],
   POLICY_VIOLATED: ['warning', 'Policy violated'],
@@ -17,6 +18,7 @@ const kinds = {
   SECRET_ROTATION_DUE: ['warning', 'Secret due for rotation'],
   CREDENTIAL_REVOKED: ['warning', 'Credential revoked'],
   DEVICE_BLOCKED: ['warning', 'Device blocked'],
+  ENROLMENT_CREATED: ['warning', 'Enrolment link created'],
   SECRET_CREATED: ['info', 'Secret created'],
   SECRET_UPDATED: ['info', 'Secret updated'],
   SECRET_ROTATED: ['info', 'Secret rotated'],
@@ -41,10 +43,10 @@ export const eventKinds = Object.keys(kinds) as [EventKind, ...EventKind[]];
 export const severityOf = (kind: EventKind): Severity => kinds[kind][0];
 export const titleOf = (kind: EventKind): string => kinds[kind][1];
 
-/** Platforms that wake somebody up. */
+/** Paging services. */
 const PAGING = ['pagerduty', 'opsgenie'];
 
-/** What a connection subscribes to unless it says so. */
+/** What a connection subscribes to by default. */
 export const defaultEvents = (platform: string): EventKind[] => [
   'SECRET_ROTATED',
   'SECRET_LEAKED',

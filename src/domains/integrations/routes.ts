@@ -1,4 +1,4 @@
-// Connections over HTTP. Credentials are encrypted before the gate hears of them, and decrypted here alone, to be sent to their platform.
+// Connections over HTTP. The Worker encrypts credentials before it calls the gate, and decrypts them only to call their platform.
 import { z } from '@hono/zod-openapi';
 import { platformOf } from '../../adapters/configured';
 import type { Message, Severity } from '../../adapters/notify/adapter';
@@ -20,7 +20,7 @@ import * as wire from './wire';
 const integrations = '/orgs/{org_id}/integrations';
 const byIntegration = ({ params }: { params: Record<string, string> }) => ({ integration: params.id as string });
 
-/** A config in its parts, its credentials encrypted for a row; or what is wrong with it. */
+/** A valid config, with its credentials encrypted for a row; or the problems. */
 function stored(context: Context, id: string, platform: string, given: Config) {
   const found = checked(platform, given, context.settings);
   if ('details' in found) return found;
@@ -30,7 +30,7 @@ function stored(context: Context, id: string, platform: string, given: Config) {
 
 const eventsOf = (events: '*' | string[]): string[] | null => (events === '*' ? null : events);
 
-/** The next config of a row: checked as a whole. */
+/** The next config of a row, validated as a whole. */
 function changed(context: Context, row: IntegrationRow, given: Config): Made {
   const before = decryptConfig(keysOf(context), context.org, row);
   return { revision: row.revision, ...stored(context, row.id, row.platform, merged(row.platform, before, given)) };
@@ -56,14 +56,14 @@ function writeOnly(schema: object, credentials: readonly string[]): object {
 
 const TEST = 'This is a test notification of this vault.';
 
-/** A message that a caller sends: an incident of its own. */
+/** A message that a caller sends. It is an incident of its own. */
 function messageOf({ request }: Context, severity: Severity = 'info', text = TEST): Message {
   const title = text === TEST ? 'Test notification' : 'Message from Secrets Vault Service';
   const visible = clean(text).trim() ? text : '(no visible text)';
   return { severity, title, text: visible, event: null, link: null, key: `notify:${request.id}`, time: Date.now() };
 }
 
-/** Where a message goes: the stored connection, or the one in the body. */
+/** The target of a message: the stored connection, or the config in the body. */
 function destination(context: Context, row: IntegrationRow | null, body: { platform?: string; config?: Config }) {
   if (!row) return { platform: body.platform as string, config: body.config as Config };
   const { credentials, shown } = decryptConfig(keysOf(context), context.org, row);
@@ -173,7 +173,7 @@ export const integrationRoutes = [
   }),
 ];
 
-/** What the gate hears of a change. The config stays here until it is encrypted. */
+/** What the gate gets of a change. The config stays in the Worker until it is encrypted. */
 function patchInput({ name, events, config, environments, auto, prune }: z.output<typeof wire.IntegrationPatch>) {
   return {
     ...(name !== undefined && { name }),

@@ -1,10 +1,11 @@
-// Sends a message to a platform, through the egress guard. Invariant: what the platform answers goes no further than its status and the time that it names.
+// Sends a message to a platform, through the egress guard. Invariant: of the platform's response only the status and the retry time are
+// used.
 import { type Message, outcome, type Verdict } from '../../adapters/notify/adapter';
 import { guardedFetch } from '../../delivery/egress';
 import type { Settings } from '../../env';
 import { adapterOf, type Config, requestOf } from './config';
 
-/** How sending ended; null where there was no answer. */
+/** The verdict of the platform; null without a response. */
 export async function send(platform: string, config: Config, message: Message, settings: Settings): Promise<Verdict | null> {
   const { url, method, headers, body } = requestOf(platform, config, message, settings);
   const answered = await guardedFetch(settings, url, { method, headers, body });

@@ -1,4 +1,4 @@
-// Connections to other platforms, on the wire: in camelCase.
+// Connections to other platforms on the wire, in camelCase.
 import { z } from '@hono/zod-openapi';
 import { severities } from '../../adapters/notify/adapter';
 import { notifyPlatforms, syncPlatforms } from '../../adapters/platforms';
@@ -9,7 +9,7 @@ import { eventKinds } from './kinds';
 
 const slack = { webhookUrl: 'https://hooks.slack.com/services/T000/B000/XXXX' };
 
-/** Fields of a config: each platform has its own schema, by which they are checked. */
+/** Fields of a config. The schema of the platform validates them later. */
 const MOST_FIELDS = 20;
 const Whole = z
   .number()

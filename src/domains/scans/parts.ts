@@ -1,9 +1,10 @@
-// What passes between the Worker and the gate of a scan. Invariant: of the text nothing, and of what was found hashes and keyed digests alone.
-import type { Kind } from '../../auth/token';
+// What the Worker and the gate exchange during a scan. Invariant: nothing of the text, and only hashes and keyed digests of what was
+// found.
+import type { Kind, PageKind } from '../../auth/token';
 
 /** A genuine token of this organisation that stands in the text. */
 export interface FoundToken {
-  kind: Kind | 'enrolment';
+  kind: Kind | PageKind;
   /** SHA-256 of the token. */
   hash: string;
 }
@@ -11,12 +12,12 @@ export interface FoundToken {
 export interface ScanInput {
   id: string;
   revoke_live: boolean;
-  /** How many findings are known by their format alone. */
+  /** How many findings matched a format only. */
   known: number;
   tokens: FoundToken[];
-  /** Keyed digests of what could be the value of a secret; null where the text is not scanned yet. */
+  /** Keyed digests of what could be the value of a secret; null before the text is scanned. */
   fingerprints: string[] | null;
-  /** Keyed digests of the places of those that are values, by fingerprint; null where the Worker does not know yet which these are. */
+  /** For those that are values, keyed digests of their places, by fingerprint; null before the gate has named them. */
   places: Record<string, string[]> | null;
 }
 
@@ -26,9 +27,11 @@ export interface KnownToken {
   kind: FoundToken['kind'];
   /** Null where the gate does not know it any more. */
   id: string | null;
-  /** Whether the caller may know which one it is. */
+  /** Of a share link that is live: its secret. */
+  secret?: string;
+  /** Whether the caller may see its id. */
   isShown: boolean;
-  /** How far above the caller it is: 0 for the calling credential itself; null where the caller does not end with it. */
+  /** Its distance above the caller: 0 for the calling credential, null if the caller does not end with it. */
   above: number | null;
 }
 

@@ -38,7 +38,7 @@ export const scanRoutes = [
     body: { schema: wire.ScanIn },
     answers: { 201: wire.Scan },
     alsoAs: ['application/sarif+json'],
-    // What it tells depends on the time of the call.
+    // The result depends on the time of the call.
     unkept: true,
     prepare: ({ body }) => ({ input: unscanned(newId('scn'), body.revoke_live ?? false) }),
     async more({ fingerprints }: { fingerprints?: string[] }, { body }, context) {

@@ -1,4 +1,4 @@
-// Findings as SARIF 2.1.0 (OASIS), which code scanning services take.
+// Findings as SARIF 2.1.0 (OASIS), the format of code scanning services.
 import { version } from '../../version';
 import { ruleNames } from './engine/formats';
 import type { Shown } from './service';
@@ -13,8 +13,8 @@ const messageOf = ({ rule, preview, live, secret_id }: Shown): string =>
     ...(live === undefined ? [] : [live ? 'It was live.' : 'It is not live.']),
   ].join(' ');
 
-/** A path as a relative reference of URIs. */
-const uriOf = (path: string): string => path.split('/').map(encodeURIComponent).join('/');
+/** A path as a relative reference of URIs: two slashes at its start would name a host. */
+const uriOf = (path: string): string => path.replace(/^\/+/, '/').split('/').map(encodeURIComponent).join('/');
 
 export function sarifOf({ id, findings }: { id: string; findings: readonly Shown[] }, base: string) {
   const rules = [...new Set(findings.map(({ rule }) => rule))].sort();

@@ -1,6 +1,6 @@
-// Scans in the Worker: the engine runs here, and the gate is asked with hashes and keyed digests. Invariant: nothing of the text leaves this
-// isolate, but the paths that the caller gave, and previews without the credential.
-import type { Kind } from '../../auth/token';
+// Scans in the Worker. The engine runs here; the gate gets hashes and keyed digests. Invariant: nothing of the text leaves this isolate,
+// except the paths that the caller gave and redacted previews.
+import type { Kind, PageKind } from '../../auth/token';
 import { tuple, utf8 } from '../../crypto/bytes';
 import { hmacHex } from '../../crypto/digest';
 import type { OrgKeys } from '../../crypto/keyring';
@@ -29,22 +29,22 @@ export function begin(context: Context, id: string, files: readonly File[], revo
   return { ...scanned, id, revoke_live, candidatesBy, tokens: [...new Set(own)] };
 }
 
-/** What the gate is asked first: whether the caller may scan. */
+/** The first question to the gate: whether the caller may scan. */
 export const unscanned = (id: string, revoke_live: boolean): ScanInput => ({
   ...{ id, revoke_live, known: 0, tokens: [], fingerprints: null, places: null },
 });
 
-/** What it is asked then. */
+/** The second question: which tokens are live, and which digests are values. */
 export function inputOf({ id, revoke_live, found, tokens, candidatesBy }: Scanning): ScanInput {
   const kinds = new Map(found.flatMap(({ token }) => (token ? [[token.hash, token.kind] as const] : [])));
   return {
     ...{ id, revoke_live, places: null, known: found.filter(({ token }) => !token).length },
-    tokens: tokens.map((hash) => ({ hash, kind: kinds.get(hash) as Kind })),
+    tokens: tokens.map((hash) => ({ hash, kind: kinds.get(hash) as Kind | PageKind })),
     fingerprints: [...candidatesBy.keys()],
   };
 }
 
-/** What it is asked once it has said which of the digests are values: with their places, of which it learns a keyed digest too. */
+/** The third question, once the gate has named the digests that are values: with keyed digests of their places. */
 export function withPlaces(keys: OrgKeys, scanning: Scanning, fingerprints: readonly string[]): ScanInput {
   const places = Object.fromEntries(
     fingerprints.map((fingerprint) => {
@@ -55,7 +55,7 @@ export function withPlaces(keys: OrgKeys, scanning: Scanning, fingerprints: read
   return { ...inputOf(scanning), fingerprints: [...fingerprints], places };
 }
 
-/** A place, as the gate remembers it: the file's path and the text of the line, wherever in the file it stands now. */
+/** A place as the gate remembers it: a digest of the file's path and the text of the line, so a line that moves stays the same place. */
 function placeOf(keys: OrgKeys, { files }: Scanning, file: number, at: number): string {
   const { path, content } = files[file] as File;
   const end = content.indexOf('\n', at);
@@ -95,16 +95,20 @@ const REVOKING = {
 } as const satisfies Record<Kind, Also['action']>;
 
 /**
- * Revokes live tokens by their own operations; answers which are revoked now. What the caller ends with comes last, and of that only the
- * furthest up: then the rest has ended too, and the caller can do no more.
+ * Revokes live tokens by their own operations, and returns which are revoked now. The calling credential and its parents come last. Only the
+ * topmost of them is revoked: the others end with it.
  */
 async function revoke(context: RenderContext, tokens: readonly KnownToken[]): Promise<{ revoked: Set<string>; isCut: boolean }> {
   const live = tokens.filter(({ live, kind, id }) => live && kind !== 'enrolment' && id !== null);
   const own = live.filter(({ above }) => above !== null).sort((a, b) => (b.above as number) - (a.above as number));
   const others = live.filter(({ above }) => above === null);
   const revoked = new Set<string>();
-  const end = async ({ kind, id }: KnownToken) => {
-    const outcome = await context.also({ action: REVOKING[kind as Kind], named: { credential: id as string }, input: {} });
+  const end = async ({ kind, id, secret }: KnownToken) => {
+    const outcome = await context.also(
+      kind === 'share'
+        ? { action: 'secret.share_revoke', named: { secret, share: id as string }, input: {} }
+        : { action: REVOKING[kind as Kind], named: { credential: id as string }, input: {} },
+    );
     if (outcome.kind === 'ok') revoked.add(id as string);
     return outcome.kind === 'ok';
   };
@@ -114,7 +118,7 @@ async function revoke(context: RenderContext, tokens: readonly KnownToken[]): Pr
   return { revoked, isCut: others.length > MOST_REVOKED };
 }
 
-/** What is answered: the findings, in the order of the files. */
+/** The result: the findings in the order of the files. */
 export async function resultOf(context: RenderContext, scanning: Scanning, part: ScanPart) {
   const { revoked, isCut } = scanning.revoke_live ? await revoke(context, part.tokens) : { revoked: new Set<string>(), isCut: false };
   const known = new Map(scanning.tokens.map((hash, at) => [hash, part.tokens[at] as KnownToken]));

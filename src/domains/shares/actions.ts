@@ -6,7 +6,7 @@ export const actions = {
   'secret.share': { scopes: ['secrets:share'], reveals: true, held: true },
   'secret.share_list': { scopes: ['secrets:share'] },
   'secret.share_revoke': { scopes: ['secrets:share'] },
-  // Whoever has a link needs nothing else.
+  // The link is all that is needed.
   'secret.share_view': { scopes: [], kinds: ['system'] },
 } as const satisfies Needs;
 

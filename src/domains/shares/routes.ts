@@ -1,5 +1,6 @@
-// Shares over HTTP. Here the value of a link is encrypted for its key, and decrypted with it. Invariants: the key of a link is in the response that
-// makes it, in the fragment of its address and in the body of a view, and nowhere else; who has no genuine key learns nothing of any link.
+// Shares over HTTP. The Worker encrypts the value of a link under the link's key, and decrypts it. Invariants: the key of a link exists
+// only in the response that creates it, in the fragment of its URL and in the body of a view; without a genuine key a caller learns
+// nothing about any link.
 
 import type { z } from '@hono/zod-openapi';
 import { newToken, readPageToken } from '../../auth/token';
@@ -27,7 +28,7 @@ function shareInput({ body }: ShareRequest): LinkInput | GrantInput {
   return { kind, id: newId('grt'), grantee, permission, expires_at };
 }
 
-/** A new link, with the version that the gate gave encrypted for its key. */
+/** A new link: the version that the gate returned, encrypted under the link's key. */
 async function newLink(delivered: Delivered, { body }: ShareRequest, context: Context) {
   if (body.kind !== 'link') throw new Error('a grant asks for no value');
   const { org, deployment, base } = context;
@@ -47,7 +48,7 @@ async function newLink(delivered: Delivered, { body }: ShareRequest, context: Co
   return { input, once: { url: `${base}/s/${id}#${key}` } };
 }
 
-/** The one answer to every view of a link that is not live. */
+/** The same response for every link that is not live. */
 const gone = async (context: PublicContext) => ({ refusal: await context.count(refuse('SHARE_GONE')) });
 
 async function viewed({ params, body }: Input<unknown, z.output<typeof wire.ViewIn>>, context: PublicContext): Promise<PublicAnswer> {
@@ -59,7 +60,7 @@ async function viewed({ params, body }: Input<unknown, z.output<typeof wire.View
   const { org, hash } = token;
   const keys = await context.keyring.org(org);
   if (!keys) return gone(context);
-  // Done whether or not the link asks for it: how long it takes tells nothing.
+  // Computed even if the link has no passphrase, so that the time reveals nothing.
   const stretched = passphrase === undefined ? null : await stretch(key, passphrase);
   const input = { id, key_hash: hash, passphrase: stretched && verifierOf(stretched) };
   const { outcome } = await context.ask(org, keys, { link: id, hash }, input);
@@ -70,10 +71,7 @@ async function viewed({ params, body }: Input<unknown, z.output<typeof wire.View
   }
   const { secret_id, name, version, value_sealed, has_passphrase } = outcome.data as View;
   const value = openValue(key, has_passphrase ? stretched : null, { org, secret: secret_id, share: id, version }, value_sealed);
-  if (value === null) {
-    console.error(JSON.stringify({ level: 'error', event: 'value_does_not_open', org, resource: id, request_id: context.request.id }));
-    throw new ApiError(refuse('INTERNAL'));
-  }
+  if (value === null) throw new ApiError(refuse('INTERNAL'), { event: 'value_does_not_open', resource: id });
   return { status: 200, json: { name, version, value } };
 }
 

@@ -32,7 +32,7 @@ const GrantIn = z.strictObject({
 
 export const ShareIn = z.discriminatedUnion('kind', [LinkIn, GrantIn]).openapi('ShareIn');
 
-/** A link, as the call that makes it answers: the only time that its URL is shown. */
+/** A new link. Its URL is shown only in this response. */
 const NewLink = z.object({
   id: z.string().openapi({ example: exampleId('share') }),
   url: z.string().nullable().openapi({ description: 'Address of the page that shows the value. Shown only once.' }),

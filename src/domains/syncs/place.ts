@@ -1,8 +1,12 @@
-// The place of a sync: a target together with the environment whose secrets stand there. Invariant: the same platform, config and environment are the same
-// place, whatever credentials are used and in whatever order the config was written.
+// The place of a sync: a target together with the environment whose secrets stand there. Invariant: the same target and environment are the same place,
+// whatever credentials and options are used, and in whatever order the config was written.
 import canonicalize from 'canonicalize';
+import type { SyncPlatform } from '../../adapters/platforms';
+import { syncAdapters } from '../../adapters/sync';
 import { sha256 } from '../../crypto/digest';
 
 /** `config` without its credentials. */
-export const placeOf = (platform: string, config: Record<string, unknown>, environment: string): string =>
-  sha256(canonicalize([platform, config, environment]) as string).slice(0, 43);
+export function placeOf(platform: string, config: Record<string, unknown>, environment: string): string {
+  const identity = syncAdapters[platform as SyncPlatform].identity?.(config as never) ?? config;
+  return sha256(canonicalize([platform, identity, environment]) as string).slice(0, 43);
+}

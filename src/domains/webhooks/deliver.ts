@@ -14,7 +14,7 @@ import { signedHeaders } from './signing';
 
 /** Bytes of a response that are kept. */
 const KEPT = 1024;
-/** How long a job goes on, and how long a round may take after which it does: a slow endpoint waits in the queue like any other. */
+/** How long a job runs, and how long a round may take for the job to go on: after a slow round the endpoint goes back to the queue. */
 const JOB_LASTS = 30_000;
 const SLOW = 2000;
 
@@ -41,13 +41,13 @@ export async function deliver({ env, org, keys, id, ask }: JobContext): Promise<
   }
 }
 
-/** What is stored of the webhook does not decrypt: the delivery is repeated like any other, and fails in the end. */
+/** The stored URL or secret does not decrypt: the delivery is retried like any other, and fails in the end. */
 function altered(): Attempt {
   console.error(JSON.stringify({ level: 'error', event: 'webhook_does_not_open' }));
   return { status: null, error: 'webhook_altered', response: '', ms: 0, retry_after: null };
 }
 
-/** One attempt to deliver an event. Throws where what is stored of the webhook does not decrypt. */
+/** One attempt to deliver an event. Throws if the stored URL or secret does not decrypt. */
 export async function attempt(egress: Egress, keys: OrgKeys, org: string, target: Target, event: Sent): Promise<Attempt> {
   const owner = { keys, org, id: target.id };
   const body = JSON.stringify({ id: event.id, type: event.type, timestamp: iso(event.at), org_id: org, data: event.data });

@@ -1,5 +1,5 @@
-// Encryption of what a webhook holds, in the Worker: its URL and its signing secrets. Invariant: each ciphertext is bound to its webhook and its
-// column, the URL to the host that the row shows as well, so that one that is moved does not decrypt.
+// Encryption of a webhook's URL and signing secrets, in the Worker. Invariant: each ciphertext is bound to its webhook and its column,
+// and the URL also to the host that the row shows, so a ciphertext that was moved does not decrypt.
 import { fromUtf8, randomBytes, toBase64, utf8 } from '../../crypto/bytes';
 import { decrypt, encrypt, type Purpose } from '../../crypto/envelope';
 import type { OrgKeys } from '../../crypto/keyring';
@@ -21,7 +21,7 @@ interface Owner {
 const seal = ({ keys, org, id }: Owner, purpose: Purpose, context: string[], text: string): string =>
   encrypt(keys.value, purpose, [org, id, ...context], utf8(text));
 
-/** Refuses as INTERNAL where the ciphertext was altered or is another's; the gate reports it once it is told. */
+/** Throws INTERNAL if the ciphertext was altered or belongs to another webhook; the gate then reports the integrity violation. */
 function open({ keys, org, id }: Owner, purpose: Purpose, context: string[], sealed: string): string {
   const plain = decrypt(keys.value, purpose, [org, id, ...context], sealed);
   const text = plain && fromUtf8(plain);
@@ -52,7 +52,7 @@ const CREDENTIAL_HOSTS = [
 /** Parameters that carry credentials. */
 const CREDENTIAL_PARAMETER = /token|key|secret|sig|auth|pass|code|hash/i;
 
-/** A URL as it is shown: one that is itself a credential without all that follows the host. */
+/** A URL as it is shown. Of a URL that is itself a credential, only the host is shown. */
 export function shownUrl(url: string): string {
   const { origin, hostname, searchParams } = new URL(url);
   const name = hostname.replace(/\.$/, '');

@@ -1,4 +1,4 @@
-// Webhooks over HTTP. What a URL may be is judged, and URLs and secrets are encrypted, before the gate hears of them.
+// Webhooks over HTTP. The Worker checks URLs, and encrypts URLs and secrets before it calls the gate.
 import { newId } from '../../db/ids';
 import { checkTarget } from '../../delivery/egress';
 import { ApiError, invalid } from '../../errors';
@@ -20,7 +20,7 @@ const byWebhook = ({ params }: { params: Record<string, string> }) => ({ webhook
 
 const ownerIn = (context: Context, id: string) => ({ keys: keysOf(context), org: context.org, id });
 
-/** A URL, encrypted for its webhook; refused where it may not be a target. */
+/** A URL, encrypted for its webhook; refused if it is not an allowed target. */
 function addressOf(context: Context, id: string, url: string) {
   const problem = checkTarget(url, context.settings);
   // safety: webhook-target-checked
@@ -48,7 +48,7 @@ async function rotated({ host, url_sealed, secret_sealed }: Rotating, id: string
   return { input: { overlap, made } satisfies RotateInput, once: { secret } };
 }
 
-/** Sends the test event, and has it noted. */
+/** Sends the test event, and has the gate record it. */
 async function tested({ target, event }: Testing, context: RenderContext) {
   const outcome = await attempt(context.settings, keysOf(context), context.org, target, event);
   return { json: unwrap(await context.further({ event, attempt: outcome })).data };

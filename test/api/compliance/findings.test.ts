@@ -13,7 +13,7 @@ import { moveLog } from '../../support/planted';
 import { newPolicy } from '../../support/policies';
 import { DAY, HOUR, MINUTE } from '../../support/time';
 import { newWebhook } from '../../support/webhooks';
-import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../../support/world';
+import { BOOTSTRAP, type Caller, codeOf, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
 
@@ -191,11 +191,12 @@ describe('compliance report: credentials', () => {
     const o = await oldOrg(10);
     const key = await newKey(o, { name: 'ends', ttlSeconds: 5 * 86_400 });
     const agent = await newAgent(key.o, { name: 'below' });
+    expect((await agent.o.get('/secrets')).status).toBe(200);
     const { inventory } = await newReport(o);
     expect(inventory.credentials.find(({ kind }) => kind === 'agent')).toMatchObject({ live: 1, without_expiry: 0 });
     daysAgo(4);
     expect((await newReport(o)).inventory.credentials.find(({ kind }) => kind === 'agent')?.live).toBe(0);
-    expect(agent.id).toBeDefined();
+    expect(codeOf(await agent.o.get('/secrets'))).toEqual([401, 'TOKEN_EXPIRED']);
   });
 
   it('are over-scoped with a wildcard and without limits', async () => {

@@ -282,7 +282,8 @@ describe('break-glass: reports of use', () => {
   it('events: one for the creation, one for the first use, then one a minute', async () => {
     const o = await newOrg();
     const token = await newBreakGlass(o);
-    const issued = { type: 'BREAK_GLASS_ISSUED', credential_id: token.id, kind: 'break_glass', name: null };
+    const by = (await whoami(o)).json.id;
+    const issued = { type: 'BREAK_GLASS_ISSUED', credential_id: token.id, kind: 'break_glass', name: null, by };
     const used = (count: number) => ({ type: 'BREAK_GLASS_USED', credential_id: token.id, count });
     expect(await told(o)).toEqual([issued]);
     await token.o.get('/secrets');

@@ -33,7 +33,7 @@ const told = (o: Caller) =>
 const entries = async (o: Caller, action: string) => (await o.get(`/audit-log?action=${action}&limit=100`)).json.data;
 
 describe('expiry of a secret', () => {
-  it('is told 7 days and 1 day ahead, and at the end, each once, with an audit entry', async () => {
+  it('raises an event 7 days and 1 day ahead, and at the end, each once, with an audit entry', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'short-lived', ttlSeconds: seconds(10 * DAY) });
     const seen: number[] = [];
@@ -76,7 +76,7 @@ describe('expiry of a secret', () => {
     ]);
   });
 
-  it('after a week of outage, each is told once, and no warning comes after the end', async () => {
+  it('after a week of outage, each event is raised once, and no warning comes after the end', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'over', ttlSeconds: seconds(8 * DAY) });
     await newSecret(o, { name: 'near', ttlSeconds: seconds(8 * DAY + 12 * HOUR) });
@@ -92,7 +92,7 @@ describe('expiry of a secret', () => {
     ]);
   });
 
-  it('another lifetime is told anew, and the former one no more', async () => {
+  it('a new lifetime replaces the events of the former one', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'a', ttlSeconds: seconds(2 * DAY) });
     await o.patch(`/secrets/${id}`, { ttlSeconds: seconds(20 * DAY) });
@@ -115,7 +115,7 @@ describe('expiry of a secret', () => {
     ]);
   });
 
-  it('what is deleted or revoked is told no more; what is restored in time is', async () => {
+  it('a deleted or revoked secret raises none; one that is restored in time does', async () => {
     const o = await newOrg();
     const [gone, back, purged] = [
       await newSecret(o, { name: 'gone', ttlSeconds: seconds(3 * DAY) }),
@@ -145,7 +145,7 @@ describe('expiry of a secret', () => {
     expect(await told(o)).toEqual([]);
   });
 
-  it('is told once by a gate that begins anew, and not at all of what a lost gate had told', async () => {
+  it('is raised once after a restart of the gate, and not again after its storage is lost', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'a', ttlSeconds: seconds(10 * DAY) });
     at(3 * DAY);
@@ -180,7 +180,7 @@ describe('expiry of a secret', () => {
     expect([await left(1), await left(1), await left(1)]).toEqual([250, 50, 0]);
   });
 
-  it('nothing is told of an organisation that has ended', async () => {
+  it('a deleted organisation raises none', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'a', ttlSeconds: seconds(HOUR) });
     const { name } = (await o.get('')).json;
@@ -192,7 +192,7 @@ describe('expiry of a secret', () => {
 });
 
 describe('expiry of a credential', () => {
-  it('is told 7 days and 1 day ahead for those that last, and for no session token', async () => {
+  it('raises an event 7 days and 1 day ahead, but none for session tokens', async () => {
     const o = await newOrg();
     await newKey(o, { name: 'key', expires_at: new Date(START + 10 * DAY).toISOString() });
     await newAgent(o, { name: 'agent', ttlSeconds: seconds(8 * DAY) });
@@ -211,7 +211,7 @@ describe('expiry of a credential', () => {
     expect(await entries(o, 'credential.expiring')).toHaveLength(4);
   });
 
-  it('is not told of one that has ended otherwise: revoked, with its parent, or in a panic', async () => {
+  it('raises none for a credential that was revoked, or ended with its parent or in a panic', async () => {
     const o = await newOrg();
     const expires_at = new Date(START + 2 * DAY).toISOString();
     const revoked = await newKey(o, { name: 'revoked', expires_at });

@@ -1,4 +1,4 @@
-// The feed of events: in order, without gaps, resumable, over both its places, and for each caller what they may know.
+// The event feed: in order, without gaps, resumable, from the gate and D1, and limited to what the caller may see.
 import { describe, expect, it } from 'vitest';
 import { eventsOf } from '../../../src/domains/events/feed';
 import { shows, type View } from '../../../src/domains/events/view';
@@ -77,7 +77,7 @@ describe('event feed', () => {
     expect((await feed(o, '?after=4')).data.map(({ sequence }) => sequence)).toEqual([5]);
   });
 
-  it('refuses unknown kinds and parameters, and positions that are none', async () => {
+  it('refuses unknown kinds and parameters, and invalid positions', async () => {
     const o = await newOrg();
     for (const query of [
       'types=SECRET_EATEN',
@@ -102,7 +102,7 @@ describe('event feed', () => {
     expect(text).not.toContain(token);
   });
 
-  it('is refused to who may neither read events nor list secrets, and to other organisations', async () => {
+  it('refuses callers that may neither read events nor list secrets, and other organisations', async () => {
     const o = await newOrg();
     const other = await newOrg();
     const audits = await newKey(o, { scopes: ['audit:read'] });
@@ -285,7 +285,7 @@ describe('event feed: ranges in D1', () => {
     expect(codeOf(await o.get('/events/stream?after=0'))).toEqual([410, 'EVENTS_GONE']);
   });
 
-  it('a range that is missing or altered is told, and never passed over in silence', async () => {
+  it('a missing or altered range is an error, and is never skipped silently', async () => {
     const o = await newOrg();
     await raise(o, 4500);
     await work(o);
@@ -313,7 +313,7 @@ describe('event feed: ranges in D1', () => {
     expect(await types(o)).toEqual(['CREDENTIAL_CREATED', 'SECRET_CREATED']);
   });
 
-  it('a gate that is lost gives no number twice', async () => {
+  it('no number is used twice after a gate has lost its storage', async () => {
     const o = await newOrg();
     await raise(o, 2500);
     await work(o);

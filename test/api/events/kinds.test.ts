@@ -159,9 +159,10 @@ const steps: Record<string, [EventType[], Step]> = {
   'credential.contain': [['CREDENTIAL_REVOKED'], onNew(newKey, (o, { id }) => o.post(`/credentials/${id}/contain`, {}))],
   'org.panic': [['CREDENTIAL_REVOKED', 'CREDENTIAL_CREATED'], just((o) => o.post('/panic', { reason: 'stolen', api_keys: true }))],
   'org.recover': [
-    ['CREDENTIAL_CREATED'],
+    ['ORG_RECOVERED', 'CREDENTIAL_CREATED'],
     just((o) => send('POST', `/api/v1/orgs/${o.id}/recovery`, { token: BOOTSTRAP, body: { reason: 'the key is lost' } })),
   ],
+  'member.enrol': [['ENROLMENT_CREATED'], onNew(newMember, (o, { id }) => o.post(`/members/${id}/enrolments`))],
   'a name that a naming policy refuses': [
     ['POLICY_VIOLATED'],
     async (o) => {

@@ -1,4 +1,4 @@
-// Streams of events: what happens arrives, resumes by its id, and ends in the turn in which the caller does.
+// Event streams: new events arrive, a stream resumes from an id, and it ends in the same turn as its caller.
 import { exports } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { newSignedIn } from '../../support/browser';

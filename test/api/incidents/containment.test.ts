@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CredentialRow } from '../../../src/db/schema';
 import { problemOf } from '../../model/invariants';
+import { newApprovalPolicy, newOffice } from '../../support/approvals';
 import { newAgent, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
@@ -214,6 +215,33 @@ describe('exposure report', () => {
     for (const { id } of [brief, longer]) await o.patch(`/secrets/${id}`, { ttlSeconds: 60 });
     faults.clock += 120_000;
     expect(setOf((await contain(o, key.id)).json.read)).toEqual([`${longer.id}.1`]);
+  });
+
+  it('leaves out what bulk reads withheld for approval, wherever the log is', async () => {
+    const { o } = await newOffice();
+    const [held, open, early] = [
+      await newSecret(o, { name: 'held/a' }),
+      await newSecret(o, { name: 'open' }),
+      await newSecret(o, { name: 'held/early' }),
+    ];
+    const [key, before] = [await newKey(o), await newKey(o)];
+    await before.o.get('/environments/production/values');
+    await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['held/*'] } });
+    for (const query of ['', '', '?prefix=held/', '?prefix=o', '']) await key.o.get(`/environments/production/values${query}`);
+    const entries = (await o.get(`/audit-log?action=secret.read_all&actor=${key.id}`)).json.data.reverse();
+    const ids = [held.id, early.id];
+    expect(entries.map(({ withheld }: { withheld?: string[] }) => withheld)).toEqual([ids, ...Array(4).fill(undefined)]);
+    expect(entries.map((entry: { withheld_digest?: string }) => entry.withheld_digest !== undefined)).toEqual([
+      true,
+      true,
+      true,
+      false,
+      true,
+    ]);
+    expect((await contain(o, key.id)).json.read.map(({ name }: Deed) => name)).toEqual(['open']);
+    await moveLog(o, 2);
+    expect(setOf((await contain(o, key.id)).json.read)).toEqual([`${open.id}.1`]);
+    expect(setOf((await contain(o, before.id)).json.read)).toHaveLength(3);
   });
 
   it('reads an audit log of any length, page by page', async () => {

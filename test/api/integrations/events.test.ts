@@ -1,4 +1,4 @@
-// Messages about events: which connections are told, bursts in one message, retries, and what is never sent.
+// Notifications of events: which connections get them, bursts in one message, retries, and what is never sent.
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { NotifyPlatform } from '../../../src/adapters/platforms';
@@ -8,11 +8,14 @@ import { BETWEEN_MESSAGES, GATHERED_FOR, LEASE, MOST_TOGETHER } from '../../../s
 import { ATTENDED } from '../../../src/gate/delivery-task';
 import type { Raised } from '../../../src/gate/outbox';
 import { runTasks } from '../../../src/gate/tasks';
+import { newBreakGlass } from '../../support/credentials';
 import { faults, faulty } from '../../support/faults';
 import { evict, inCore, inGate } from '../../support/gate';
 import { configs, problemsOf, type Seen } from '../../support/notify';
+import { newMember } from '../../support/people';
 import { MINUTE } from '../../support/time';
-import { type Caller, db, GENERATED, newOrg, newSecret, useWorld } from '../../support/world';
+import { newWebhook } from '../../support/webhooks';
+import { BOOTSTRAP, type Caller, db, GENERATED, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
 
@@ -77,7 +80,7 @@ async function deliver(o: Caller, after = GATHERED_FOR): Promise<void> {
 const summaries = () => seen.map(({ body }) => JSON.parse(body).payload.summary as string);
 
 describe('notify: events', () => {
-  it('notify: a rotated secret is told where it is subscribed to, with its name, environment and version, and no value', async () => {
+  it('notify: a rotation is sent to connections that subscribe to it, with name, environment and version, and without the value', async () => {
     const o = await newOrg();
     await connect(o, 'pagerduty');
     await connect(o, 'webhook', { events: '*' });
@@ -215,7 +218,7 @@ describe('notify: retries', () => {
     expect(await attempts(o, [60 * MINUTE, 60 * MINUTE])).toBe(3);
   });
 
-  it('notify: the time that a platform asks for is waited', async () => {
+  it('notify: the retry time of a platform is honoured', async () => {
     const o = await newOrg();
     await connect(o, 'slack');
     await raise(o, 'SECRET_ROTATED', 'a');
@@ -270,7 +273,78 @@ describe('notify: retries', () => {
   });
 });
 
-describe('notify: who is told', () => {
+/** The kinds of events of the messages, each with the host that it went to. */
+const kindsSent = (): string[] => seen.map(({ host, body }) => `${host} ${JSON.parse(body).event?.type ?? JSON.parse(body).payload.class}`);
+
+describe('notify: what owners must hear of', () => {
+  it('notify: the issue and use of a break-glass token go to every connection, whatever it subscribes to', async () => {
+    const o = await newOrg();
+    await connect(o, 'pagerduty', { events: ['SECRET_LEAKED'] });
+    await connect(o, 'webhook', { events: ['DEVICE_BLOCKED'] });
+    const token = await newBreakGlass(o);
+    await deliver(o);
+    const issued = ['events.pagerduty.com BREAK_GLASS_ISSUED', 'receiver.example.com BREAK_GLASS_ISSUED'];
+    expect(kindsSent().sort()).toEqual(issued);
+    for (const { body } of seen) expect(body).not.toContain(token.token);
+    expect((await token.o.get('/secrets')).status).toBe(200);
+    await deliver(o);
+    expect(kindsSent().slice(2).sort()).toEqual(issued.map((kind) => kind.replace('ISSUED', 'USED')));
+    for (const { body } of seen) expect(body).toContain('critical');
+  });
+
+  it('notify: a recovery and a new enrolment link go to every connection', async () => {
+    const o = await newOrg();
+    await connect(o, 'pagerduty', { events: ['SECRET_LEAKED'] });
+    const { id } = await newMember(o);
+    expect((await o.post(`/members/${id}/enrolments`)).status).toBe(201);
+    const recovered = await send('POST', `/api/v1/orgs/${o.id}/recovery`, { token: BOOTSTRAP, body: { reason: 'the key is lost' } });
+    expect(recovered.status).toBe(201);
+    await deliver(o);
+    expect(kindsSent().sort()).toEqual(['events.pagerduty.com ENROLMENT_CREATED', 'events.pagerduty.com ORG_RECOVERED']);
+    const sent = seen.map(({ body }) => body).join();
+    expect(sent).toContain(id);
+    expect(sent).not.toContain(recovered.json.api_key.token);
+    expect(sent).not.toContain('enrol#');
+  });
+
+  it('notify: an e-mail about these goes to all owners too, one about anything else does not', async () => {
+    const o = await newOrg();
+    await connect(o, 'email');
+    const first = (await o.get('/members')).json.data[0].email as string;
+    const [second, admin] = [await newMember(o, 'owner'), await newMember(o, 'admin')];
+    await raise(o, 'SECRET_ROTATED', 'a');
+    await newBreakGlass(o);
+    await deliver(o);
+    const to = Object.fromEntries(seen.map(({ body }) => [JSON.parse(body).subject.split(':')[0], JSON.parse(body).to as string[]]));
+    expect(to).toEqual({
+      '[info] Secret rotated': ['ops@example.com'],
+      '[critical] Break-glass token issued': [first, second.email, 'ops@example.com'],
+    });
+    expect(JSON.stringify(to)).not.toContain(admin.email);
+    for (const one of seen) expect(problemsOf('email', one)).toEqual([]);
+  });
+
+  it('notify: an e-mail to more owners than a message may have recipients goes to the first of them', async () => {
+    const o = await newOrg();
+    await connect(o, 'email');
+    await Promise.all(Array.from({ length: 51 }, () => newMember(o, 'owner')));
+    await newBreakGlass(o);
+    await deliver(o);
+    expect(new Set(JSON.parse(seen[0]?.body ?? '').to).size).toBe(50);
+    expect(problemsOf('email', seen[0] as Seen)).toEqual([]);
+  });
+
+  it('notify: webhooks get them by subscription alone', async () => {
+    const o = await newOrg();
+    const { id } = await newWebhook(o, { events: ['SECRET_CREATED'] });
+    await newBreakGlass(o);
+    later(250);
+    await askedFor(o);
+    expect(await inCore(o, (core) => core.deliveries.dueAt(id, core.now() + MINUTE))).toBeNull();
+  });
+});
+
+describe('notify: recipients', () => {
   it('notify: nothing that happened before a connection was stored, and nothing after it was removed', async () => {
     const o = await newOrg();
     await raise(o, 'SECRET_ROTATED', 'before');
@@ -306,7 +380,7 @@ describe('notify: who is told', () => {
     expect(seen.map(({ host }) => host)).toEqual(['moved.example.com']);
   });
 
-  it('notify: messages give no occasion for more, nor for audit entries', async () => {
+  it('notify: sending messages raises no events and writes no audit entries', async () => {
     const o = await newOrg();
     await connect(o, 'slack', { events: '*' });
     await raise(o, 'SECRET_ROTATED', 'a');

@@ -1,4 +1,4 @@
-// Connections that messages are sent to: their life, what of them is shown, and who may use them.
+// Stored connections: how they are created, shown, changed and removed, and who may use them.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type NotifyPlatform, notifyPlatforms } from '../../../src/adapters/platforms';
 import { decrypt } from '../../../src/crypto/envelope';

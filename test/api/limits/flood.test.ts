@@ -710,7 +710,17 @@ describe('limits: the exposure report of a credential with very many bulk reads'
       }),
     );
   const bulk = (patterns: string[], n: number) => ({
-    ...{ environment: 'env', shown: 'production', revision: 1, time: n, sequence: n, last: n, prefix: '', patterns },
+    ...{
+      environment: 'env',
+      shown: 'production',
+      revision: 1,
+      time: n,
+      sequence: n,
+      last: n,
+      prefix: '',
+      patterns,
+      withheld: new Set<string>(),
+    },
   });
 
   it('takes bounded steps, and counts a secret as read after that', () => {

@@ -52,7 +52,7 @@ describe('secrecy', () => {
 });
 
 describe('oracle', () => {
-  it('a guess is answered alike, whether a secret out of reach has that value or not', async () => {
+  it('a guess gets the same response whether or not a secret out of reach has that value', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'prod/A', value: VALUE });
     const limited = await newKey(o, { scopes: ['scans:write', 'secrets:read'], secrets: ['dev/*'] });
@@ -66,7 +66,7 @@ describe('oracle', () => {
     expect(entries.map(({ findings }: { findings: object }) => findings)).toEqual(Array(2).fill({ known: 0, secrets: 0, tokens: 0 }));
   });
 
-  it('comparing names with patterns takes bounded steps, and ends without a word', async () => {
+  it('comparing names with patterns takes bounded steps, and ends silently', async () => {
     const o = await newOrg();
     const name = (n: number) => `${'n'.repeat(250)}${1000 + n}`;
     for (let n = 0; n < 150; n += 10)

@@ -1,11 +1,14 @@
 // Scans over HTTP: known formats, our own tokens, and values of stored secrets within the caller's reach.
+import { type Schema, Validator } from '@cfworker/json-schema';
 import { describe, expect, it, vi } from 'vitest';
 import { newToken } from '../../../src/auth/token';
 import { newApprovalPolicy, newOffice } from '../../support/approvals';
 import { newAgent, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
+import { newLink, view } from '../../support/shares';
 import { DAY } from '../../support/time';
+import sarifSchema from '../../support/vectors/sarif-2.1.0.json';
 import { type Caller, codeOf, newOrg, newSecret, send, useWorld, whoami } from '../../support/world';
 
 useWorld();
@@ -113,7 +116,7 @@ describe('POST /scans', () => {
     expect(findings).toMatchObject([{ secret_id: id, column: 18 }]);
   });
 
-  it('stored value: nothing is told of secrets that the caller may not read', async () => {
+  it('stored value: a secret that the caller may not read is not reported', async () => {
     const o = await newOrg();
     const inside = await newSecret(o, { name: 'app/A', value: 'the-same-value-twice' });
     await newSecret(o, { name: 'other/A', value: 'the-same-value-twice' });
@@ -215,6 +218,22 @@ describe('tokens of this service', () => {
     for (const one of [o, session]) expect((await whoami(one)).status).toBe(401);
   });
 
+  it('share link: its key is live until the link ends, and is revoked with it', async () => {
+    const o = await newOrg();
+    const secret = await newSecret(o);
+    const [link, other] = [await newLink(o, secret.id, { max_views: 1 }), await newLink(o, secret.id)];
+    const { findings } = await scan(o, `see ${link.url}`);
+    expect(findings).toEqual([{ rule: 'svc-token', path: null, line: 1, column: expect.any(Number), preview: 'svcs…(75)', live: true }]);
+    expect((await view(link)).status).toBe(200);
+    expect((await scan(o, link.url)).findings).toMatchObject([{ rule: 'svc-token', live: false }]);
+    const weak = await newKey(o, { scopes: ['scans:write', 'tokens:write'] });
+    expect((await scan(weak.o, { text: other.url, revoke_live: true })).findings).toMatchObject([{ live: true, revoked: false }]);
+    expect((await view(other)).status).toBe(200);
+    expect((await scan(o, { text: other.url, revoke_live: true })).findings).toMatchObject([{ live: true, revoked: true }]);
+    expect((await view(other)).status).toBe(410);
+    expect((await scan(await newOrg(), other.url)).findings[0]).not.toHaveProperty('live');
+  });
+
   it('enrolment link: its token is live until it is used or has expired', async () => {
     const o = await newOrg();
     const { enrolment_url } = (await o.post('/members', { email: 'bob@example.com', name: 'Bob', role: 'viewer' })).json;
@@ -281,7 +300,36 @@ describe('audit log', () => {
   });
 });
 
+/** What is wrong with a log by the schema of SARIF 2.1.0, as SchemaStore publishes it. */
+const problemsOf = (log: object) =>
+  new Validator(sarifSchema as Schema, '4', false)
+    .validate(log)
+    .errors.map(({ instanceLocation, error }) => `${instanceLocation}: ${error}`);
+
 describe('SARIF', () => {
+  it('format=sarif: the response is valid by the schema, for all kinds of findings and paths', async () => {
+    const o = await newOrg();
+    await newSecret(o, { name: 'A', value: 'a-value-that-leaked' });
+    const key = await newKey(o);
+    const content = `${AWS} a-value-that-leaked ${key.token} ${(await newOrg()).token}`;
+    const paths = ['a.txt', '/etc/a b', 'C:\\x', 'a:b', '//host/x', '../x?#%', 'ü/\u{1f600}', ' ', '.', 'x'.repeat(1024)];
+    const bodies = [
+      { text: 'nothing here' },
+      { text: content },
+      { files: paths.map((path) => ({ path, content })) },
+      { text: content, revoke_live: true },
+    ];
+    for (const body of bodies) {
+      const { status, json } = await o.post('/scans?format=sarif', body);
+      expect([status, problemsOf(json)]).toEqual([201, []]);
+      for (const { locations } of json.runs[0].results) {
+        const { uri } = locations[0].physicalLocation.artifactLocation;
+        expect(new URL(uri, 'https://repository.example/').host, uri).toBe('repository.example');
+      }
+    }
+    expect(problemsOf({ version: '2.1.0', runs: [{ tool: {} }] })).not.toEqual([]);
+  });
+
   it('format=sarif: answers SARIF 2.1.0', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'A', value: 'a-value-that-leaked' });

@@ -1,6 +1,7 @@
 // All values of an environment at once: pages from the gate, bounds, and one moment for all that is answered.
 
 import { describe, expect, it } from 'vitest';
+import { newApprovalPolicy, newOffice } from '../../support/approvals';
 import { faults, holdNext } from '../../support/faults';
 import { inCore } from '../../support/gate';
 import { type Caller, newOrg, useWorld } from '../../support/world';
@@ -71,5 +72,26 @@ describe('bulk read: all values of an environment', () => {
     release();
     const { A, Z } = (await all).json.values;
     expect([A, Z]).toEqual(['9', '9']);
+  });
+
+  it('audit log: the entry of each page says what was withheld, also if the set changed between two pages', async () => {
+    const { o } = await newOffice();
+    await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['HELD'] } });
+    const held = (await o.post('/secrets', { name: 'HELD', type: 'generic', value: '0' })).json.id;
+    const first = (await o.post('/secrets', { name: 'A', type: 'generic', value: '0' })).json.id;
+    await fill(o, 100);
+    const last = (await o.post('/secrets', { name: 'Z', type: 'generic', value: '0' })).json.id;
+    await inCore(o, ({ ciphertexts }) => ciphertexts.drop(last));
+    const call = holdNext();
+    const all = o.get(VALUES);
+    await call.held();
+    expect((await o.patch(`/secrets/${first}`, { value: '1' })).status).toBe(200);
+    call.release();
+    expect((await all).json.withheld).toEqual(['HELD']);
+    const entries = (await o.get('/audit-log?action=secret.read_all')).json.data;
+    expect(entries.length).toBeGreaterThan(2);
+    expect(entries.at(-1).withheld).toEqual([held]);
+    const digests = new Set(entries.map((entry: { withheld_digest?: string }) => entry.withheld_digest));
+    expect([...digests]).toEqual([entries.at(-1).withheld_digest]);
   });
 });

@@ -1,4 +1,4 @@
-// The ways in which a link ends, and attacks on links: each is answered in the same way.
+// The ways in which a link ends, and attacks on links: each gets the same response.
 import { describe, expect, it } from 'vitest';
 import { newToken } from '../../../src/auth/token';
 import { newId } from '../../../src/db/ids';
@@ -130,7 +130,7 @@ const ends: Record<string, (o: Caller & { keyId: string }, secret: { id: string 
   malformed: async () => ({ id: 'x', key: 'y' }),
 };
 
-describe('share link: every end is answered in the same way', () => {
+describe('share link: every end gives the same response', () => {
   it.each(Object.keys(ends))('%s', async (how) => {
     const o = await newOrg();
     const secret = await newSecret(o, { type: 'password', value: 'first' });

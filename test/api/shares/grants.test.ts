@@ -114,7 +114,7 @@ describe('share by grant, with an agent', () => {
     expect(codeOf(await share(o, agent.id))).toEqual([404, 'NOT_FOUND']);
   });
 
-  it('attack: what an agent makes holds nothing of its grants, and an agent below another is given none', async () => {
+  it('attack: a credential that an agent creates inherits no grants, and an agent below another is given none', async () => {
     const { o, agent, inside, secret, share } = await newWorld();
     await share(o, agent.id, { permission: 'write' });
     const place = { environments: ['production'], secrets: ['b'] };

@@ -1,4 +1,4 @@
-// The adapters of notify: what each sends is what its platform documents, whatever the text holds; what each platform answers is judged rightly.
+// Notify adapters: each request is as its platform documents it, for any text, and each response is judged correctly.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { adapters } from '../../../src/adapters/notify';

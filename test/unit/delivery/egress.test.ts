@@ -1,4 +1,4 @@
-// The egress guard: what may be a target, and how one is asked.
+// The egress guard: which targets are allowed, and how requests are sent.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { checkTarget, guardedFetch, isPublicAddress } from '../../../src/delivery/egress';
 import { hostileTargets, publicTargets } from './targets';

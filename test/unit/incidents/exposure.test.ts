@@ -12,6 +12,7 @@ const bulk = (revision: number, fields: Partial<Bulk> = {}): Bulk => ({
     last: revision + 1,
     prefix: '',
     patterns: null,
+    withheld: new Set(),
   },
   ...fields,
 });
@@ -31,6 +32,14 @@ it('exposure report: a change after the row was read does not apply to it', () =
   const later = change(60, 'secret.update', 3, { expires_at: 2_000_000 });
   expect(versions([bulk(10)], standing({ expires_at: 900_000 }), [later], [], none)).toEqual([]);
   expect(versions([bulk(10)], standing({ expires_at: 1_100_000 }), [later], [], none)).toEqual([3]);
+});
+
+it('exposure report: lists no secret that each of the bulk reads withheld', () => {
+  const withheld = new Set(['sec_a']);
+  expect(versions([bulk(10, { withheld })], standing(), [], [], none)).toEqual([]);
+  expect(versions([bulk(10, { withheld: new Set(['sec_b']) })], standing(), [], [], none)).toEqual([3]);
+  const reads = [bulk(10, { withheld }), bulk(10, { time: 2_000_000 })];
+  expect(exposed(reads, standing(), [], [], none)).toEqual([{ secret: 'sec_a', version: 3, time: 2_000_000 }]);
 });
 
 it('exposure report: before the first change in the log, both possible versions are listed', () => {

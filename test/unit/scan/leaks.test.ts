@@ -1,4 +1,4 @@
-// The memory of places where values leaked: a day long, and bounded.
+// Places where values leaked are remembered for a day, and their number is bounded.
 import { describe, expect, it } from 'vitest';
 import { createLeaks } from '../../../src/gate/leaks';
 import { inCore } from '../../support/gate';

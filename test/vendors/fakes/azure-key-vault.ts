@@ -121,7 +121,8 @@ function api(fake: AzureKeyVaultFake, request: FakeRequest): object {
 function set(fake: AzureKeyVaultFake, name: string, secret: AzureSecret | undefined, { headers, json }: FakeRequest): object {
   if (!headers['content-type']?.startsWith('application/json')) throw new AzureError(415, 'UnsupportedMediaType');
   const { value, contentType, tags, attributes, ...rest } = json ?? {};
-  if (typeof value !== 'string' || typeof (attributes ?? {}) !== 'object' || Object.keys(rest).length) throw new AzureError(400, 'BadParameter');
+  if (typeof value !== 'string' || typeof (attributes ?? {}) !== 'object' || Object.keys(rest).length)
+    throw new AzureError(400, 'BadParameter');
   if (Buffer.byteLength(value) > 25_600) throw new AzureError(400, 'BadParameter');
   if (secret?.deleted)
     throw new AzureError(409, 'Conflict', secret.pending-- > 0 ? 'ObjectIsBeingDeleted' : 'ObjectIsDeletedButRecoverable');

@@ -1,5 +1,5 @@
-// Creating credentials. Invariants: nobody makes one that holds more than they do; what a session token or an agent makes ends with it;
-// nobody makes an owner of a key who is none.
+// Creating credentials; session tokens are in `mint.ts`. Invariants: nobody creates one that holds more than they do; a credential that a
+// session token or an agent creates ends with it; only an owner creates a key that acts as an owner.
 import { type Caller, mustBeConfirmed, type Wanted, withinPermissions } from '../../../auth/authorize';
 import { covers, type ProviderScope, providerScopes } from '../../../auth/scopes';
 import { idStart } from '../../../db/ids';
@@ -15,18 +15,15 @@ import { lineageOf } from '../../../gate/lineage';
 import { environmentOf } from '../../../gate/named';
 import type { Plan } from '../../../gate/plan';
 import type { Call, Operation } from '../../../gate/types';
-import { isoOrNull } from '../../../http/wire';
 import { endIn, shown, type TokenInput } from './credential';
 
 const MOST_CREDENTIALS = 10_000;
 const AGENT_LIVES = 30 * DAY;
 const MOST_BREAK_GLASS = 5;
-/** Live session tokens of an API key. */
-const MOST_SESSIONS = 1000;
 /** Links that a credential may be away from the one at the top. */
 const MOST_LINKS = 16;
 /** Requests a minute, where nothing else is asked for. */
-const RATES = { api_key: 1200, session: 600, agent: 120, provider: 600, break_glass: 60 } as const;
+export const RATES = { api_key: 1200, session: 600, agent: 120, provider: 600, break_glass: 60 } as const;
 /** All that a break-glass token may do. */
 const EMERGENCY = ['secrets:list', 'secrets:read', 'secrets:write', 'secrets:rotate', 'secrets:delete', 'audit:read'] as const;
 
@@ -65,7 +62,7 @@ export function wanted(
 }
 
 /** A device that a credential is to be bound to: what is wrong with it. */
-function unusable(core: Core, device_id: string | null | undefined): Refusal | null {
+export function unusable(core: Core, device_id: string | null | undefined): Refusal | null {
   if (device_id == null) return null;
   const device = core.rows.get('device', device_id);
   if (!device) return refuse('NOT_FOUND', { message: 'The device in device_id does not exist.' });
@@ -75,7 +72,7 @@ function unusable(core: Core, device_id: string | null | undefined): Refusal | n
 }
 
 /** The same as for every new credential; and the device that it is bound to stays as it is. */
-const boundLocks = (call: Call<{ token: TokenInput; device_id: string | null }>) => [
+export const boundLocks = (call: Call<{ token: TokenInput; device_id: string | null }>) => [
   ...makerLocks(call),
   ...(call.input.device_id === null ? [] : [call.input.device_id]),
 ];
@@ -138,7 +135,7 @@ export const fresh = (core: Core, org_id: string, token: TokenInput, created_at:
   generation: core.rows.get('org', org_id)?.generation ?? null,
 });
 
-const aboutToken = ({ input }: Call<{ token: TokenInput }>) => ({ resource: input.token.id });
+export const aboutToken = ({ input }: Call<{ token: TokenInput }>) => ({ resource: input.token.id });
 
 /** While a credential is made, whoever makes it stays as it is: the credential that asks, and the member behind it. */
 // safety: creator-locked
@@ -279,59 +276,3 @@ const emergency = ({ caller, input }: Call<BreakGlassInput>, now: number): Wante
   expires_at: now + input.ttlSeconds * 1000,
   device_id: caller.device,
 });
-
-// ---------------------------------------------------------------- session tokens
-
-interface MintInput {
-  token: TokenInput;
-  ttlSeconds: number;
-  scopes: string[] | null;
-  environments: string[] | null;
-  secrets: string[] | null;
-  allowed_addresses: string[] | null;
-  device_id: string | null;
-}
-
-const session = (call: Call<MintInput>, now: number) => {
-  const { scopes, environments, secrets, ttlSeconds, allowed_addresses, device_id } = call.input;
-  return wanted(call, {
-    scopes: scopes ?? call.caller.permissions[0].scopes,
-    environments,
-    secrets,
-    allowed_addresses,
-    expires_at: endIn(ttlSeconds, now),
-    device_id,
-  });
-};
-
-export const mint: Operation<MintInput> = {
-  subject: aboutToken,
-  authorize: (call, now) => within(call, session(call, now)),
-  change: {
-    // The parent is locked too: a mint and the parent's revocation come one after the other.
-    locks: boundLocks,
-    plan(call, now, { judged }) {
-      const { core, ask, input, caller } = call;
-      const { scopes, environments, secrets, allowed_addresses, expires_at, device_id } = judged as ReturnType<typeof session>;
-      const unknown = unknownEnvironment(input.environments, environments) ?? unusable(core, input.device_id);
-      if (unknown) return unknown;
-      if (core.descendants.hasSessions(caller.id, MOST_SESSIONS, now))
-        return refuse('LIMIT_REACHED', {
-          message: 'An API key can have at most 1,000 live session tokens. Revoke some, or wait until they expire.',
-        });
-      const put = insertion(call, 'credential', {
-        ...fresh(core, ask.org, input.token, now),
-        kind: 'session',
-        name: caller.name,
-        ...{ scopes: [...scopes], environments, secrets, expires_at, device_id },
-        allowed_addresses: allowed_addresses && [...allowed_addresses],
-        rate_limit: RATES.session,
-        created_by: caller.id,
-        accountable: accountableFor(core, caller),
-        ...parentColumn(caller.id),
-      });
-      const about = { expires_at: isoOrNull(expires_at) };
-      return { status: 201, data: shown(core, put.row as CredentialRow), puts: [put], resource: input.token.id, about };
-    },
-  },
-};

@@ -3,14 +3,14 @@
 import type { Caller } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import { type CredentialKind, type CredentialRow, parentIdOf } from '../../../db/schema';
-import { refuse } from '../../../errors';
 import { isAlive } from '../../../gate/identity';
 import { type ListInput, listed } from '../../../gate/listing';
 import { slugOf } from '../../../gate/named';
-import { fail, type Outcome, ok } from '../../../gate/outcome';
+import { found, type Outcome, ok } from '../../../gate/outcome';
 import type { Operation } from '../../../gate/types';
-import { createAgent, createBreakGlass, createKey, createProvider, mint } from './create';
+import { createAgent, createBreakGlass, createKey, createProvider } from './create';
 import { find, shown } from './credential';
+import { mint } from './mint';
 import { revoke, rotateKey, update } from './update';
 
 /** The live credentials of a kind come from the gate's own rows, for it alone knows who is alive. */
@@ -21,10 +21,7 @@ const list = (kind: CredentialKind): Operation<ListInput> => ({
 
 function read(kind: CredentialKind): Operation<Record<string, never>> {
   return {
-    read(call): Outcome {
-      const row = find(call, kind);
-      return row ? ok(shown(call.core, row)) : fail(refuse('NOT_FOUND'));
-    },
+    read: (call) => found(find(call, kind), (row) => shown(call.core, row)),
   };
 }
 

@@ -10,7 +10,7 @@ import type { Core } from '../../../gate/core';
 import { isBlocked } from '../../../gate/identity';
 import { type ListInput, listed } from '../../../gate/listing';
 import type { Raised } from '../../../gate/outbox';
-import { fail, type Outcome, ok } from '../../../gate/outcome';
+import { found } from '../../../gate/outcome';
 import type { Call, Operation } from '../../../gate/types';
 import { deviceOut, type Status } from '../wire';
 
@@ -34,10 +34,7 @@ const list: Operation<ListInput & { status: Status | null; member_id: string | n
 };
 
 const read: Operation<Record<string, never>> = {
-  read(call): Outcome {
-    const row = find(call);
-    return row ? ok(shown(call.core, row)) : fail(refuse('NOT_FOUND'));
-  },
+  read: (call) => found(find(call), (row) => shown(call.core, row)),
 };
 
 /** The device that has this public key. */

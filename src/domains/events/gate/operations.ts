@@ -1,5 +1,6 @@
-// What the gate gives of the events: those that lie here, and from where on the rest lies in D1. A stream waits here for more. Invariant: a
-// stream ends in the turn in which its caller does: each change that may end one wakes it, and it is judged anew before it gets anything.
+// The event feed in the gate: returns the events that are here, and from where on the Worker must read D1. A stream waits here for new
+// events. Invariant: a stream ends in the same turn as its caller. Each change that may end a caller wakes it, and it is authorised
+// again before it gets anything.
 import { type Refusal, refuse } from '../../../errors';
 import type { EventType, StoredEvent } from '../../../gate/outbox';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
@@ -7,11 +8,11 @@ import type { Call, Operation, OperationOutcome } from '../../../gate/types';
 import { mostLookedAt, shows, type View, viewOf } from '../view';
 
 interface Asked {
-  /** Events with a greater sequence; null for all that are kept, or of a stream for what comes from now on. */
+  /** Events with a greater sequence; null for all that are kept or, for a stream, for new ones only. */
   after: number | null;
   /** The kinds that are asked for; null for all. */
   types: EventType[] | null;
-  /** A further part of an answer that has its audit entry already. */
+  /** A further part of a response whose audit entry is already written. */
   further: boolean;
 }
 
@@ -20,7 +21,7 @@ export interface EventsPart {
   after: number;
   /** Events that lie here, as far as the caller may see them. */
   events: StoredEvent[];
-  /** The sequence through which was looked. */
+  /** The sequence up to which events were examined. */
   through: number;
   head: number;
   /** The sequence through which events lie in D1. */
@@ -28,10 +29,10 @@ export interface EventsPart {
   view: View | null;
 }
 
-/** What a page or a stream finds at once. */
+/** What is available at once, for a page or a stream. */
 const MOST_FOUND = 100;
 
-/** 410 for what begins before the oldest event that is kept. */
+/** 410 for a page that starts before the oldest event that is kept. */
 export const eventsGone = (first: number): Refusal =>
   refuse('EVENTS_GONE', {
     message: `The events after this sequence are no longer kept. The first one that is kept has the sequence ${first}.`,

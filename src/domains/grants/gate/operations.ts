@@ -11,7 +11,7 @@ import { grantScopes, isAlive, isGrantAlive, takesGrants } from '../../../gate/i
 import { lineageOf } from '../../../gate/lineage';
 import { type ListInput, listed } from '../../../gate/listing';
 import { slugOf } from '../../../gate/named';
-import { fail, type Outcome, ok } from '../../../gate/outcome';
+import { found } from '../../../gate/outcome';
 import type { Put } from '../../../gate/plan';
 import type { Call, Operation } from '../../../gate/types';
 import { parentOf, unknownEnvironment, wanted, within } from '../../credentials/gate/create';
@@ -36,10 +36,7 @@ const list: Operation<ListInput & { grantee: string | null }> = {
 };
 
 const read: Operation<Record<string, never>> = {
-  read(call): Outcome {
-    const row = find(call);
-    return row ? ok(shown(call.core, row)) : fail(refuse('NOT_FOUND'));
-  },
+  read: (call) => found(find(call), (row) => shown(call.core, row)),
 };
 
 export interface NewInput {

@@ -198,7 +198,7 @@ export const part: Operation<Part> = {
     if (input.part === 'secrets') return answer(secrets(call, input.environments, input.after));
     if (input.part === 'named') return answer(named(call, input.ids));
     if (input.part === 'due') {
-      // What is told has an entry of its own, so that neither is without the other.
+      // The event has an audit entry of its own, so neither exists without the other.
       return { ...ok(null), audited: !due(call, input.ids) };
     }
     if (input.part === 'children') return answer(children(call, input.of, input.after));

@@ -1,14 +1,16 @@
-// Messages about events, as the gate takes part in them: it gives the job what is due at a connection, all of one kind, and notes what came of it.
-// Invariant: taking and reporting leave no audit entries, so that messages give no occasion for more.
+// Notifications of events, in the gate: leases what is due at a connection, all of one kind, to the job, and records the result.
+// Invariant: leasing and reporting write no audit entries, so notifications never cause more notifications.
 import type { IntegrationRow } from '../../../db/schema';
 import type { Attempt, Taken } from '../../../gate/deliveries';
 import { ATTENDED } from '../../../gate/delivery-task';
+import { alwaysNotified } from '../../../gate/outbox';
 import { ok } from '../../../gate/outcome';
 import type { Call, Operation, OperationOutcome } from '../../../gate/types';
+import { ownersOf } from '../../members/gate/operations';
 
 export interface DeliverInput {
   integration: string;
-  /** What came of the last message. */
+  /** The result of the last message. */
   report: { together: Pick<Taken, 'id' | 'lease'>[]; attempt: Attempt; isFinal: boolean } | null;
   /** Whether the job goes on. */
   more: boolean;
@@ -18,6 +20,8 @@ export interface DeliverInput {
 export interface Given {
   row: IntegrationRow | null;
   taken: Taken[];
+  /** The owners' addresses, for an e-mail about something that owners must hear of; else empty. */
+  owners: string[];
 }
 
 export const deliver: Operation<DeliverInput> = {
@@ -29,13 +33,14 @@ function step(core: Call<unknown>['core'], { integration, report, more }: Delive
   const { deliveries } = core;
   if (report) deliveries.reportTogether(report.together, report.attempt, report.isFinal, now);
   const row = core.rows.get('integration', integration);
-  if (row?.kind !== 'notify') return { row: null, taken: [] };
+  if (row?.kind !== 'notify') return { row: null, taken: [], owners: [] };
   const taken = more ? deliveries.takeTogether(integration, now) : [];
   if (taken.length) deliveries.attend(integration, now);
-  // Another job may be on it: a queue delivers a message twice.
+  // Another job may be at work: a queue may deliver a message twice.
   else if (!deliveries.isBusy(integration, now)) deliveries.attend(integration, null);
   const since = deliveries.attendedSince(integration);
   const due = deliveries.dueAt(integration, now);
   if (due !== null) core.schedule.at('deliveries', Math.max(due, since === null ? 0 : since + ATTENDED));
-  return { row, taken };
+  const isForOwners = row.platform === 'email' && taken.some(({ event }) => alwaysNotified.has(event.type));
+  return { row, taken, owners: isForOwners ? ownersOf(core).map(({ email }) => email) : [] };
 }

@@ -1,5 +1,5 @@
-// What can be done with connections, as the gate does it. Invariants: credentials come here encrypted and are never answered; what is sent is sent by the
-// Worker, which tells the gate how it ended, so that the audit entry says so.
+// Operations on connections in the gate. Invariants: credentials arrive encrypted and are never returned; the Worker sends a message and
+// then reports the result to the gate, so the audit entry states the result.
 import type { Verdict } from '../../../adapters/notify/adapter';
 import { type Caller, reachesAll } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
@@ -8,7 +8,7 @@ import { type Refusal, refuse } from '../../../errors';
 import { insertion, removal, revision } from '../../../gate/commit';
 import { type ListInput, listed } from '../../../gate/listing';
 import { environmentOf } from '../../../gate/named';
-import { fail, type Outcome, ok } from '../../../gate/outcome';
+import { fail, found, type Outcome, ok } from '../../../gate/outcome';
 import { type Call, isRefusal, type Operation } from '../../../gate/types';
 import { mayRead, reachOf } from '../../syncs/gate/select';
 import { integrationOut } from '../wire';
@@ -20,8 +20,8 @@ const target = ({ ask }: Call<unknown>) => ask.named.integration as string;
 const find = (call: Call<unknown>): IntegrationRow | null => call.core.rows.get('integration', target(call));
 
 /**
- * 403 for who is limited, and would have a connection told of events beyond these limits. Secrets are sent within the reach of whoever made the
- * connection: for these the limits hold by themselves.
+ * 403 for a caller with limits, because a notify connection receives events beyond them. A sync connection needs no such check: it sends only
+ * secrets within the reach of whoever created it.
  */
 const mayStore = ({ need, caller }: Call<unknown>, kind: IntegrationRow['kind'] | undefined): Refusal | null =>
   // safety: connections-by-unlimited-callers
@@ -54,10 +54,7 @@ const list: Operation<ListInput> = {
 };
 
 const read: Operation<Record<string, never>> = {
-  read(call): Outcome {
-    const row = find(call);
-    return row ? ok(integrationOut(row)) : fail(refuse('NOT_FOUND'));
-  },
+  read: (call) => found(find(call), integrationOut),
 };
 
 type NewInput = Pick<IntegrationRow, 'id' | 'kind' | 'platform' | 'name' | 'config' | 'credentials_sealed' | 'events' | 'environments'> & {
@@ -92,7 +89,7 @@ const create: Operation<NewInput> = {
   },
 };
 
-/** What the Worker made of a stored row and the fields to replace: the next config, or what is wrong with it. */
+/** What the Worker made of a stored row and the new fields: the next config, or the problems. */
 export type Made = { revision: number } & (
   | Pick<IntegrationRow, 'config' | 'credentials_sealed'>
   | { details: NonNullable<Refusal['details']> }
@@ -166,11 +163,11 @@ const remove: Operation<Record<string, never>> = {
 interface NotifyInput {
   platform: string | null;
   integration: string | null;
-  /** How it ended; absent before it is sent. */
+  /** The result; absent before the message is sent. */
   sent?: { verdict: Verdict | null };
 }
 
-/** What the Worker says of a message that it sent. */
+/** The outcome of a message that the Worker sent. */
 function ended(verdict: Verdict | null): Outcome {
   if (verdict === null) return fail(refuse('TARGET_UNREACHABLE'));
   const { delivered, status, retry_after } = verdict;

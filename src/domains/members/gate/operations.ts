@@ -15,7 +15,8 @@ import type { Core } from '../../../gate/core';
 import { isAlive, memberOf } from '../../../gate/identity';
 import { type ListInput, listed } from '../../../gate/listing';
 import { environmentOf } from '../../../gate/named';
-import { fail, type Outcome, ok } from '../../../gate/outcome';
+import type { Raised } from '../../../gate/outbox';
+import { fail, found, type Outcome, ok } from '../../../gate/outcome';
 import type { Plan } from '../../../gate/plan';
 import type { Call, Operation } from '../../../gate/types';
 import { type Status, statusOf } from '../rules';
@@ -41,7 +42,7 @@ export function ownerOf(core: Core, email: string | null): MemberRow | null {
   return owners.sort((a, b) => (a.id < b.id ? -1 : 1))[0] ?? null;
 }
 
-const ownersOf = (core: Core) => core.rows.within('member', '').filter(({ role }) => role === 'owner');
+export const ownersOf = (core: Core) => core.rows.within('member', '').filter(({ role }) => role === 'owner');
 // safety: email-case-insensitive
 const keyOf = (email: string) => email.toLowerCase();
 const emailLock = (email: string) => `email:${keyOf(email)}`;
@@ -68,10 +69,7 @@ const list: Operation<ListInput & { status: Status | null }> = {
 };
 
 const read: Operation<Record<string, never>> = {
-  read(call): Outcome {
-    const row = find(call);
-    return row ? ok(shown(call.core, row)) : fail(refuse('NOT_FOUND'));
-  },
+  read: (call) => found(find(call), (row) => shown(call.core, row)),
 };
 
 interface NewInput {
@@ -168,7 +166,8 @@ const enrol: Operation<{ enrolment: string }> = {
       const connections = connected(row.connections, accountableFor(core, caller), now);
       const put = revision(call, 'member', row, { ...enrolment(input.enrolment, now), connections });
       const describes = `create an enrolment link for ${row.name}`;
-      return { status: 201, data: shown(core, put.row as MemberRow), puts: [put], resource: row.id, describes };
+      const events: Raised[] = [{ type: 'ENROLMENT_CREATED', data: { member_id: row.id, by: caller.id } }];
+      return { status: 201, data: shown(core, put.row as MemberRow), puts: [put], events, resource: row.id, describes };
     },
   },
 };

@@ -12,7 +12,7 @@ import { noteCut } from '../../../gate/cut';
 import { countLive } from '../../../gate/identity';
 import { missingEntries } from '../../../gate/missing-entries';
 import { environmentOf, slugOf } from '../../../gate/named';
-import { fail, type Outcome, ok } from '../../../gate/outcome';
+import { fail, found, type Outcome, ok } from '../../../gate/outcome';
 import { restore } from '../../../gate/restore';
 import type { Call, Operation, OperationOutcome } from '../../../gate/types';
 import { firstKey } from '../../credentials/gate/create';
@@ -103,7 +103,13 @@ const recover: Operation<RecoverInput> = {
       if (!owner) return refuse('NOT_FOUND', { message: 'No owner has this email address.' });
       const key = firstKey(call, input.token, 'recovery', 'bootstrap', now);
       const enrolled = revision(call, 'member', owner, enrolment(input.enrolment, now));
-      return { status: 201, data: { api_key: credentialShown(core, key.row as never) }, puts: [key, enrolled], resource: input.token.id };
+      return {
+        status: 201,
+        data: { api_key: credentialShown(core, key.row as never) },
+        puts: [key, enrolled],
+        events: [{ type: 'ORG_RECOVERED', data: { credential_id: input.token.id, member_id: owner.id } }],
+        resource: input.token.id,
+      };
     },
   },
 };
@@ -242,10 +248,7 @@ const aboutNamed = (call: Call<unknown>) => ({ resource: named(call)?.id ?? null
 
 const readOne: Operation<Record<string, never>> = {
   subject: aboutNamed,
-  read(call): Outcome {
-    const row = named(call);
-    return row ? ok(environmentOut(row)) : fail(refuse('NOT_FOUND'));
-  },
+  read: (call) => found(named(call), environmentOut),
 };
 
 const create: Operation<{ id: string; name: string; slug: string }> = {

@@ -9,7 +9,7 @@ import { insertion, removal, revision } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
 import { type ListInput, listed } from '../../../gate/listing';
 import { environmentOf, slugOf } from '../../../gate/named';
-import { fail, type Outcome, ok } from '../../../gate/outcome';
+import { found } from '../../../gate/outcome';
 import { type Call, isRefusal, type Operation } from '../../../gate/types';
 import { unknownEnvironment } from '../../credentials/gate/create';
 import { type ConfigInput, kindOf, policyOut, type Selectors } from '../wire';
@@ -65,10 +65,7 @@ const list: Operation<ListInput> = {
 };
 
 const read: Operation<Record<string, never>> = {
-  read(call): Outcome {
-    const row = find(call);
-    return row ? ok(shown(call.core, row)) : fail(refuse('NOT_FOUND'));
-  },
+  read: (call) => found(find(call), (row) => shown(call.core, row)),
 };
 
 interface CreateInput {

@@ -1,5 +1,5 @@
-// What in a text could be the value of a stored secret: its words, what is quoted or assigned, its lines, its PEM blocks, and the whole of it.
-// Invariants: the work is linear in the text; what most likely is a value comes first, so that a bound on their number leaves out the rest.
+// What in a text could be the value of a stored secret: words, quoted and assigned texts, lines, PEM blocks, and the whole text.
+// Invariants: the work is linear in the text; the likeliest candidates come first, so a limit on their number drops the least likely.
 
 /** Characters of a value that can be found: shorter ones stand in any text. */
 export const LEAST = 8;

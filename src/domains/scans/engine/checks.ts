@@ -1,5 +1,5 @@
-// Checks of credentials that can be checked offline: checksums, account numbers, structure, and whether a text looks random at all. Pure, and
-// linear in the text that is checked. Invariant: a check that cannot be made counts as failed, so that it reports nothing.
+// Offline checks of credentials: checksums, account numbers, structure, and randomness. Pure, and linear in the text. Invariant: a check
+// that cannot be made counts as failed, so nothing is reported.
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -70,7 +70,7 @@ export const isAwsKeyId = (id: string): boolean =>
 export function isJwt(token: string): boolean {
   const [header, payload] = token.split('.');
   const text = Buffer.from(header ?? '', 'base64').toString('latin1');
-  // Most of what only looks like one is told without an exception.
+  // Recognises most texts that only look like one without an exception.
   if (!text.includes('"alg"') || !text.endsWith('}')) return false;
   const head = parsed(text);
   return typeof head?.alg === 'string' && head.typ !== 'dpop+jwt' && parsed(decodedText(payload ?? '')) !== null;

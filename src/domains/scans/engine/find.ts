@@ -1,6 +1,6 @@
-// Finds credentials in a text by their formats. Invariants: the work is linear in the text, whatever it holds: literals are looked up first, each
-// try at a literal takes a bounded number of steps, and what has no bound (JWTs, keys in PEM) is walked through once; what is found lies within
-// the text, each thing once.
+// Finds credentials in a text by their formats. Invariants: the work is linear in the text, because it searches for literals first, each
+// attempt at a literal takes a bounded number of steps, and unbounded formats (JWTs, PEM keys) are read once; each finding lies within
+// the text and is reported once.
 import { isJwt, isKeyBody, isVaried } from './checks';
 import { type Format, formats } from './formats';
 

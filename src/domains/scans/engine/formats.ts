@@ -1,5 +1,5 @@
-// The formats of well-known credentials, one table. A format says how it starts, in fixed text, and what follows. Invariants: every start is a
-// literal by which the text is searched; what follows is bounded, without a repetition inside another, so that each try takes a bounded number
+// The table of formats of well-known credentials. A format has a fixed start and a pattern for what follows. Invariants: every start is
+// a literal that the text is searched for; every pattern is bounded and has no nested repetition, so each attempt takes a bounded number
 // of steps.
 import { hasChecksum, holdsJson, isAwsKeyId, isBasic, isLikelySecret, isRandom, isVaried } from './checks';
 

@@ -1,4 +1,4 @@
-// Where something stands in a text: line and column from 1, the column in UTF-16 code units.
+// Line and column of a position in a text, from 1. Columns count UTF-16 code units.
 
 export interface Position {
   line: number;

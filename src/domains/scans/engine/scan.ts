@@ -1,5 +1,6 @@
-// Scans the files of one request. Invariants: a finding never holds what was found but by its place; the work is bounded whatever the files hold.
-import { canonical, type Kind, readPageToken, readToken } from '../../../auth/token';
+// Scans the files of one request. Invariants: a finding holds the position of a credential and never the credential; the work is bounded
+// for any input.
+import { type Kind, type PageKind, readPageToken, readToken } from '../../../auth/token';
 import { type Candidate, candidatesOf } from './candidates';
 import { find, type Hit } from './find';
 import { type Position, positions } from './lines';
@@ -18,7 +19,7 @@ export interface Found extends Position {
   length: number;
   prefix: string;
   /** Of a token of this service: whose it is. */
-  token?: { kind: Kind | 'enrolment'; org: string; hash: string };
+  token?: { kind: Kind | PageKind; org: string; hash: string };
 }
 
 /** What could be the value of a secret, and where it stands first. */
@@ -36,27 +37,25 @@ export interface Scanned {
 /** Bounds of one scan. */
 export const MOST_FINDINGS = 1000;
 export const MOST_CANDIDATES = 20_000;
-/** Places of one value that are told. */
+/** Places of one value that are reported. */
 const MOST_PLACES = 50;
 
-const TOKEN = /svc(?:_live|sess|ag|_agent|prov|bg|enrol)_([0-9A-Za-z]{66})/g;
+const TOKEN = /svc(?:_live|sess|ag|_agent|prov|bg|enrol|share)_([0-9A-Za-z]{66})/g;
 
-/** Tokens of this deployment: by their tag, whatever stands around them. */
+/** Tokens of this deployment, recognised by their tag whatever surrounds them. */
 function ownTokens(text: string, tagKey: Uint8Array): (Hit & { token: Found['token'] })[] {
   return [...text.matchAll(TOKEN)].flatMap(({ 0: spelled, 1: body, index }) => {
     const at = index as number;
-    const credential = readToken(spelled);
-    const page = credential ? null : readPageToken('enrolment', canonical(spelled));
-    const read = credential ?? page;
+    const read = readToken(spelled) ?? readPageToken('enrolment', spelled) ?? readPageToken('share', spelled);
     // safety: scan-only-genuine-tokens
     if (!read?.isGenuine(tagKey)) return [];
-    const { org, hash } = read;
-    const token = { kind: read.kind as NonNullable<Found['token']>['kind'], org, hash };
+    const { kind, org, hash } = read;
+    const token = { kind, org, hash };
     return [{ rule: 'svc-token', at, length: spelled.length, prefix: spelled.slice(0, -(body as string).length), token }];
   });
 }
 
-/** What is left of findings by format beside tokens of this service. */
+/** Findings by format that do not overlap with tokens of this service. */
 const apart = (hits: readonly Hit[], tokens: readonly Hit[]): Hit[] =>
   tokens.length === 0
     ? [...hits]
@@ -82,7 +81,7 @@ export function scanFiles(files: readonly File[], tagKey: Uint8Array): Scanned {
   return { files, found, candidates, positionOf, truncated: truncated || isCut };
 }
 
-/** What could be values in all files, the likeliest first: each text once, with its first places. */
+/** Candidates for values in all files, the likeliest first: each text once, with its first places. */
 function candidatesIn(files: readonly File[]): { candidates: Places; isCut: boolean } {
   const candidates: Places = new Map();
   let isCut = false;

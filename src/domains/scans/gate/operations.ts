@@ -1,6 +1,6 @@
-// Scans, as the gate does them: whether tokens are live, and which secrets have a value of which the Worker sends the keyed digest. Invariants:
-// a secret that the caller may not read now, by reach, status or approval, is not told from one that does not exist; a leak is raised in the
-// turn of the scan's audit entry.
+// Scans in the gate: which tokens are live, and which secrets have a value whose keyed digest the Worker sent. Invariants: a secret that
+// the caller may not read now, because of reach, status or approval, is treated like one that does not exist; a leak event is written in
+// the same turn as the audit entry of the scan.
 import { mayAct, reaches, reasons, stepsFor } from '../../../auth/authorize';
 import { mayReveal } from '../../../gate/hold';
 import { isAlive } from '../../../gate/identity';
@@ -11,6 +11,7 @@ import { fail, ok } from '../../../gate/outcome';
 import type { Call, Operation, OperationOutcome } from '../../../gate/types';
 import { inDoubt } from '../../secrets/gate/state';
 import { readableVersion } from '../../secrets/rules';
+import { allLinks, shownBy } from '../../shares/gate/links';
 import type { FoundToken, KnownToken, ScanInput, ScanPart } from '../parts';
 
 /** Steps of comparing names with patterns that one scan may take. */
@@ -27,7 +28,7 @@ function secretsWith(call: Call<ScanInput>, fingerprints: readonly string[], now
   const steps = stepsFor(caller, ['secrets:read'], MOST_STEPS);
   let count = 0;
   for (const { id, environment, name, fingerprint } of core.rows.withFingerprints(fingerprints)) {
-    // It ends without a word: how many secrets have a value is not for a caller who may not read them.
+    // It ends silently: a caller who may not read secrets must not learn how many have a value.
     // safety: scan-steps-bounded
     if (!steps.take(environment, name)) break;
     // safety: scan-within-reach
@@ -55,15 +56,21 @@ function tokensOf({ core, ask, caller }: Call<ScanInput>, tokens: readonly Found
           .flatMap((row) => ((row.enrolment_ends_at ?? 0) > now ? (row.enrolment_hash ?? []) : [])),
       )
     : new Set<string>();
+  const links = new Map(tokens.some(({ kind }) => kind === 'share') ? allLinks(core).map((link) => [link.key_hash, link]) : []);
   return tokens.map(({ kind, hash }) => {
     if (kind === 'enrolment') return { kind, live: enrolments.has(hash), id: null, isShown: false, above: null };
+    if (kind === 'share') {
+      const link = links.get(hash);
+      const secret = link && shownBy(core, ask.org, link, now);
+      return { kind, live: !!secret, id: link?.id ?? null, isShown: false, above: null, ...(secret && { secret: secret.id }) };
+    }
     const row = core.rows.find('credential', kind, hash);
     const at = row ? own.indexOf(row.id) : -1;
     return { kind, live: row !== null && isAlive(core, ask.org, row), id: row?.id ?? null, isShown, above: at < 0 ? null : at };
   });
 }
 
-/** What is raised for values that were found at places where they were not found in the last day. */
+/** Events for values found at places where they were not found in the last day. */
 function leaksOf({ core, input }: Call<ScanInput>, secrets: Record<string, string[]>, now: number): Raised[] {
   return Object.entries(secrets).flatMap(([fingerprint, ids]) =>
     ids.flatMap((id): Raised[] => {
@@ -80,7 +87,7 @@ function leaksOf({ core, input }: Call<ScanInput>, secrets: Record<string, strin
 function scan(call: Call<ScanInput>): OperationOutcome {
   const { core, input } = call;
   const now = core.now();
-  // The Worker scans for those alone who are admitted: the work counts against their rate limit.
+  // The Worker scans only for admitted callers, so the work counts against their rate limit.
   // safety: scan-after-admission
   if (input.fingerprints === null) return { kind: 'more', data: {} };
   const secrets = secretsWith(call, input.fingerprints, now);
@@ -88,7 +95,7 @@ function scan(call: Call<ScanInput>): OperationOutcome {
   const ids = Object.values(secrets).flat();
   const doubt = inDoubt(call, ...ids, ...tokens.flatMap(({ id }) => id ?? []));
   if (doubt) return fail(doubt);
-  // The Worker works out the places of those alone that are values.
+  // The Worker computes places only for digests that are values.
   if (ids.length && input.places === null) return { kind: 'more', data: { fingerprints: Object.keys(secrets) } };
   return {
     ...ok({ tokens, secrets } satisfies ScanPart, { status: 201 }),
@@ -97,7 +104,7 @@ function scan(call: Call<ScanInput>): OperationOutcome {
   };
 }
 
-/** Whoever has tokens revoked needs what revoking them needs. Each is revoked by its own operation, which asks again. */
+/** `revoke_live` needs the scope that revoking needs. Each token is revoked by its own operation, which authorises the caller again. */
 function mayRevoke({ ask, need, caller, input }: Call<ScanInput>) {
   // safety: scan-revokes-by-scope
   return input.revoke_live ? mayAct(caller, { ...need, scopes: ['tokens:write'] }, ask.request.ip) : null;

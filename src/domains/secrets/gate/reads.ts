@@ -171,7 +171,8 @@ async function values(call: Call<ValuesInput>): Promise<OperationOutcome> {
     if (refusal) return fail(refusal);
     const found = rowsOf(call, environment.id, patterns, now);
     if (found === null) return fail(refuse('RESULT_TOO_LARGE'));
-    const { rows, withheld, bypassed } = found;
+    const { rows, held, withheld, bypassed } = found;
+    const about = { ...(bypassed.length && { bypassed_policies: bypassed }), ...(held.length && { withheld: held }) };
     if (rows.reduce((sum, { size }) => sum + size, 0) > MOST_BULK.bytes) return fail(refuse('RESULT_TOO_LARGE'));
     const doubt = inDoubt(call, ...rows.map(({ id }) => id));
     if (doubt) return fail(doubt);
@@ -179,7 +180,11 @@ async function values(call: Call<ValuesInput>): Promise<OperationOutcome> {
     const etag = `"${sha256(JSON.stringify([environment.id, input.prefix, rows.map(({ id, name, version }) => [id, name, version]), ...(withheld.length ? [withheld] : [])])).slice(0, 32)}"`;
     // safety: bulk-read-point-in-time
     if (input.etag !== null && input.etag !== etag)
-      return { ...ok({ environment: environment.slug, items: [], next: null, changed: true } satisfies ValuesPage), reveals: 'unheld' };
+      return {
+        ...ok({ environment: environment.slug, items: [], next: null, changed: true } satisfies ValuesPage),
+        reveals: 'unheld',
+        about,
+      };
     if (input.if_none_match !== null && matchesETag(input.if_none_match, etag, true)) return ok(null, { status: 304, etag });
 
     const page: SecretRow[] = [];
@@ -204,7 +209,7 @@ async function values(call: Call<ValuesInput>): Promise<OperationOutcome> {
       return {
         ...ok({ environment: environment.slug, items, next, withheld } satisfies ValuesPage, { etag }),
         reveals: 'unheld',
-        ...(bypassed.length && { about: { bypassed_policies: bypassed } }),
+        about,
       };
     }
     for (const version of await fetchVersions(call, missing)) fetched.set(`${version.secret_id}.${version.version}`, version);
@@ -220,7 +225,7 @@ export const readAll: Operation<ValuesInput> = { subject: aboutAll, read: values
 function rowsOf(call: Call<ValuesInput>, environment: string, patterns: readonly string[] | null, now: number) {
   const { core, need, caller, input } = call;
   const { scopes } = need;
-  const withheld: string[] = [];
+  const held: Pick<SecretRow, 'id' | 'name'>[] = [];
   const passed = new Set<string>();
   const rows: SecretRow[] = [];
   const steps = stepsFor(caller, scopes, MOST_BULK.steps);
@@ -237,13 +242,15 @@ function rowsOf(call: Call<ValuesInput>, environment: string, patterns: readonly
         const { isHeld, bypassed } = mayReveal(call, row);
         for (const policy of bypassed) passed.add(policy);
         // safety: bulk-read-withholds
-        if ((isHeld ? withheld.push(name) : rows.push(row)) > MOST_BULK.secrets) return null;
+        if ((isHeld ? held.push(row) : rows.push(row)) > MOST_BULK.secrets) return null;
       }
       if (page.length < 1000) break;
       after = page.at(-1)?.name as string;
     }
   }
-  return { rows: rows.sort((a, b) => (a.name < b.name ? -1 : 1)), withheld: withheld.sort(), bypassed: [...passed] };
+  const sorted = <T extends { name: string }>(list: T[]) => list.sort((a, b) => (a.name < b.name ? -1 : 1));
+  const withheld = sorted(held);
+  return { rows: sorted(rows), held: withheld.map(({ id }) => id), withheld: withheld.map(({ name }) => name), bypassed: [...passed] };
 }
 
 /** The literal beginnings that names of a bulk read can have: none begins with another. */

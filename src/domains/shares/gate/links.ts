@@ -1,5 +1,6 @@
-// Links, as the gate keeps them: which of them are live, and what a new one needs. Invariants: a link ends with its secret, with the version that it
-// shows, and with the credential or member that made it, for good; of a link that has been viewed as often as it may be, or revoked, nothing is left.
+// Links in the gate: which of them are live, and how one is created. Invariants: a link ends for good with its secret, with the version
+// that it shows, and with the credential or member that created it; the row of a link is deleted with its last view, and when it is
+// revoked.
 import type { SecretRow, ShareRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { insertion } from '../../../gate/commit';
@@ -10,10 +11,10 @@ import type { Call } from '../../../gate/types';
 import { readableVersion } from '../../secrets/rules';
 
 const MOST_LINKS = 1000;
-/** Bytes of encrypted values that the links of an organisation hold together: the gate keeps them. */
+/** Total bytes of encrypted values in the links of an organisation, which the gate holds. */
 const MOST_BYTES = 16 * 1024 ** 2;
 
-/** A link that the Worker has made, with the value encrypted under its key. */
+/** A link that the Worker has created, with the value encrypted under its key. */
 export interface NewLink {
   id: string;
   version: number;
@@ -23,7 +24,7 @@ export interface NewLink {
   passphrase: string | null;
 }
 
-/** Whether what made a link is still there: the member, or the credential by its whole lineage. */
+/** Whether the creator of a link is still live: the member, or the credential with its whole lineage. */
 function hasMaker(core: Core, org: string, { dies_with }: ShareRow): boolean {
   const id = dies_with ?? '';
   if (core.rows.get('member', id)) return true;

@@ -1,6 +1,6 @@
-// What can be done with shares, as the gate does it. Invariants: nobody shares what they may not read, or gives more than they hold; a view is
-// counted in the commit before the value leaves, under a lock, so that a link is never viewed more often than it may be; a link that is not live is
-// refused in the same way, whatever the reason.
+// Operations on shares in the gate. Invariants: nobody shares a secret that they may not read, or grants more than they hold; a view is
+// counted, under a lock, in the commit before the value leaves, so a link is never viewed more often than allowed; every link that is
+// not live is refused in the same way.
 
 import { fullNeed } from '../../../auth/actions';
 import { mayAct, mayReach } from '../../../auth/authorize';

@@ -135,6 +135,7 @@ function newSync(call: Call<SyncInput>, { integration, platform, environment_id,
     status: 202,
     data: { syncId: input.id, status: 'queued' },
     puts: [put],
+    // safety: sync-held-as-read
     reveals: selected.rows,
     describes: `send ${many} of the environment ${slugOf(core, environment_id)} to ${target}`,
   };

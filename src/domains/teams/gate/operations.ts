@@ -10,7 +10,7 @@ import { insertion, removal, revision } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
 import { isGrantAlive, permissionsOfGrant } from '../../../gate/identity';
 import { type ListInput, listed } from '../../../gate/listing';
-import { fail, type Outcome, ok } from '../../../gate/outcome';
+import { fail, found, type Outcome } from '../../../gate/outcome';
 import type { Call, Operation } from '../../../gate/types';
 import { teamMemberOut, teamOut } from '../wire';
 
@@ -24,10 +24,7 @@ const target = ({ ask }: Call<unknown>) => ask.named.team as string;
 const list: Operation<ListInput> = { read: ({ core, input }) => listed(core, 'team', idStart('team'), input, teamOut) };
 
 const read: Operation<Record<string, never>> = {
-  read(call): Outcome {
-    const row = find(call);
-    return row ? ok(teamOut(row)) : fail(refuse('NOT_FOUND'));
-  },
+  read: (call) => found(find(call), teamOut),
 };
 
 const create: Operation<{ id: string; name: string }> = {

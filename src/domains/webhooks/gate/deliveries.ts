@@ -59,7 +59,7 @@ const redeliverSince: Operation<{ since: number }> = {
   },
 };
 
-/** What the Worker needs for a test; then what came of it, for the log of deliveries. */
+/** First what the Worker needs for a test, then its result for the delivery log. */
 export interface Testing {
   target: Target;
   event: Sent;
@@ -114,7 +114,7 @@ function step(core: Call<unknown>['core'], { webhook, reports, more }: DeliverIn
   if (disabling) return { ...NOTHING, disabling };
   const taken = more ? deliveries.take(webhook, now) : [];
   if (taken.length) deliveries.attend(webhook, now);
-  // Another job may be on it: a queue delivers a message twice.
+  // Another job may be at work: a queue may deliver a message twice.
   else if (!deliveries.isBusy(webhook, now)) deliveries.attend(webhook, null);
   const since = deliveries.attendedSince(webhook);
   const due = deliveries.dueAt(webhook, now);

@@ -1,11 +1,11 @@
-// What can be done with webhooks, as the gate does it. Invariants: only who is bounded neither in environments nor in names has events of the
-// whole organisation sent anywhere, or sees what was sent; the gate holds URLs and signing secrets as ciphertext alone.
+// Operations on webhooks in the gate. Invariants: only a caller that is limited neither to environments nor to names can have events of
+// the whole organisation sent somewhere, or see what was sent; the gate holds URLs and signing secrets only as ciphertext.
 import { idStart } from '../../../db/ids';
 import type { WebhookRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { insertion, removal, revision } from '../../../gate/commit';
 import { type ListInput, listed } from '../../../gate/listing';
-import { fail, type Outcome, ok } from '../../../gate/outcome';
+import { found } from '../../../gate/outcome';
 import type { Operation } from '../../../gate/types';
 import { webhookOut } from '../wire';
 import { deliveryOperations } from './deliveries';
@@ -24,10 +24,7 @@ const list: Operation<ListInput> = {
 
 const read: Operation<Record<string, never>> = {
   reach: whole,
-  read(call): Outcome {
-    const row = find(call);
-    return row ? ok(sealed(row)) : fail(refuse('NOT_FOUND'));
-  },
+  read: (call) => found(find(call), sealed),
 };
 
 interface CreateInput {

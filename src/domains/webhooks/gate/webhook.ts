@@ -1,5 +1,5 @@
-// A webhook that a request names, and what the Worker is told of it. Invariant: only who is bounded neither in environments nor in names uses
-// webhooks, which get the events of all of them.
+// The webhook that a request names, and what the gate gives the Worker of it. Invariant: only a caller that is limited neither to
+// environments nor to names can use webhooks, because a webhook receives the events of all of them.
 import { reachesAll } from '../../../auth/authorize';
 import type { WebhookRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
@@ -8,7 +8,7 @@ import type { Call } from '../../../gate/types';
 export const target = ({ ask }: Call<unknown>): string => ask.named.webhook as string;
 export const find = (call: Call<unknown>): WebhookRow | null => call.core.rows.get('webhook', target(call));
 
-/** 403 for who is limited. */
+/** 403 for a caller with limits. */
 // safety: webhooks-by-unlimited-callers
 export const whole = ({ need, caller }: Call<unknown>): Refusal | null =>
   reachesAll(caller, need.scopes)

@@ -1,0 +1,67 @@
+// Session tokens, minted by an API key. Invariants: a session token holds no more than its key, and ends with it; a key has a bounded number
+// of live ones.
+import { type CredentialRow, parentColumn } from '../../../db/schema';
+import { refuse } from '../../../errors';
+import { accountableFor } from '../../../gate/accountable';
+import { insertion } from '../../../gate/commit';
+import type { Call, Operation } from '../../../gate/types';
+import { isoOrNull } from '../../../http/wire';
+import { aboutToken, boundLocks, fresh, RATES, unknownEnvironment, unusable, wanted, within } from './create';
+import { endIn, shown, type TokenInput } from './credential';
+
+/** Live session tokens of an API key. */
+const MOST_SESSIONS = 1000;
+
+interface MintInput {
+  token: TokenInput;
+  ttlSeconds: number;
+  scopes: string[] | null;
+  environments: string[] | null;
+  secrets: string[] | null;
+  allowed_addresses: string[] | null;
+  device_id: string | null;
+}
+
+const session = (call: Call<MintInput>, now: number) => {
+  const { scopes, environments, secrets, ttlSeconds, allowed_addresses, device_id } = call.input;
+  return wanted(call, {
+    scopes: scopes ?? call.caller.permissions[0].scopes,
+    environments,
+    secrets,
+    allowed_addresses,
+    expires_at: endIn(ttlSeconds, now),
+    device_id,
+  });
+};
+
+export const mint: Operation<MintInput> = {
+  subject: aboutToken,
+  authorize: (call, now) => within(call, session(call, now)),
+  change: {
+    // The parent is locked too: a mint and the parent's revocation come one after the other.
+    locks: boundLocks,
+    plan(call, now, { judged }) {
+      const { core, ask, input, caller } = call;
+      const { scopes, environments, secrets, allowed_addresses, expires_at, device_id } = judged as ReturnType<typeof session>;
+      const unknown = unknownEnvironment(input.environments, environments) ?? unusable(core, input.device_id);
+      if (unknown) return unknown;
+      if (core.descendants.hasSessions(caller.id, MOST_SESSIONS, now))
+        return refuse('LIMIT_REACHED', {
+          message: 'An API key can have at most 1,000 live session tokens. Revoke some, or wait until they expire.',
+        });
+      const put = insertion(call, 'credential', {
+        ...fresh(core, ask.org, input.token, now),
+        kind: 'session',
+        name: caller.name,
+        ...{ scopes: [...scopes], environments, secrets, expires_at, device_id },
+        allowed_addresses: allowed_addresses && [...allowed_addresses],
+        rate_limit: RATES.session,
+        created_by: caller.id,
+        accountable: accountableFor(core, caller),
+        ...parentColumn(caller.id),
+      });
+      const about = { expires_at: isoOrNull(expires_at) };
+      return { status: 201, data: shown(core, put.row as CredentialRow), puts: [put], resource: input.token.id, about };
+    },
+  },
+};

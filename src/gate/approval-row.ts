@@ -1,0 +1,113 @@
+// The row of a request that waits for approval: what was asked, by whom, and how its targets and policies stood. Invariants: the summary that
+// deciders read contains no value; an approval serves only while targets and policies are as they were.
+import { kindNames } from '../auth/authorize';
+import { type Effect, holds } from '../auth/effects';
+import { newId } from '../db/ids';
+import { DAY } from '../db/rows';
+import type { ApprovalRow, HeldOperation } from '../db/schema';
+import { accountableFor } from './accountable';
+import { slugOf } from './named';
+import type { CompiledPolicy } from './policies';
+import type { Call } from './types';
+
+type Policy = CompiledPolicy<'approval'>;
+
+/** For how long an approval waits to be decided, and then to be used. */
+export const APPROVAL_LASTS = DAY;
+const MOST_PATH = 2048;
+
+/** Which request it is, and what it asks for. */
+export type Asked = NonNullable<Call['ask']['approval']> & { describes: string | undefined };
+
+/** The row of a new request. */
+export function newRow(call: Call<unknown>, asked: Asked, effects: Effect[], policies: Policy[], now: number) {
+  const { core, ask, caller } = call;
+  const effect = effects.find((one) => policies.some((policy) => holds(policy, one))) as Effect;
+  const secret = typeof effect.reach === 'object' && 'secrets' in effect.reach ? effect.reach.secrets[0] : undefined;
+  const { request } = ask;
+  return {
+    org_id: ask.org,
+    id: newId('apr', now),
+    status: 'pending' as const,
+    operation: operationOf(effect, policies),
+    action: ask.action,
+    requester: { kind: caller.kind, id: caller.id || null, parent_id: caller.parent_id, name: caller.name },
+    root: caller.root,
+    accountable: accountableFor(core, caller),
+    digest: asked.digest,
+    method: asked.method,
+    path: asked.path.slice(0, MOST_PATH),
+    summary: summaryOf(call, effect, secret?.name ?? null, asked.describes),
+    resource: secret?.id ?? effect.targets[0]?.id ?? null,
+    resource_name: secret?.name ?? null,
+    environment: secret ? slugOf(core, secret.environment_id) : null,
+    targets: targetsOf(effects),
+    policies: policiesThen(policies),
+    decisions: [],
+    reason: request.reason,
+    request_id: request.id,
+    ip: request.ip,
+    place: request.place,
+    user_agent: request.user_agent,
+    created_at: now,
+    expires_at: now + APPROVAL_LASTS,
+  };
+}
+
+/** The operation that a request waits for: the first of its effect that a policy names. */
+const operationOf = ({ operations }: Effect, policies: readonly Policy[]): HeldOperation =>
+  operations.find((operation) => policies.some(({ config }) => config.operations.includes(operation))) ?? operations[0];
+
+/** What each operation asks for, in a sentence for deciders. */
+const ASKS: Record<HeldOperation, string> = {
+  'secret.read': 'read',
+  'secret.update': 'change',
+  'secret.rotate': 'replace the value of',
+  'secret.delete': 'delete',
+  'secret.share': 'share',
+  'break_glass.create': 'issue a break-glass token',
+  'provider_token.create': 'create a provider token',
+  'policy.change': 'change policies',
+  'team.change': 'change teams',
+  'member.change': 'change members',
+};
+
+/** The same, of actions that say more than their operation. */
+const BY_ACTION: Record<string, string> = { 'secret.restore': 'restore', 'secret.rollback': 'roll back' };
+
+/** What a request asks for, in a plain sentence without any value. */
+function summaryOf(call: Call<unknown>, effect: Effect, name: string | null, describes?: string): string {
+  const { caller, ask } = call;
+  const who = `${caller.kind === 'member' ? 'The member' : kindNames[caller.kind].replace(/^an? /, 'The ')} ${caller.name === null ? caller.id : `"${caller.name}"`}`;
+  const what =
+    describes ??
+    (name === null
+      ? `${ASKS[effect.operations[0]]} (${ask.action})`
+      : `${BY_ACTION[ask.action] ?? ASKS[effect.operations.includes('secret.rotate') ? 'secret.rotate' : effect.operations[0]]} the secret ${name}`);
+  return `${who} asks to ${what}.`;
+}
+
+const targetsOf = (effects: readonly Effect[]): Record<string, number> =>
+  Object.fromEntries(effects.flatMap(({ targets }) => targets.map(({ id, revision }) => [id, revision])).sort());
+
+const policiesThen = (policies: readonly Policy[]): ApprovalRow['policies'] =>
+  policies
+    .map(({ row: { id, revision, name }, config: { required } }) => ({ id, revision, name, required }))
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
+
+/** Whether the targets and the policies of a request are as they were when it was made. */
+export const isAsThen = (row: ApprovalRow, effects: readonly Effect[], policies: readonly Policy[]): boolean =>
+  JSON.stringify(row.targets) === JSON.stringify(targetsOf(effects)) &&
+  JSON.stringify(row.policies) === JSON.stringify(policiesThen(policies));
+
+/** What a caller is told of the approval that a request waits for. */
+export const approvalShown = ({ id, status, operation, policies, decisions, expires_at }: ApprovalRow) => ({
+  id,
+  status,
+  operation,
+  required: Math.max(...policies.map(({ required }) => required)),
+  approvals: decisions
+    .filter(({ decision }) => decision === 'approve')
+    .map(({ member, at }) => ({ member_id: member, time: new Date(at).toISOString() })),
+  expires_at: new Date(expires_at).toISOString(),
+});
