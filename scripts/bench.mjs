@@ -52,8 +52,9 @@ const read = (secret) => ({ path: `/secrets/${secret.id}` });
 
 /**
  * What is measured. `bare` is asked of the floor's own Worker; `org` makes the organisation that is asked, a fresh one where none is named; `tokens` makes
- * other callers than API keys; `wish` is the n-th request, whose path is one of the organisation's unless it is `global`.
- * @type {Record<string, { bare?: true, org?: (side: Side) => Promise<Org>, tokens?: (side: Side, org: Org) => Promise<string[]>, wish: (org: Org, n: number) => Wish }>}
+ * other callers than API keys; `wish` is the n-th request, whose path is one of the organisation's unless it is `global`; `beside` names a row that
+ * takes the floor's place, to compare CPU time, that of what follows within half a second included.
+ * @type {Record<string, { bare?: true, beside?: string, org?: (side: Side) => Promise<Org>, tokens?: (side: Side, org: Org) => Promise<string[]>, wish: (org: Org, n: number) => Wish }>}
  */
 const subjects = {
   'floor of a change': { bare: true, wish: () => ({ path: '/change' }) },
@@ -90,6 +91,12 @@ const subjects = {
   create: {
     wish: () => ({ method: 'POST', path: '/secrets', body: { name: `new-${made++}`, type: 'generic', value: freshValue() }, expect: 201 }),
   },
+  // The queue is not consumed here: what is measured is the making of the deliveries, not the sending (`npm run bench:events`).
+  'create with 10 webhooks': {
+    beside: 'create',
+    org: (side) => listened(side, 10),
+    wish: (org, n) => subjects.create.wish(org, n),
+  },
   patch: { wish: (org, n) => ({ method: 'PATCH', path: `/secrets/${org.secrets[n % FEW].id}`, body: { value: freshValue() } }) },
   mint: { wish: () => ({ method: 'POST', path: '/access-tokens', body: { ttlSeconds: 3600 }, expect: 201 }) },
   '401 junk token': { wish: (org, n) => ({ ...read(org.secrets[n % FEW]), expect: 401 }) },
@@ -107,11 +114,13 @@ try {
   }
   const [here] = sides;
   const before = here.vault.memory();
-  const names = (values.only ?? Object.keys(subjects)).filter((name) => sides.length === 1 || !subjects[name].bare);
+  const names = (values.only ?? Object.keys(subjects)).filter(
+    (name) => sides.length === 1 || !(subjects[name].bare || subjects[name].beside),
+  );
   const floors = new Map(counts.map((count) => [count, { rps: [], latencies: [], cpu: 0 }]));
   for (const name of names) for (const count of counts) rows.push(await measure(name, count, floors.get(count)));
   if (sides.length === 1)
-    for (const [count, { rps, latencies, cpu }] of [...floors].reverse())
+    for (const [count, { rps, latencies, cpu }] of [...floors].reverse().filter(([, { rps }]) => rps.length))
       rows.unshift({
         ...{ name: 'floor', connections: count, rps: median(rps), ...percentiles(latencies), ratio_to_floor: 1 },
         ...{ gate_calls: 1, d1_queries: 0, cpu_ms: cpu / latencies.length },
@@ -130,7 +139,7 @@ process.exit();
 /** Starts a vault. @param {typeof measuring} scripts those of its checkout */
 async function begin({ startVault, newOrg, fill, signIn }, what) {
   tell(`starting ${what}`);
-  sides.push({ newOrg, fill, signIn, vault: await startVault() });
+  sides.push({ newOrg, fill, signIn, vault: await startVault({ consumes: false }) });
 }
 
 /** Connections to a side, and the requests of a row for it. @param {Side} side */
@@ -166,9 +175,10 @@ function lane(vault, port, count, next) {
   return {
     drive: driveFor,
     /** Drives for a slice of time; `cpu` is what the runtime used meanwhile. */
-    async slice() {
+    async slice(settles = false) {
       const before = vault.cpu();
       const driven = await driveFor(seconds);
+      if (settles) await new Promise((done) => setTimeout(done, 500));
       return { ...driven, cpu: vault.cpu() - before };
     },
     close: () => connections?.forEach((connection) => void connection.close()),
@@ -178,8 +188,8 @@ function lane(vault, port, count, next) {
 /** One row: a warm-up, then rounds of a slice of the yardstick (the floor, or the other checkout) and one of the subject. */
 async function measure(name, count, floor) {
   const [here, there] = sides;
-  const bare = subjects[name].bare ?? false;
-  const yardstick = there ? await laneOf(there, name, count) : floorOf(here, count);
+  const { bare = false, beside } = subjects[name];
+  const yardstick = there || beside ? await laneOf(there ?? here, beside ?? name, count) : floorOf(here, count);
   const mine = await laneOf(here, name, count);
   await yardstick.drive(Math.min(there ? 0.5 : 0.3, seconds));
   await mine.drive(Math.min(0.5, seconds));
@@ -187,22 +197,30 @@ async function measure(name, count, floor) {
 
   const taken = { rps: [], ratios: [], latencies: [], gate: 0, d1: 0, requests: 0, cpu: 0 };
   const other = { cpu: 0, requests: 0 };
+  const measureYardstick = async () => {
+    const least = await yardstick.slice(!!beside);
+    // Its lines are none of the subject's.
+    if (beside) await logged(least.latencies.length);
+    else {
+      floor.cpu += least.cpu;
+      floor.rps.push(least.rps);
+      floor.latencies.push(...least.latencies);
+    }
+    return least;
+  };
   for (let round = 0; round < rounds; round++) {
     // Each goes first in every other round: what comes second finds the machine as the first has left it.
-    const early = round % 2 ? null : await yardstick.slice();
-    const own = await mine.slice();
-    const least = early ?? (await yardstick.slice());
-    floor.cpu += least.cpu;
-    floor.rps.push(least.rps);
-    floor.latencies.push(...least.latencies);
+    const early = round % 2 ? null : await measureYardstick();
+    const own = await mine.slice(!!beside);
+    const calls = own.latencies.length;
+    const { gate, d1 } = bare ? { gate: calls, d1: calls } : await logged(calls);
+    const least = early ?? (await measureYardstick());
     taken.cpu += own.cpu;
     taken.rps.push(own.rps);
     taken.ratios.push(own.rps / least.rps);
     other.cpu += least.cpu;
     other.requests += least.latencies.length;
     taken.latencies.push(...own.latencies);
-    const calls = own.latencies.length;
-    const { gate, d1 } = bare ? { gate: calls, d1: calls } : await logged(calls);
     taken.gate += gate;
     taken.d1 += d1;
     taken.requests += calls;
@@ -215,13 +233,19 @@ async function measure(name, count, floor) {
     connections: count,
     rps: median(taken.rps),
     ...percentiles(taken.latencies),
-    ...(!there && { ratio_to_floor: median(taken.ratios) }),
+    ...(!there && !beside && { ratio_to_floor: median(taken.ratios) }),
     gate_calls: taken.gate / taken.requests,
     d1_queries: taken.d1 / taken.requests,
     cpu_ms: taken.cpu / taken.requests,
-    ...(there && { cpu_ms_there: other.cpu / other.requests, cpu_ratio: taken.cpu / taken.requests / (other.cpu / other.requests) }),
+    ...((there || beside) && {
+      cpu_ms_there: other.cpu / other.requests,
+      cpu_ratio: taken.cpu / taken.requests / (other.cpu / other.requests),
+    }),
   };
-  const compared = there ? `${row.cpu_ratio.toFixed(3)} of the other's CPU` : `${row.ratio_to_floor.toFixed(3)} of the floor`;
+  const compared =
+    there || beside
+      ? `${row.cpu_ratio.toFixed(3)} of the CPU of ${beside ?? 'the other'}`
+      : `${row.ratio_to_floor.toFixed(3)} of the floor`;
   tell(`${name}, ${count}: ${row.rps.toFixed(0)} requests a second, ${compared}`);
   return row;
 }
@@ -282,6 +306,15 @@ async function governed({ vault, newOrg }, policies) {
   return org;
 }
 
+/** An organisation with so many webhooks. */
+async function listened({ vault, newOrg }, webhooks) {
+  const org = await newOrg(vault, { secrets: FEW, keys: KEYS });
+  const call = callerOf(vault);
+  for (let n = 0; n < webhooks; n++)
+    good(await call('POST', `/orgs/${org.id}/webhooks`, org.token, { url: `https://hooks.example.com/${n}`, events: '*' }));
+  return org;
+}
+
 /** What is made once for each side. @template T @param {(side: Side) => Promise<T>} make */
 function once(make) {
   const made = new Map();
@@ -326,7 +359,7 @@ function print() {
     'requests/s': (row) => row.rps.toFixed(0),
     'p50 ms': (row) => row.p50_ms.toFixed(1),
     'p99 ms': (row) => row.p99_ms.toFixed(1),
-    ...(!there && { 'of the floor': (row) => row.ratio_to_floor.toFixed(2) }),
+    ...(!there && { 'of the floor': (row) => row.ratio_to_floor?.toFixed(2) ?? '' }),
     'gate calls': (row) => Number(row.gate_calls.toFixed(2)),
     'D1 queries': (row) => Number(row.d1_queries.toFixed(2)),
     'CPU ms': (row) => row.cpu_ms.toFixed(2),
@@ -338,6 +371,8 @@ function print() {
     ...rows.map((row) => Object.values(columns).map((of) => of(row))),
   ];
   for (const cells of lines) process.stdout.write(`| ${cells.join(' | ')} |\n`);
+  for (const { name, connections, cpu_ratio } of rows.filter((row) => !there && row.cpu_ratio))
+    process.stdout.write(`${name}, ${connections}: ${cpu_ratio.toFixed(2)} of the CPU of ${subjects[name].beside}\n`);
 }
 
 function megabytes(bytes) {

@@ -55,10 +55,10 @@ export const tell = (text) => process.stderr.write(`${text}\n`);
 
 /**
  * Starts the bundle that would be deployed, with D1, Durable Objects and queue on disk, and the floor beside it in the same process.
- * @param {{ inspector?: boolean }} [options]
+ * @param {{ inspector?: boolean, consumes?: boolean }} [options] `consumes`: whether jobs on the queue are run
  */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: one service from its start to its end.
-export async function startVault({ inspector = false } = {}) {
+export async function startVault({ inspector = false, consumes = true } = {}) {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'measure-'));
   const secrets = { MASTER_KEYS: `k1:${randomBytes(32).toString('base64')}`, BOOTSTRAP_TOKEN: randomBytes(32).toString('hex') };
   const state = path.join(dir, 'state');
@@ -77,11 +77,12 @@ export async function startVault({ inspector = false } = {}) {
         {
           ...declared,
           ...direct,
+          ...(!consumes && { queueConsumers: undefined }),
           name: VAULT,
           modulesRules: undefined,
           ...bundle(path.join(dir, 'bundle')),
           ...assetsBinding(declared),
-          bindings: { ...declared.bindings, ...secrets, PUBLIC_URL: 'http://localhost' },
+          bindings: { ...declared.bindings, ...secrets, PUBLIC_URL: 'http://localhost', ALLOW_PRIVATE_TARGETS: 'true' },
         },
         {
           ...direct,

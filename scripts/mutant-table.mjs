@@ -2158,7 +2158,7 @@ export const mutants = [
   {
     name: 'any number of deliveries waits at an endpoint',
     tag: 'deliveries-pending-bounded',
-    change: 'always',
+    change: 'never',
     notice: 'api/webhooks/delivery: webhooks: deliveries past what may wait at an endpoint',
   },
   {
@@ -2178,6 +2178,12 @@ export const mutants = [
     tag: 'late-failure-ignored',
     change: 'never',
     notice: 'api/webhooks/delivery: webhooks: a failure that is reported late changes nothing',
+  },
+  {
+    name: 'what happened just before an endpoint changes is for nobody',
+    tag: 'events-before-endpoint-changes',
+    change: 'remove',
+    notice: 'api/webhooks/delivery: webhooks: what happened before a webhook',
   },
   {
     name: 'events are given their deliveries again and again',
@@ -2302,5 +2308,59 @@ export const mutants = [
     tag: 'sync-no-call-to-collection',
     change: 'remove',
     notice: 'vendors/upsert: what was listed without an id is not called for',
+  },
+  {
+    name: 'an error of a later call undoes what earlier calls of a batch wrote',
+    tag: 'sync-parts-stand',
+    change: 'never',
+    notice: 'vendors/parts: what was written before a batch was ended stands',
+  },
+  {
+    name: 'a code that may be what was sent is told',
+    tag: 'sync-refusals-hold-no-values',
+    change: { from: ' && !JSON.stringify(sent).includes(code)', to: '' },
+    notice: 'vendors/parts: what is refused within a success is told by its code',
+  },
+  {
+    name: 'Netlify is written to without the site',
+    tag: 'netlify-site-named',
+    change: { from: '?site_id=${encodeURIComponent(siteId)}', to: '' },
+    notice: 'vendors/netlify: netlify keeps the contract of all platforms, with one context',
+  },
+  {
+    name: 'a name at Netlify is deleted with the values of other contexts',
+    tag: 'netlify-last-value',
+    change: 'always',
+    notice: 'vendors/netlify: netlify prunes the values of our contexts',
+  },
+  {
+    name: 'a variable of Vercel that spans more targets is overwritten in all of them',
+    tag: 'vercel-other-targets-keep',
+    change: { from: 'row.isCustom || row.targets.some((target) => !targets.includes(target))', to: 'false && row.isCustom' },
+    notice: 'vendors/vercel: a variable that spans more targets keeps its value in the others',
+  },
+  {
+    name: 'a sensitive variable of Vercel can be read afterwards',
+    tag: 'vercel-sensitive-stays',
+    change: { from: "row.type === 'sensitive' ? 'sensitive' : type", to: 'type' },
+    notice: 'vendors/vercel: vercel keeps sensitive what is sensitive',
+  },
+  {
+    name: 'a value that Railway reads as a reference is sent',
+    tag: 'railway-references-refused',
+    change: 'never',
+    notice: 'vendors/railway: refuses what would be read as a reference',
+  },
+  {
+    name: 'a deletion that Railway did not confirm counts as done',
+    tag: 'railway-deletion-confirmed',
+    change: { from: 'data?.[`d${i}`] === true', to: 'true' },
+    notice: 'vendors/railway: a deletion that the vendor does not confirm has failed',
+  },
+  {
+    name: 'a value that DigitalOcean reads as a reference is sent',
+    tag: 'digitalocean-references-refused',
+    change: 'never',
+    notice: 'vendors/digitalocean: refuses what the vendor would change',
   },
 ];

@@ -1,4 +1,4 @@
-// Every fault of test/faults/sweep.test.ts, a long flood of test/api/limits/flood.test.ts, and many random histories of
+// Every fault of test/faults/sweep.test.ts and test/faults/deliveries.test.ts, a long flood of test/api/limits/flood.test.ts, and many random histories of
 // test/model/histories.test.ts, in batches with seeds of their own; ends at the first that does not hold.
 //   npm run test:long -- [--flood 1000] [--histories 10000] [--batch 500] [--seed NUMBER] [--no-faults]
 import { createHash, randomInt } from 'node:crypto';
@@ -29,10 +29,13 @@ if (flood) {
   }
 }
 if (!options['no-faults']) {
-  say('Every fault of every change.');
-  const { why } = await runTests(root, { files: ['test/faults/sweep.test.ts'], named: 'fault', env: { FAULTS: 'all' } });
+  say('Every fault of every change, and of deliveries.');
+  const files = ['test/faults/sweep.test.ts', 'test/faults/deliveries.test.ts'];
+  const { why } = await runTests(root, { files, named: 'fault', env: { FAULTS: 'all' } });
   if (why) {
-    process.stdout.write(`${why}\n\nA change is not made exactly once. Once more: FAULTS=all npx vitest run test/faults/sweep.test.ts\n`);
+    process.stdout.write(
+      `${why}\n\nA change is not made exactly once, or an event is lost. Once more: FAULTS=all npx vitest run ${files.join(' ')}\n`,
+    );
     process.exit(1);
   }
 }

@@ -4,7 +4,17 @@ import path from 'node:path';
 import './scratch.mjs';
 import { root } from './wrangler.mjs';
 
-const PACKAGES = ['@gitbeaker/rest@43.8.0', '@octokit/rest@22.0.1', 'bitbucket@2.12.0', 'cloudflare@7.3.0'];
+const PACKAGES = [
+  ...[
+    '@gitbeaker/rest@43.8.0',
+    '@netlify/api@15.1.2',
+    '@octokit/rest@22.0.1',
+    '@vercel/sdk@1.28.35',
+    'bitbucket@2.12.0',
+    'cloudflare@7.3.0',
+  ],
+  ...['dots-wrapper@3.12.12', 'heroku-client@3.1.4', 'supabase-management-js@2.0.2'],
+];
 
 const folder = path.join(root, '.sdks');
 

@@ -6,13 +6,15 @@
 import type { WebhookRow } from '../db/schema';
 import type { JobName } from '../delivery/messages';
 import type { Core } from './core';
-import { LEASE } from './deliveries';
+import { LEASE } from './delivery-endpoints';
 import { alwaysNotified } from './outbox';
 import { hasEndpoints } from './wake';
 
 /** Events for which one run creates deliveries, and deliveries that it ends or deletes. */
 const EVENTS = 500;
 const ENDED = 2000;
+/** Of those runs, how many one change of an endpoint makes up for. */
+const MOST_RUNS = 10;
 /** How long to wait for the job of an endpoint before asking for another. */
 export const ATTENDED = LEASE + 15_000;
 
@@ -40,8 +42,9 @@ export function followWebhook(core: Core, id: string, after: WebhookRow | null, 
 
 /** Called just before an endpoint changes. */
 export function followEndpoint(core: Core, now: number): void {
-  // The first endpoint: earlier events are for nobody.
-  if (!hasEndpoints(core.rows)) core.deliveries.advance(core.outbox.head());
+  // What happened until now is for the endpoints as they were; before the first of all it is for nobody.
+  // safety: events-before-endpoint-changes
+  catchUp(core, now);
   core.schedule.at('deliveries', now);
 }
 
@@ -58,6 +61,12 @@ export async function deliver(core: Core, org: string, now: number): Promise<num
   return isMore ? now : next;
 }
 
+/** Creates the deliveries of all events until now, as far as one turn may. */
+function catchUp(core: Core, now: number): void {
+  const endpoints = endpointsOf(core);
+  for (let run = 0; run < MOST_RUNS && fanOut(core, endpoints, now); run++);
+}
+
 /** Creates the deliveries of the next events. Returns whether there are more. */
 function fanOut({ deliveries, outbox }: Core, endpoints: Endpoint[], now: number): boolean {
   const cursor = deliveries.cursor();
@@ -66,10 +75,10 @@ function fanOut({ deliveries, outbox }: Core, endpoints: Endpoint[], now: number
     return false;
   }
   const events = outbox.from(cursor, EVENTS);
-  for (const event of events)
-    for (const endpoint of endpoints)
-      if (isFor(endpoint, event))
-        deliveries.add(endpoint.id, { id: event.id, type: event.type, at: event.at, data: event.data }, now, endpoint.job === 'notify');
+  for (const event of events) {
+    const reached = endpoints.filter((endpoint) => isFor(endpoint, event)).map(({ id, job }) => ({ id, combines: job === 'notify' }));
+    deliveries.add(reached, { id: event.id, type: event.type, at: event.at, data: event.data }, now);
+  }
   const last = events.at(-1);
   // safety: delivery-cursor-with-deliveries
   if (last) deliveries.advance(last.sequence);
@@ -102,16 +111,17 @@ async function attend({ deliveries, enqueue }: Core, endpoints: Endpoint[], now:
   let next = Number.POSITIVE_INFINITY;
   const asked: Pick<Endpoint, 'id' | 'job'>[] = [];
   for (const { id, disabled, job } of endpoints) {
-    const due = disabled === null ? deliveries.dueAt(id, now) : null;
-    if (due === null) continue;
+    if (disabled !== null) continue;
     const since = deliveries.attendedSince(id);
-    const at = Math.max(due, since === null ? 0 : since + ATTENDED);
+    // The job that is on it asks for the next run.
+    const at = since !== null && since + ATTENDED > now ? since + ATTENDED : deliveries.dueAt(id, now);
+    if (at === null) continue;
     if (at <= now) asked.push({ id, job });
     else next = Math.min(next, at);
   }
-  await Promise.all(asked.map(({ id, job }) => enqueue(job, id)));
-  // A message can be lost.
+  // Before it is asked for: a job that is quick has ended by the time the queue says that it took the message. A message can be lost.
   for (const { id } of asked) deliveries.attend(id, now);
+  await Promise.all(asked.map(({ id, job }) => enqueue(job, id)));
   if (asked.length) next = Math.min(next, now + ATTENDED);
   return Number.isFinite(next) ? next : null;
 }

@@ -13,6 +13,7 @@ import { addKeys, newGrant, newMember, newTeam } from '../support/people';
 import { newLongSecret } from '../support/planted';
 import { newPolicy } from '../support/policies';
 import { newLink, view } from '../support/shares';
+import { attendTo, newWebhook, plantGone } from '../support/webhooks';
 import { type Answer, BOOTSTRAP, type Caller, db, GENERATED, newOrg, newSecret, send, useWorld } from '../support/world';
 
 useWorld();
@@ -270,12 +271,41 @@ const changes: Record<string, (o: Caller) => Promise<Change>> = {
     const body = { name: `n-${++made}`, type: 'generic', value: 'v' };
     return { send: (h) => bound.post('/secrets', body, h), done: [201] };
   },
+  'create a webhook': async (o) => {
+    const body = { url: 'https://hooks.example.com/in', events: QUIET };
+    return { send: (h) => o.post('/webhooks', body, h), done: [201] };
+  },
+  'change a webhook': async (o) => {
+    const { id } = await newWebhook(o, { events: QUIET });
+    return { send: (h) => o.patch(`/webhooks/${id}`, { url: 'https://hooks.example.com/other', enabled: false }, h), done: [200] };
+  },
+  'rotate the secret of a webhook': async (o) => {
+    const { id } = await newWebhook(o, { events: QUIET });
+    return { send: (h) => o.post(`/webhooks/${id}/rotate-secret`, undefined, h), done: [200] };
+  },
+  'delete a webhook': async (o) => {
+    const { id } = await newWebhook(o, { events: QUIET });
+    return { send: (h) => o.del(`/webhooks/${id}`, undefined, h), done: [204, 404] };
+  },
+  'disable a webhook that is gone': async (o) => {
+    const { id } = await newWebhook(o, { events: QUIET });
+    await plantGone(o, id);
+    const job = () =>
+      attendTo(o, id).then(
+        () => 204,
+        () => 503,
+      );
+    return { send: async () => ({ status: await job(), json: null, text: '', headers: new Headers() }), done: [204] };
+  },
   'recover the organisation': async (o) => ({
     send: (h) => send('POST', `/api/v1/orgs/${o.id}/recovery`, { token: BOOTSTRAP, body: { reason: 'lost' }, headers: h }),
     done: [201],
   }),
 };
 let made = 0;
+
+/** Kinds that no change here raises, so that nothing is delivered. */
+const QUIET = ['DEVICE_UNASSIGNED'];
 
 async function change(o: Caller, call: (id: string) => Change['send'], done = [200]): Promise<Change> {
   const { id } = await newSecret(o, { type: 'password', value: 'first' });
@@ -292,7 +322,7 @@ async function provide(o: Caller, verb: string, fields: object, done = [200]): P
 async function extentOf(o: Caller): Promise<number[]> {
   const tables = [
     ...['orgs', 'environments', 'members', 'passkeys', 'teams', 'team_members', 'grants'],
-    ...['credentials', 'secrets', 'secret_versions', 'policies', 'approvals', 'devices', 'shares'],
+    ...['credentials', 'secrets', 'secret_versions', 'policies', 'approvals', 'devices', 'shares', 'webhooks'],
   ];
   const queries = tables.map((table) =>
     db
@@ -339,6 +369,7 @@ const REPEATABLE = new Set([
   'change a member',
   'change a device',
   'change a policy',
+  'change a webhook',
   'view a link',
   'try a passphrase',
 ]);

@@ -48,3 +48,22 @@ it('a directory that is no checkout is named', () => {
   assert.equal(ran.status, 1);
   assert.match(ran.stderr, /--against src is no checkout/);
 });
+
+it('benchmark: creates with webhooks are compared with creates without', { timeout: 60_000 }, () => {
+  const ran = bench('--json', '--seconds', '0.1', '--rounds', '2', '--connections', '4', '--only', 'create with 10 webhooks');
+  assert.equal(ran.status, 0, ran.stderr);
+  const { rows } = JSON.parse(ran.stdout.trimEnd().split('\n').at(-1));
+  assert.deepEqual(
+    rows.map(({ name, gate_calls, d1_queries }) => [name, gate_calls, d1_queries]),
+    [['create with 10 webhooks', 1, 1]],
+  );
+  assert.ok(rows[0].cpu_ratio > 0, JSON.stringify(rows));
+});
+
+it('benchmark: deliveries and streams are measured', { timeout: 60_000 }, () => {
+  const args = ['scripts/bench-events.mjs', '--events', '20', '--webhooks', '2', '--streams', '3', '--seconds', '1'];
+  const ran = spawnSync(process.execPath, args, { cwd: project, env, encoding: 'utf8', timeout: 60_000 });
+  assert.equal(ran.status, 0, ran.stderr);
+  assert.match(ran.stdout, /^deliveries: 40 in .* a second/m);
+  assert.match(ran.stdout, /^one event to all of them: /m);
+});

@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const project = path.resolve(import.meta.dirname, '..', '..');
 const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'start-'));
-const LEFT_OUT = ['node_modules', '.git', '.wrangler', '.dev.vars'];
+const LEFT_OUT = ['node_modules', '.git', '.sdks', '.wrangler', '.dev.vars'];
 const ENDS_WITHIN = 5_000;
 const groups = new Set();
 

@@ -1,6 +1,7 @@
 // Webhooks for tests: receivers behind a stubbed `fetch`, with names that lead to public addresses, and delivery as the gate and the queue do it.
 import { env } from 'cloudflare:workers';
 import { vi } from 'vitest';
+import { newId } from '../../src/db/ids';
 import { runJob } from '../../src/delivery/jobs';
 import type { Env } from '../../src/env';
 import { runTasks } from '../../src/gate/tasks';
@@ -75,6 +76,16 @@ export async function deliverAll(o: Caller, most = 20): Promise<void> {
 
 export const deliveriesOf = async (o: Caller, id: string, query = '') =>
   (await o.get(`/webhooks/${id}/deliveries?limit=100${query}`)).json.data as Record<string, unknown>[];
+
+/** An endpoint whose last attempt was answered with 410. */
+export const plantGone = (o: Caller, id: string) =>
+  inCore(o, ({ deliveries, now, storage }) =>
+    storage.transactionSync(() => {
+      deliveries.add([{ id, combines: false }], { id: newId('evt', now()), type: 'WEBHOOK_TEST', at: now(), data: {} }, now());
+      const gone = { status: 410, error: 'http_status', response: '', ms: 1, retry_after: null };
+      for (const taken of deliveries.take(id, now())) deliveries.report(taken.id, taken.lease, gone, now());
+    }),
+  );
 
 /** Raises events that the webhooks of an organisation get. */
 export const raise = (o: Caller, ...names: string[]) =>

@@ -163,6 +163,9 @@ it('sync: gitlab-ci calls the host of the config', () => {
     (gitlabCi.open(client as never, gitlabCi.config.parse({ ...config, ...given }) as never).list() as Promise<unknown>).catch(() => {});
   for (const given of [{}, { host: 'gitlab.example.com:8443' }, { host: '[2001:db8::1]' }]) void open(given);
   expect(urls.map((url) => new URL(url).host)).toEqual(['gitlab.com', 'gitlab.example.com:8443', '[2001:db8::1]']);
+  expect(gitlabCi.urls?.({ host: 'gitlab.example.com:8443' } as never)).toEqual([
+    { field: 'host', url: 'https://gitlab.example.com:8443/' },
+  ]);
   for (const host of ['', 'a b', 'user@host', 'host/path', 'https://host', 'host?x', 'host#x', 'host:', 'host:123456', '..', 'a..b'])
     expect(gitlabCi.config.safeParse({ ...config, host }).success, host).toBe(false);
 });

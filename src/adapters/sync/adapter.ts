@@ -61,8 +61,8 @@ export interface BatchTarget {
   list(): Promise<Remote[]>;
   /**
    * Writes and deletes in as few calls as the vendor allows. One result for each name, in any order; a name without one has failed as the
-   * error that was thrown says. Null where the target has no such call: then the adapter also writes name by name. An adapter that needs several calls
-   * puts what each came to into `written` (see parts.ts), which outlives an error.
+   * error that was thrown says. An adapter that needs several calls puts what each came to into `written` (see parts.ts), which outlives an error.
+   * Null where the target has no such call: then the adapter also writes name by name.
    */
   write(puts: Put[], removals: Removal[], written: Map<string, Written>): Promise<Map<string, Written> | null>;
 }

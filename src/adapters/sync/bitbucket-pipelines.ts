@@ -19,7 +19,7 @@ const config = z.strictObject({
     .optional(),
   environment: z
     .string()
-    .regex(/^(\{[0-9a-f-]{36}\}|[0-9a-f-]{36})$/i, 'must be the uuid of a deployment environment')
+    .regex(/^(\{[0-9A-Fa-f-]{36}\}|[0-9A-Fa-f-]{36})$/, 'must be the uuid of a deployment environment')
     .optional(),
 });
 
@@ -71,7 +71,7 @@ async function list(client: Client, all: string): Promise<Remote[]> {
 }
 
 function remoteOf({ key, uuid, secured }: Record<string, unknown>): Remote {
-  const isPlain = secured !== true;
+  const isPlain = secured === false;
   return { target: text(key), handle: `${text(uuid)}${isPlain ? PLAIN : ''}`, otherForm: isPlain };
 }
 

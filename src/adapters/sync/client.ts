@@ -148,16 +148,16 @@ function pathOf({ origin, pathname }: URL, own: URL, base: string | undefined): 
 async function attempt(options: ClientOptions, state: State, clock: Clock, call: Call): Promise<Reply> {
   // safety: sync-pages-bounded
   if (purposeOf(call) === 'list' && ++state.pages > MOST_PAGES) throw unreadable();
-  let isOpen = false;
+  let isRepeat = false;
   for (let tries = 0; ; tries++) {
-    let judged: Judged | null = isOpen && call.settle ? await once(options, state, clock, call.settle.call) : null;
+    let judged: Judged | null = isRepeat && call.settle ? await once(options, state, clock, call.settle.call) : null;
     if (judged?.kind === 'ok' && call.settle?.done(judged.reply)) return judged.reply;
     // Where the question is refused, the write is repeated: a second version is better than none.
     // safety: sync-settled-before-repeated
     if (judged === null || judged.kind === 'ok' || judged.kind === 'final') judged = await once(options, state, clock, call);
-    if (judged.kind === 'ok') return { ...judged.reply, isRepeat: isOpen };
+    if (judged.kind === 'ok') return { ...judged.reply, isRepeat };
     // No answer, or an error of the target: the write may have been done.
-    isOpen ||= judged.kind === 'retry';
+    isRepeat ||= judged.kind === 'retry';
     const wait = judged.kind === 'final' ? null : waitBefore(options, state, clock, tries, judged);
     if (wait === null || wait === 'too_long') {
       const { error } = judged;
@@ -244,8 +244,8 @@ function judge(vendor: Vendor, call: Call, answered: Awaited<ReturnType<Fetch>>,
     status,
     headers,
     body,
-    isRepeat: false,
     code: typeof code === 'string' || typeof code === 'number' ? String(code) : null,
+    isRepeat: false,
   };
   const is = (list: Call['expects'] = []) => list.includes(status) || (reply.code !== null && list.includes(reply.code));
   const wait = waitOf(reply, now);

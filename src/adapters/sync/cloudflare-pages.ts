@@ -24,7 +24,7 @@ export const cloudflarePages = syncAdapter({
         const { deployment_configs } = entry(resultOf(await client.call({ method: 'GET', url })));
         const { env_vars } = entry(entry(deployment_configs)[environment] ?? {});
         return Object.entries(entry(env_vars ?? {})).flatMap(([target, variable]): Remote[] =>
-          variable === null ? [] : [{ target, otherForm: entry(variable).type !== 'secret_text' }],
+          variable === null ? [] : [{ target, otherForm: entry(variable).type === 'plain_text' }],
         );
       },
       async write(puts, removals) {

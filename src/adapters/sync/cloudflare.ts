@@ -5,8 +5,9 @@ import { entry } from './listing';
 
 export const CLOUDFLARE = 'https://api.cloudflare.com/client/v4';
 
-/** Of a token that is malformed, unknown or not allowed, whatever the status. */
-const REFUSED = new Set([6003, 9103, 9109, 10000]);
+/** Of a token that is malformed or unknown, and of one that may not do this, whatever the status. */
+const UNKNOWN = new Set<unknown>([6003, 9103, 9106]);
+const REFUSED = new Set<unknown>([9109, 10000]);
 /** The newest version of a Worker is not the one that is deployed: https://developers.cloudflare.com/workers/configuration/versions-and-deployments/. */
 const NOT_DEPLOYED = 10215;
 
@@ -21,7 +22,9 @@ export const cloudflareVendor = (token: string): Vendor => ({
   advice: ({ body }) =>
     codesOf(body).includes(NOT_DEPLOYED) ? 'The newest version of the Worker is not deployed: deploy it, then sync again.' : null,
   meaning({ status, body }) {
-    if (codesOf(body).some((code) => REFUSED.has(code as number))) return 'auth';
+    const codes = codesOf(body);
+    if (codes.some((code) => UNKNOWN.has(code))) return 'unauthenticated';
+    if (codes.some((code) => REFUSED.has(code))) return 'auth';
     return status <= 299 && (body as { success?: unknown } | undefined | null)?.success !== true ? 'rejected' : null;
   },
 });

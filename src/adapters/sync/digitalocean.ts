@@ -12,6 +12,7 @@ const REFERENCE = /\$\{(?:[A-Za-z0-9_-]+\.[A-Za-z0-9_]+|APP_(?:DOMAIN|URL|ID))\}
 
 function changed(value: string): Problem | null {
   const refused = (message: string): Problem => ({ code: 'VALUE_NOT_ALLOWED', message });
+  // safety: digitalocean-references-refused
   if (REFERENCE.test(value)) return refused('The target replaces references to its own variables in values.');
   return value.startsWith('EV[') ? refused('The target takes a value that begins with "EV[" for one that it has encrypted.') : null;
 }

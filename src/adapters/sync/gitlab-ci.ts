@@ -19,7 +19,7 @@ const config = z
     host: z
       .string()
       .max(253)
-      .regex(/^([a-z0-9-]+(\.[a-z0-9-]+)*|\[[0-9a-f:.]+\])(:[0-9]{1,5})?$/i, 'must be a host, and a port if you like')
+      .regex(/^([A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$/, 'must be a host, and a port if you like')
       .default('gitlab.com'),
     scope: z
       .string()
@@ -42,8 +42,8 @@ export const gitlabCi = syncAdapter({
   config,
   credentials: ['token'],
   oneOf: [['projectId'], ['groupId']],
+  identity: ({ host, projectId, groupId, scope }) => ({ host: host.toLowerCase(), projectId, groupId, scope }),
   urls: ({ host }) => [{ field: 'host', url: `https://${host}/` }],
-  identity: ({ host, projectId, groupId, scope }) => ({ host, projectId, groupId, scope }),
   name: (name) => environmentName(name),
   redeploy: false,
   vendor: ({ token }) => ({ headers: { 'PRIVATE-TOKEN': token }, code: (body) => (body as { error?: unknown } | null | undefined)?.error }),
@@ -66,7 +66,8 @@ async function list(client: Client, url: string, scope: string): Promise<Remote[
   const found: Remote[] = [];
   for (let page = '1'; page; ) {
     const reply = await client.call({ method: 'GET', url: `${url}?per_page=100&page=${path(page)}` });
-    for (const variable of array(reply.body).map(entry)) if (text(variable.environment_scope) === scope) found.push(remoteOf(variable));
+    const rows = array(reply.body).map(entry);
+    found.push(...rows.filter(({ environment_scope }) => text(environment_scope) === scope).map(remoteOf));
     page = reply.headers.get('x-next-page') ?? '';
   }
   return found;
@@ -74,12 +75,12 @@ async function list(client: Client, url: string, scope: string): Promise<Remote[
 
 function remoteOf({ key, value, raw, variable_type, masked, hidden }: Record<string, unknown>): Remote {
   const isText = typeof value === 'string';
-  const isUnmasked = isText && masked !== true && MASKABLE.test(value);
+  const isUnmasked = isText && masked === false && MASKABLE.test(value);
   return {
     target: text(key),
     ...(hidden === true && { handle: HIDDEN }),
     ...(isText && { value }),
-    otherForm: raw !== true || variable_type !== 'env_var' || isUnmasked,
+    otherForm: raw === false || variable_type === 'file' || isUnmasked,
   };
 }
 

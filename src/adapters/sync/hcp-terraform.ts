@@ -52,7 +52,7 @@ async function list(client: Client, all: string, category: Category): Promise<Re
     for (const variable of array(data).map(entry)) {
       const { key, category: of, sensitive, hcl } = entry(variable.attributes);
       if (text(of) === category)
-        found.push({ target: text(key), handle: text(variable.id), otherForm: sensitive !== true || hcl === true });
+        found.push({ target: text(key), handle: text(variable.id), otherForm: sensitive === false || hcl === true });
     }
     const link = (links as { next?: unknown } | null | undefined)?.next;
     const number = (meta as { pagination?: { 'next-page'?: unknown } } | null | undefined)?.pagination?.['next-page'];

@@ -24,9 +24,8 @@ import { supabase } from './supabase';
 import { vercel } from './vercel';
 
 const list = [
-  ...[vercel, netlify, heroku, fly, render, railway],
-  ...[cloudflareWorkers, cloudflarePages, digitalocean, supabase],
-  ...[githubActions, gitlabCi, circleci, bitbucketPipelines, buildkite, hcpTerraform],
+  ...[vercel, netlify, heroku, fly, render, railway, cloudflareWorkers, cloudflarePages, digitalocean],
+  ...[supabase, githubActions, gitlabCi, circleci, bitbucketPipelines, buildkite, hcpTerraform],
   ...[awsSecretsManager, awsSsm, gcpSecretManager, azureKeyVault, kubernetes],
 ];
 

@@ -37,6 +37,8 @@ export const netlify = syncAdapter({
   }),
   credentials: ['token'],
   name: (name) => environmentName(name),
+  // An existing name takes a call for each context.
+  most: 100,
   redeploy: true,
   vendor: ({ token }) => ({
     headers: { Authorization: `Bearer ${token}` },
@@ -81,6 +83,7 @@ export const netlify = syncAdapter({
 /** The calls to a site. */
 function siteOf(client: Client, { accountId, siteId, contexts, scopes }: Config) {
   const base = `https://api.netlify.com/api/v1/accounts/${path(accountId)}/env`;
+  // safety: netlify-site-named
   const query = `?site_id=${encodeURIComponent(siteId)}`;
   const at = (...segments: string[]) => `${[base, ...segments.map((segment) => path(segment))].join('/')}${query}`;
   const bodyOf = (puts: Put[]) =>

@@ -36,6 +36,7 @@ type Refusal = z.infer<typeof Refusal>;
 
 /** Railway would put another variable's value in place of a reference. */
 const reference = (value: string): Problem | null =>
+  // safety: railway-references-refused
   value.includes('${{')
     ? { code: 'VALUE_NOT_ALLOWED', message: 'The target reads "${{" in a value as the start of a reference to another variable.' }
     : null;
@@ -52,6 +53,8 @@ export const railway = syncAdapter({
   credentials: ['token'],
   name: (name) => environmentName(name),
   value: reference,
+  // Deletions may have to be repeated name by name.
+  most: 500,
   redeploy: true,
   vendor: ({ token, tokenType }) => ({
     headers: (tokenType === 'project' ? { 'Project-Access-Token': token } : { Authorization: `Bearer ${token}` }) as Record<string, string>,
@@ -72,6 +75,7 @@ export const railway = syncAdapter({
       removals.forEach(({ target }, i) => {
         const error = errors.find(({ path }) => path?.[0] === `d${i}`) ?? errors.find(({ path }) => !path);
         if (error) written.set(target, outcomeOf(error, variables));
+        // safety: railway-deletion-confirmed
         else if (data?.[`d${i}`] === true) written.set(target, { action: 'deleted' });
       });
     };

@@ -19,11 +19,7 @@ export interface Calls {
 
 /** Changes what was listed and creates the rest; each becomes the other where the target knows better. */
 export async function upsert({ remote }: Put, { create, taken, find, change }: Calls): Promise<Written> {
-  if (remote) {
-    if ((await change(remote, [404])).status !== 404) return { action: 'updated' };
-    await create([]);
-    return { action: 'created' };
-  }
+  if (remote && (await change(remote, [404])).status !== 404) return { action: 'updated' };
   const reply = await create(taken);
   if (!taken.includes(reply.status)) return { action: 'created' };
   const known = await find(reply);

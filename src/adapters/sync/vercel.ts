@@ -66,6 +66,8 @@ export const vercel = syncAdapter({
   credentials: ['token'],
   name: (name) => environmentName(name),
   value: (value) => tooLarge(value, 64 * KB),
+  // A name that spans more targets takes a call of its own.
+  most: 200,
   redeploy: true,
   vendor: ({ token }) => ({
     headers: { Authorization: `Bearer ${token}` },
@@ -117,6 +119,7 @@ function callsOf(client: Client, config: Config) {
   const { targets, type } = config;
   const at = addressOf(config);
   const list = async (): Promise<Remote[]> => remotesOf(await listed(client, at), targets);
+  // safety: vercel-other-targets-keep
   const isWide = (row: Row) => row.isCustom || row.targets.some((target) => !targets.includes(target));
   /** Takes our targets from a variable that spans more. */
   const narrow = async ({ id, targets: all }: Row) => {
@@ -197,6 +200,7 @@ function entriesOf({ target: key, value }: Put, rows: Row[], targets: string[], 
       key,
       value,
       // What nobody can read stays so.
+      // safety: vercel-sensitive-stays
       type: row.type === 'sensitive' ? 'sensitive' : type,
       target: row.targets,
       ...(row.comment !== undefined && { comment: row.comment }),

@@ -3,7 +3,8 @@ import { Webhook as Verifier } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { utf8 } from '../../../src/crypto/bytes';
 import { hmacHex } from '../../../src/crypto/digest';
-import { createDeliveries, LEASE, RETRIES } from '../../../src/gate/deliveries';
+import { createDeliveries, RETRIES } from '../../../src/gate/deliveries';
+import { LEASE } from '../../../src/gate/delivery-endpoints';
 import { ATTENDED } from '../../../src/gate/delivery-task';
 import { faults, until } from '../../support/faults';
 import { evict, inCore, inGate } from '../../support/gate';
@@ -143,7 +144,7 @@ describe('webhooks: limits', () => {
     const { id } = await newWebhook(o);
     await inGate(o, ({ core }, { storage }) => {
       const few = createDeliveries(storage.sql, core.meta, 2);
-      for (const n of [1, 2, 3]) few.add(id, { id: `evt_${n}`, type: 'SECRET_CREATED', at: now, data: {} }, now);
+      for (const n of [1, 2, 3]) few.add([{ id, combines: false }], { id: `evt_${n}`, type: 'SECRET_CREATED', at: now, data: {} }, now);
     });
     const rows = (await deliveriesOf(o, id)).map(({ status, error }) => [status, error]);
     expect(rows).toEqual([
@@ -151,6 +152,26 @@ describe('webhooks: limits', () => {
       ['pending', null],
       ['pending', null],
     ]);
+  });
+
+  it('webhooks: there is room again at an endpoint once some have been delivered', async () => {
+    const o = await newOrg();
+    const { id } = await newWebhook(o);
+    await inGate(o, ({ core }, { storage }) => {
+      const few = createDeliveries(storage.sql, core.meta, 2);
+      let n = 0;
+      const add = () => few.add([{ id, combines: false }], { id: `evt_${++n}`, type: 'SECRET_CREATED', at: now, data: {} }, now + n);
+      const done = { status: 200, error: null, response: '', ms: 1, retry_after: null };
+      for (let i = 0; i < 3; i++) add();
+      const [first] = few.take(id, now + n);
+      few.report(first?.id as string, first?.lease as number, done, now + n);
+      for (let i = 0; i < 2; i++) add();
+      // One that is sent anew takes its place.
+      few.again(first?.id as string, now + n);
+      expect(few.againSince(id, 0, 10, now + n)).toEqual({ redelivered: 0, more: true });
+    });
+    const rows = (await deliveriesOf(o, id)).map(({ event_id, status }) => `${event_id} ${status}`).sort();
+    expect(rows).toEqual(['evt_1 pending', 'evt_2 pending', 'evt_3 failed', 'evt_4 pending', 'evt_5 failed']);
   });
 
   it('webhooks: deliveries are kept for 30 days, and those that wait for longer', async () => {
@@ -359,6 +380,26 @@ describe('webhooks: endpoints that fail', () => {
     for (const done of release.splice(0)) done();
     await Promise.all([hanging, ...further]);
     expect(most).toBe(1);
+  });
+});
+
+describe('webhooks: an endpoint that changes', () => {
+  const changes: [string, object][] = [
+    ['is disabled', { enabled: false }],
+    ['subscribes to other kinds', { events: ['SECRET_DELETED'] }],
+  ];
+  it.each(changes)('webhooks: what happened before a webhook %s is delivered or a dead letter', async (_what, change) => {
+    const o = await newOrg();
+    const { id, host } = await newWebhook(o);
+    await raise(o, 'a');
+    expect((await o.patch(`/webhooks/${id}`, change)).status).toBe(200);
+    await raise(o, 'b');
+    later(1000);
+    await deliverAll(o);
+    const isDisabled = 'enabled' in change;
+    expect(namesTo(host)).toEqual(isDisabled ? [] : ['a']);
+    const log = await deliveriesOf(o, id);
+    expect(log.map(({ status, error }) => [status, error])).toEqual([isDisabled ? ['failed', 'webhook_disabled'] : ['delivered', null]]);
   });
 });
 

@@ -3,7 +3,8 @@
 import { newId } from '../../../db/ids';
 import { refuse } from '../../../errors';
 import { revision } from '../../../gate/commit';
-import type { Attempt, DeliveryStatus, Disabling, Sent, Taken } from '../../../gate/deliveries';
+import type { Attempt, DeliveryStatus, Sent, Taken } from '../../../gate/deliveries';
+import type { Disabling } from '../../../gate/delivery-endpoints';
 import { ATTENDED } from '../../../gate/delivery-task';
 import type { ListInput } from '../../../gate/listing';
 import { fail, type Outcome, ok } from '../../../gate/outcome';

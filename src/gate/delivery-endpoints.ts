@@ -1,0 +1,141 @@
+// How the endpoints of deliveries do: which are attended to by a job, which of their deliveries are under way, since when they fail, and when they
+// next get a message about a kind. Invariants: a lease ends by itself; an endpoint that answers no attempt with success for 5 days, or says that
+// it is gone, is to be disabled, until it starts afresh.
+import { DAY } from '../db/rows';
+
+/** Why an endpoint is to be disabled. */
+export type Disabling = 'failing' | 'gone';
+
+export interface DeliveryEndpoints {
+  /** An endpoint has deliveries. */
+  know(webhook: string): void;
+  /** Endpoints that deliveries or notes are left of. */
+  endpoints(): string[];
+  /** Since when a job is on an endpoint, or asked for; null for none. */
+  attendedSince(webhook: string): number | null;
+  attend(webhook: string, since: number | null): void;
+  /** Whether deliveries of an endpoint are under way. */
+  isBusy(webhook: string, now: number): boolean;
+  /** How many more deliveries of an endpoint may be under way. */
+  room(webhook: string, now: number): number;
+  /** A delivery is under way; answers until when. */
+  lease(webhook: string, delivery: string, now: number): number;
+  /** It is no more. */
+  release(delivery: string): void;
+  /** When the next message about a kind is due at an endpoint: soon, but a minute after the last one. */
+  windowOf(webhook: string, type: string, now: number): number;
+  succeeded(webhook: string): void;
+  /** An attempt has failed; `isGone`: for good. */
+  failed(webhook: string, isGone: boolean, now: number): void;
+  /** Why an endpoint is to be disabled, or null. */
+  disabling(webhook: string): Disabling | null;
+  /** An endpoint starts afresh. */
+  reset(webhook: string): void;
+  forget(webhook: string): void;
+  clear(): void;
+}
+
+/** In flight per endpoint; of one whose last attempt failed, one. */
+const MOST_IN_FLIGHT = 4;
+/** How long the first of a kind waits for others, and how long the next ones do after it. */
+export const GATHERED_FOR = 2000;
+export const BETWEEN_MESSAGES = 60_000;
+/** Longer than an attempt, with the calls before and after it. */
+export const LEASE = 60_000;
+/** An endpoint that answers no attempt with success for so long is disabled. */
+export const FAILING_FOR = 5 * DAY;
+
+type Found<T> = T & Record<string, SqlStorageValue>;
+
+interface EndpointRow {
+  attended: number | null;
+  failing_since: number | null;
+  failed_at: number | null;
+  disabling: Disabling | null;
+}
+
+function createTables(sql: SqlStorage): void {
+  sql.exec(
+    'create table if not exists delivery_leases (delivery text primary key, webhook text not null, until integer not null) without rowid',
+  );
+  sql.exec(
+    'create table if not exists delivery_windows (webhook text not null, type text not null, until integer not null, primary key (webhook, type)) without rowid',
+  );
+  sql.exec(
+    'create table if not exists delivery_endpoints (webhook text primary key, attended integer, failing_since integer, failed_at integer, disabling text) without rowid',
+  );
+}
+
+export function createDeliveryEndpoints(sql: SqlStorage): DeliveryEndpoints {
+  createTables(sql);
+  const one = <T>(query: string, ...params: SqlStorageValue[]): T | undefined => sql.exec<Found<T>>(query, ...params).toArray()[0];
+  const rowOf = (webhook: string) => one<EndpointRow>('select * from delivery_endpoints where webhook = ?', webhook);
+  /** Those that have a row for certain. */
+  const noted = new Set<string>();
+  const know = (webhook: string) => {
+    if (!noted.has(webhook)) sql.exec('insert or ignore into delivery_endpoints (webhook) values (?)', webhook);
+    noted.add(webhook);
+  };
+  return {
+    know,
+    endpoints: () =>
+      sql
+        .exec<{ webhook: string }>('select webhook from delivery_endpoints')
+        .toArray()
+        .map(({ webhook }) => webhook),
+    attendedSince: (webhook) => rowOf(webhook)?.attended ?? null,
+    attend(webhook, since) {
+      know(webhook);
+      sql.exec('update delivery_endpoints set attended = ? where webhook = ?', since, webhook);
+    },
+    isBusy: (webhook, now) => one('select 1 from delivery_leases where webhook = ? and until > ?', webhook, now) !== undefined,
+    room(webhook, now) {
+      sql.exec('delete from delivery_leases where webhook = ? and until <= ?', webhook, now);
+      const isFailing = rowOf(webhook)?.failing_since != null;
+      const inFlight = one<{ n: number }>('select count(*) n from delivery_leases where webhook = ?', webhook)?.n ?? 0;
+      // safety: deliveries-in-flight-bounded
+      return Math.max(0, (isFailing ? 1 : MOST_IN_FLIGHT) - inFlight);
+    },
+    lease(webhook, delivery, now) {
+      sql.exec('insert or replace into delivery_leases values (?, ?, ?)', delivery, webhook, now + LEASE);
+      return now + LEASE;
+    },
+    release: (delivery) => void sql.exec('delete from delivery_leases where delivery = ?', delivery),
+    windowOf(webhook, type, now) {
+      const until = one<{ until: number }>('select until from delivery_windows where webhook = ? and type = ?', webhook, type)?.until;
+      if (until !== undefined && until > now) return until;
+      // safety: notifications-spaced
+      const next = Math.max(now + GATHERED_FOR, until === undefined ? 0 : until + BETWEEN_MESSAGES);
+      sql.exec('insert or replace into delivery_windows values (?, ?, ?)', webhook, type, next);
+      return next;
+    },
+    succeeded: (webhook) =>
+      void sql.exec('update delivery_endpoints set failing_since = null, failed_at = null where webhook = ?', webhook),
+    // One that had nothing to do for as long begins anew.
+    failed(webhook, isGone, now) {
+      const known = rowOf(webhook);
+      const isNew = known?.failing_since == null || now - (known.failed_at ?? now) >= FAILING_FOR;
+      const since = isNew ? now : (known.failing_since as number);
+      // safety: webhook-disabled-after-failing
+      const disabling: Disabling | null = isGone ? 'gone' : now - since >= FAILING_FOR ? 'failing' : null;
+      sql.exec(
+        'update delivery_endpoints set failing_since = ?, failed_at = ?, disabling = coalesce(?, disabling) where webhook = ?',
+        ...[since, now, disabling, webhook],
+      );
+    },
+    disabling: (webhook) => rowOf(webhook)?.disabling ?? null,
+    reset: (webhook) =>
+      void sql.exec(
+        'update delivery_endpoints set attended = null, failing_since = null, failed_at = null, disabling = null where webhook = ?',
+        webhook,
+      ),
+    forget(webhook) {
+      noted.delete(webhook);
+      for (const table of ['leases', 'windows', 'endpoints']) sql.exec(`delete from delivery_${table} where webhook = ?`, webhook);
+    },
+    clear() {
+      noted.clear();
+      for (const table of ['leases', 'windows', 'endpoints']) sql.exec(`delete from delivery_${table}`);
+    },
+  };
+}
