@@ -2392,7 +2392,7 @@ export const mutants = [
   {
     name: 'a write that makes a version is repeated without asking',
     tag: 'sync-settled-before-repeated',
-    change: 'always',
+    change: 'never',
     notice: 'vendors/client: is asked for before it is repeated, and not repeated where it was done',
   },
   {
