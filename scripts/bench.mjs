@@ -87,6 +87,10 @@ const subjects = {
   },
   'by-name read': { wish: (org, n) => ({ path: `/secrets/by-name/${org.secrets[n % FEW].name}` }) },
   'bulk values of 100': { wish: () => ({ path: '/environments/production/values' }) },
+  'generated file of 1,000': {
+    org: once(({ newOrg, vault }) => newOrg(vault, { secrets: 1000, keys: KEYS })),
+    wish: () => ({ method: 'POST', path: '/integrations/generate', body: { format: 'kubernetes', environmentId: 'production' } }),
+  },
   'list of 100': { wish: () => ({ path: '/secrets?limit=100' }) },
   create: {
     wish: () => ({ method: 'POST', path: '/secrets', body: { name: `new-${made++}`, type: 'generic', value: freshValue() }, expect: 201 }),
@@ -98,9 +102,15 @@ const subjects = {
     wish: (org, n) => subjects.create.wish(org, n),
   },
   patch: { wish: (org, n) => ({ method: 'PATCH', path: `/secrets/${org.secrets[n % FEW].id}`, body: { value: freshValue() } }) },
+  // The first creates them, all others replace their values.
+  'import of 1,000': { wish: () => ({ method: 'POST', path: '/integrations/import', body: importOf(1000) }) },
   mint: { wish: () => ({ method: 'POST', path: '/access-tokens', body: { ttlSeconds: 3600 }, expect: 201 }) },
   '401 junk token': { wish: (org, n) => ({ ...read(org.secrets[n % FEW]), expect: 401 }) },
 };
+function importOf(count) {
+  const data = Object.fromEntries(Array.from({ length: count }, (_, n) => [`imported/NAME_${n}`, freshValue()]));
+  return { source: 'svc', data, onConflict: 'overwrite' };
+}
 const unknown = values.only?.find((name) => !(name in subjects));
 if (unknown) fail(`--only ${unknown} is none of the rows: ${Object.keys(subjects).join(', ')}`);
 

@@ -180,6 +180,14 @@ export const catalogue = {
     cause: 'A sync that is completed, partial or failed has nothing left to cancel.',
     remedy: 'See what it did with GET /api/v1/orgs/:org_id/integrations/syncs/:id.',
   },
+  IMPORT_CONFLICT: {
+    status: 409,
+    message: 'Some of these secrets exist already. Nothing was imported. See details.',
+    cause:
+      'The import was made with onConflict fail, and secrets of these names exist in the environment. error.details names each of them.',
+    remedy:
+      'Import with onConflict skip to leave existing secrets as they are, with overwrite to give them new versions, or with a prefix. With dryRun the response shows what would happen.',
+  },
   LAST_OWNER: {
     status: 409,
     message: 'This member is the last owner.',
@@ -287,11 +295,39 @@ export const catalogue = {
     cause: 'Fewer members than the policy requires can approve. The message says how many can.',
     remedy: 'Invite more members with a role that holds approvals:decide, add them to the approving team, or require fewer approvals.',
   },
+  VALUE_NOT_REPRESENTABLE: {
+    status: 422,
+    message: 'The format cannot hold some values exactly as they are stored. See details. Nothing was generated.',
+    cause:
+      'The program that reads the format would not give back the value as it is stored: for example a line feed in a file for docker run --env-file.',
+    remedy:
+      'Each item of error.details names a secret and says why. Choose another format or dialect, or leave these secrets out with names.',
+  },
+  NAME_NOT_REPRESENTABLE: {
+    status: 422,
+    message: 'The format cannot hold some names. See details. Nothing was generated.',
+    cause: 'A name begins with a digit, is too long or is reserved by the program that reads the format, even after its mapping.',
+    remedy: 'Each item of error.details names a secret and says why. Rename it, choose another format, or leave it out with names.',
+  },
+  NAME_COLLISION: {
+    status: 422,
+    message: 'Some names become one in this format. See details. Nothing was generated.',
+    cause: 'Characters that the format does not allow in names are replaced. After that, two or more of the names are the same.',
+    remedy: 'Each item of error.details names a secret. Rename all but one of them, choose another format, or leave them out with names.',
+  },
+  IMPORT_UNREADABLE: {
+    status: 422,
+    message: 'The data is not a readable export of this source. Nothing was imported.',
+    cause:
+      'The data is not JSON, has another form than exports of the source, is encrypted, is not in UTF-8, or is nested too deeply. The message names the place, and never quotes the data.',
+    remedy:
+      'Export again as the page of the source under docs/import shows, pass the file unchanged, and check that source names the tool that made it.',
+  },
   RESULT_TOO_LARGE: {
     status: 422,
     message: 'The response would hold more than 2,000 secrets or 16 MiB.',
-    cause: 'The size of a bulk read is limited.',
-    remedy: 'Narrow the request with ?prefix= and read the parts one after the other.',
+    cause: 'The size of a bulk read and of a generated file is limited.',
+    remedy: 'Narrow the request with ?prefix= and read the parts one after the other; for a generated file, select secrets with names.',
   },
   RATE_LIMITED: {
     status: 429,

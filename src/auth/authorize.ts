@@ -85,7 +85,9 @@ function lacks(caller: Caller, need: FullNeed): Refusal | null {
   if (need.owner && !caller.isOwner)
     return refuse('INSUFFICIENT_SCOPE', { message: 'This call needs an owner, or an API key that holds the scope * without limits.' });
   if (need.scopes.length === 0 || reasons(caller.permissions, need.scopes, null).length) return null;
-  if (caller.kind === 'agent' && need.reveals) return denied(`This agent does not hold the scope ${need.scopes.join(' or ')}`);
+  const isOfSecrets = need.scopes.some((scope) => scope.startsWith('secrets:'));
+  if (caller.kind === 'agent' && need.reveals && isOfSecrets)
+    return denied(`This agent does not hold the scope ${need.scopes.join(' or ')}`);
   return refuse('INSUFFICIENT_SCOPE', {
     message: `This credential does not hold the scope ${need.scopes.join(' or ')}, which this call needs.`,
   });

@@ -5,7 +5,7 @@ import { exampleOf, nameOf, resolved, type Schema, type Schemas } from './exampl
 import { headersOf } from './headers';
 
 /** Whether a response is stored for a repeat under its Idempotency-Key. */
-export const isKept = ({ method, public: isPublic, unkept }: Route): boolean => method === 'post' && !isPublic && !unkept;
+export const isKept = ({ method, public: isPublic, unkept }: Route): boolean => method === 'post' && !isPublic && unkept !== true;
 
 const statusWords: Record<number, string> = {
   200: 'Success.',

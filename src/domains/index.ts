@@ -12,7 +12,9 @@ import { deployment } from './deployment';
 import { devices } from './devices';
 import type { Domain } from './domain';
 import { events } from './events';
+import { generate } from './generate';
 import { grants } from './grants';
+import { imports } from './imports';
 import { incidents } from './incidents';
 import { integrations } from './integrations';
 import { members } from './members';
@@ -28,7 +30,7 @@ import { syncs } from './syncs';
 import { teams } from './teams';
 import { webhooks } from './webhooks';
 
-/** In the order in which the OpenAPI document shows them. */
+/** In the order in which the OpenAPI document shows them; of two paths, that with a word before that with a parameter in its place. */
 export const domains: readonly Domain[] = [
   orgs,
   members,
@@ -45,6 +47,8 @@ export const domains: readonly Domain[] = [
   compliance,
   events,
   webhooks,
+  generate,
+  imports,
   integrations,
   syncs,
   shares,

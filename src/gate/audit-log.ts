@@ -21,6 +21,20 @@ export interface Missing {
   reason: 'restore' | 'gate_lost';
 }
 
+export interface Imported {
+  source: string;
+  created: number;
+  updated: number;
+  skipped: number;
+  failed: number;
+  names: readonly string[];
+  /** How many names are left out. */
+  unnamed: number;
+  /** The versions that it wrote, all of them, by the ids of secrets: what is reported of a credential later is made from this. */
+  versions: Readonly<Record<string, number>>;
+  dry_run: boolean;
+}
+
 /** What is known of an entry before its outcome is. */
 export interface Draft {
   actor: Actor;
@@ -53,6 +67,12 @@ export interface Draft {
   bypassed_policies?: readonly string[];
   /** Of a scan: how many findings are known by their format alone, are tokens of this organisation, and are values of secrets. */
   findings?: { known: number; secrets: number; tokens: number };
+  /** Of a generated file: its format, and of how many secrets it was made. */
+  file?: { format: string; secrets: number };
+  /** And their names, where they are not too long together; else `prefix` and `patterns` say among which they are. */
+  names?: readonly string[];
+  /** Of an import: from where, how many secrets it created, changed, left and refused, and the names of those that it wrote, as far as they fit. */
+  imported?: Imported;
   /** Of a restore, or of a gate that begins again: the stretches of the log that are lost, for whoever checks it without the service. */
   missing?: readonly Missing[];
   reason: string | null;
@@ -62,7 +82,7 @@ export interface Draft {
 }
 
 /** Actions that read several secrets of an environment at once: their entries name the environment, its revision, and which names of it. */
-export const BULK_READS: readonly Action[] = ['secret.read_all', 'integration.sync_run'];
+export const BULK_READS: readonly Action[] = ['secret.read_all', 'integration.generate', 'integration.sync_run'];
 
 /** What an entry says of its target; `reason` where the body gives one. */
 export type Subject = Pick<
@@ -82,6 +102,9 @@ export type Subject = Pick<
   | 'approval'
   | 'bypassed_policies'
   | 'findings'
+  | 'file'
+  | 'names'
+  | 'imported'
   | 'missing'
 > & {
   reason?: string;
@@ -258,6 +281,8 @@ export function createAuditLog(sql: SqlStorage, meta: Meta): AuditLog {
   };
 }
 
+const sorted = <T extends object>(fields: T): T => Object.fromEntries(Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1))) as T;
+
 /** An entry and its text. The fields stand in the order of canonical JSON, so that the text over which the hash is made is made once. */
 function entryOf(draft: Draft, status: number, count: number, { sequence, at, hash }: { sequence: number; at: number; hash: string }) {
   const { id, kind, name, parent_id } = draft.actor;
@@ -271,12 +296,15 @@ function entryOf(draft: Draft, status: number, count: number, { sequence, at, ha
     emergency: kind === 'break_glass' || draft.action === 'break_glass.create',
     environment: draft.environment,
     expires_at: draft.expires_at,
+    file: draft.file && { format: draft.file.format, secrets: draft.file.secrets },
     findings: draft.findings && { known: draft.findings.known, secrets: draft.findings.secrets, tokens: draft.findings.tokens },
     format: FORMAT,
     former_name: draft.former_name,
     id: newId('aud', at),
+    imported: draft.imported && sorted({ ...draft.imported, versions: sorted(draft.imported.versions) }),
     ip: draft.ip,
     missing: draft.missing?.map(({ from, reason, to }) => ({ from, reason, to })),
+    names: draft.names,
     outcome: outcomeOf(status),
     patterns: draft.patterns,
     patterns_digest: draft.patterns_digest,

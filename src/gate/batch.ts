@@ -2,7 +2,7 @@
 
 import { places, tableName } from '../db/rows';
 import { secretVersions } from '../db/schema';
-import { insertOf, reviseOf, type Statement, updateOf } from '../db/statements';
+import { insertAllOf, insertOf, reviseOf, type Statement, updateOf } from '../db/statements';
 import type { Intent } from './intents';
 import type { Plan, Put } from './plan';
 
@@ -16,15 +16,31 @@ export function batchOf(org: string, intent: Intent, plan: Plan, epoch: number):
   return [
     ...(plan.also ?? []),
     ...groups.flatMap((group) => statementsOf(org, group)),
-    ...(plan.versions ?? []).map((version) => insertOf(secretVersions, version)),
-    ...(plan.trimmed ?? []).map(({ secret, version }) => ({
-      sql: 'delete from secret_versions where org_id = ? and secret_id = ? and version <= ?',
-      params: [org, secret, version],
-    })),
+    ...insertsOf(secretVersions, plan.versions ?? []),
+    ...trimsOf(org, plan.trimmed ?? []),
     {
       // safety: batch-epoch-guard, batch-row-guards
       sql: `insert into commits (id, org_id, holds, created_at) values (?, ?, ${['(select epoch from fences where org_id = ?) = ?', ...guards.map((guard) => guard.sql)].join(' and ')}, ?)`,
       params: [intent.id, org, org, epoch, ...guards.flatMap((guard) => guard.params), intent.at],
+    },
+  ];
+}
+
+const insertsOf = (table: Parameters<typeof insertOf>[0], rows: object[]): Statement[] =>
+  rows.length > FEW ? insertAllOf(table, rows) : rows.map((row) => insertOf(table, row));
+
+/** Deletes the versions that go because newer ones came. */
+function trimsOf(org: string, trimmed: NonNullable<Plan['trimmed']>): Statement[] {
+  if (trimmed.length <= FEW)
+    return trimmed.map(({ secret, version }) => ({
+      sql: 'delete from secret_versions where org_id = ? and secret_id = ? and version <= ?',
+      params: [org, secret, version],
+    }));
+  return [
+    {
+      sql: `delete from secret_versions where (org_id, secret_id, version) in (select v.org_id, v.secret_id, v.version from json_each(?) w
+        cross join secret_versions v on v.org_id = ? and v.secret_id = w.value ->> 0 and v.version <= w.value ->> 1)`,
+      params: [JSON.stringify(trimmed.map(({ secret, version }) => [secret, version])), org],
     },
   ];
 }
@@ -46,9 +62,13 @@ function guardOf(org: string, group: Put[]): Statement {
 function statementsOf(org: string, group: Put[]): Statement[] {
   const changed = group.filter(({ from }) => from > 0);
   const [{ kind }] = group as [Put];
-  if (changed.length <= FEW || kind === 'org') return group.map(statementOf);
-  const rows = changed.map(({ row }) => row);
-  return [...group.filter(({ from }) => from === 0).map(statementOf), reviseOf(places[kind].table, org, rows)];
+  if (group.length <= FEW || kind === 'org') return group.map(statementOf);
+  const { table } = places[kind];
+  const rowsOf = (puts: Put[]) => puts.map(({ row }) => row);
+  return [
+    ...insertsOf(table, rowsOf(group.filter(({ from }) => from === 0))),
+    ...(changed.length > FEW ? reviseOf(table, org, rowsOf(changed)) : changed.map(statementOf)),
+  ];
 }
 
 function statementOf({ kind, row, from }: Put): Statement {

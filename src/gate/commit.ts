@@ -26,7 +26,7 @@ import { type Call, isRefusal, type OperationOutcome } from './types';
 /** Builds statements; never connected to anything. */
 export const sqlite = drizzle({} as D1Database);
 
-/** Rows that one plan may change, and how much they may hold in all: an intent is one row of at most 2 MB, response and events included. */
+/** Rows that one part of a longer task changes, and how much they may hold in all: the gate does nothing else while it applies a plan. */
 const MOST_PUTS = 1000;
 const MOST_BYTES = 750_000;
 
@@ -92,6 +92,7 @@ export async function commit(
 ): Promise<OperationOutcome> {
   const { core, ask } = call;
   const names = locks();
+  const held = new Set(names);
   // No change is judged by policies while they change: what stands after a policy in the audit log was judged by it.
   // safety: policies-stand-while-judged
   const policies = { name: 'policies in force', isShared: !ask.action.startsWith('policy.') };
@@ -100,7 +101,7 @@ export async function commit(
     const fetched = await fetch();
     // By the time the locks are free a name may have found another secret.
     // safety: names-resolved-under-lock
-    if (!locks().every((name) => names.includes(name))) return null;
+    if (!locks().every((name) => held.has(name))) return null;
     // safety: caller-rechecked-under-lock
     const refusal = call.recheck();
     if (refusal) return fail(refusal);
@@ -124,7 +125,7 @@ export async function commit(
     const outcome: Outcome = made.refusal
       ? fail(made.refusal)
       : ok(made.data, { status: made.status, ...(made.etag && { etag: made.etag }) });
-    if (nothing) return { ...outcome, about: made.about };
+    if (nothing) return { ...outcome, about: made.about, ...(made.events && { events: made.events }) };
     const events = raisedBy(core, made, ask.action);
     const intent: Intent = {
       id: ask.request.id,

@@ -11,7 +11,7 @@ import { insertion, revision } from './commit';
 import type { Core } from './core';
 import type { Plan, Put } from './plan';
 import { type CompiledPolicy, policiesOf } from './policies';
-import { type Call, isRefusal } from './types';
+import { type Call, isRefusal, type OperationOutcome, type Together } from './types';
 
 type Policy = CompiledPolicy<'approval'>;
 
@@ -45,13 +45,16 @@ export function governed(call: Call<unknown>, made: Plan, now: number): Plan | R
 /** The plan of a read under an approval: it changes nothing but the approval that it uses. */
 export function governedRead(
   call: Call<unknown>,
-  reveals: SecretRow | 'unheld',
+  reveals: NonNullable<OperationOutcome['reveals']>,
   made: Plan,
   now: number,
 ): Plan | Refusal | { more: unknown } {
   // A bulk read leaves out what is held: no approval is for it.
   if (reveals === 'unheld') return call.ask.approval?.id == null ? made : refuse('APPROVAL_MISMATCH');
-  const held = hold(call, [readEffect(reveals)], now);
+  // Of several secrets those that are held are approved: the others may change meanwhile.
+  const effects =
+    'all' in reveals ? reveals.all.filter((row) => holdingReads(call.core, row).length).map(readEffect) : [readEffect(reveals)];
+  const held = hold(call, effects, now, 'all' in reveals ? reveals.describes : undefined);
   if (isRefusal(held) || 'more' in held) return held;
   return 'waits' in held ? held.waits : allowed(made, held);
 }
@@ -101,6 +104,13 @@ export function mayReveal({ core, caller }: Call<unknown>, row: SecretRow): { is
   if (policies.length === 0) return { isHeld: false, bypassed: [] };
   const bypassed = policies.filter((policy) => isBypassed(caller.kind, policy, [readEffect(row)]));
   return { isHeld: bypassed.length < policies.length, bypassed: bypassed.map(({ row: { id } }) => id) };
+}
+
+/** The same of all that a read reveals: one secret that is held holds the others. */
+export function mayRevealAll(call: Call<unknown>, reveals: SecretRow | Together): { isHeld: boolean; bypassed: string[] } {
+  const each = ('all' in reveals ? reveals.all : [reveals]).map((row) => mayReveal(call, row));
+  // safety: one-held-holds-all
+  return { isHeld: each.some(({ isHeld }) => isHeld), bypassed: [...new Set(each.flatMap(({ bypassed }) => bypassed))] };
 }
 
 /** Whether a break-glass token passes a policy. */

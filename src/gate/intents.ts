@@ -1,6 +1,7 @@
 // Intents (a write-ahead log): what a commit is about to do, written before D1 is asked. An intent holds the rows as they will be, the
 // audit entry and the response to store, so that whatever a crash leaves can be settled: done if D1 holds the commit's marker, else not.
-// Invariant: while the outcome of an intent is in doubt, its rows are answered neither old nor new. The table keeps its first name, `marks`.
+// Invariants: while the outcome of an intent is in doubt, its rows are answered neither old nor new; one that takes several rows of the table is
+// written and deleted whole. The table keeps its first name, `marks`.
 
 import type { RowKind, RowTypes } from '../db/rows';
 import type { Draft } from './audit-log';
@@ -41,23 +42,47 @@ export interface Intents {
   held: boolean;
 }
 
+/** UTF-16 units of an intent in one row of the table, which holds 2 MB: a unit takes up to three bytes. */
+const PART = 600_000;
+
+/** A text in parts, of which none ends within a character. */
+function partsOf(text: string): string[] {
+  const parts: string[] = [];
+  for (let at = 0; at < text.length; ) {
+    const isSplit = /[\uD800-\uDBFF]/.test(text[at + PART - 1] ?? '');
+    const end = at + PART - (isSplit ? 1 : 0);
+    parts.push(text.slice(at, end));
+    at = end;
+  }
+  return parts;
+}
+
 export function createIntents(sql: SqlStorage): Intents {
   sql.exec('create table if not exists marks (id text primary key, body text not null) without rowid');
+  // The rest of those that are too long for one row.
+  sql.exec(
+    'create table if not exists mark_parts (id text not null, part integer not null, body text not null, primary key (id, part)) without rowid',
+  );
   const all = new Map<string, Intent>();
-  for (const { body } of sql.exec<{ body: string }>('select body from marks')) {
-    const intent = JSON.parse(body) as Intent;
+  for (const { id, body } of sql.exec<{ id: string; body: string }>('select id, body from marks').toArray()) {
+    const rest = sql.exec<{ body: string }>('select body from mark_parts where id = ? order by part', id).toArray();
+    const intent = JSON.parse([body, ...rest.map((part) => part.body)].join('')) as Intent;
     all.set(intent.id, intent);
   }
   const running = new Set<string>();
   const unsettled = () => [...all.values()].filter((intent) => !running.has(intent.id));
   return {
     put(intent) {
+      // Written in one turn, and so durable together or not at all.
+      const [first, ...rest] = partsOf(JSON.stringify(intent));
+      rest.forEach((body, part) => void sql.exec('insert into mark_parts values (?, ?, ?)', intent.id, part, body));
       // safety: intent-durable
-      sql.exec('insert into marks values (?, ?)', intent.id, JSON.stringify(intent));
+      sql.exec('insert into marks values (?, ?)', intent.id, first);
       all.set(intent.id, intent);
     },
     drop(id) {
       sql.exec('delete from marks where id = ?', id);
+      sql.exec('delete from mark_parts where id = ?', id);
       all.delete(id);
     },
     unsettled,

@@ -6,6 +6,7 @@ import type { ApprovalConfig, NamingConfig, PolicyKind, PolicyRow, RotationConfi
 import { refuse } from '../errors';
 import type { Core } from './core';
 import { slugOf } from './named';
+import type { Raised } from './outbox';
 import { fail } from './outcome';
 import type { Plan } from './plan';
 import type { Call, OperationOutcome } from './types';
@@ -62,19 +63,27 @@ function brokenBy(core: Core, row: SecretRow): CompiledPolicy<'naming'> | null {
   );
 }
 
+/** What a secret breaks as it would be: the policy in words, and the event of it; null where it breaks none. */
+export function violationOf({ core, ask, caller }: Call<unknown>, row: SecretRow): { message: string; event: Raised } | null {
+  const broken = brokenBy(core, row);
+  if (!broken) return null;
+  const { id, name } = broken.row;
+  const data = {
+    ...{ policy_id: id, name: row.name, environment: slugOf(core, row.environment_id), action: ask.action },
+    ...{ credential_id: caller.id, request_id: ask.request.id },
+  };
+  return {
+    message: `The naming policy "${name}" (${id}) does not allow this name: it must match ${broken.config.pattern}`,
+    event: { type: 'POLICY_VIOLATED', data },
+  };
+}
+
 /** Refuses a plan that would give a live secret a name against a naming policy, or bring it under one that its name breaks; null for any other. */
-export function namingViolation({ core, ask, caller }: Call<unknown>, { puts = [] }: Plan): OperationOutcome | null {
+export function namingViolation(call: Call<unknown>, { puts = [] }: Plan): OperationOutcome | null {
   for (const { kind, row } of puts) {
     if (kind !== 'secret' || row.deleted_at !== null) continue;
-    const broken = brokenBy(core, row);
-    if (!broken) continue;
-    const { id, name } = broken.row;
-    const message = `The naming policy "${name}" (${id}) does not allow this name: it must match ${broken.config.pattern}`;
-    const data = {
-      ...{ policy_id: id, name: row.name, environment: slugOf(core, row.environment_id), action: ask.action },
-      ...{ credential_id: caller.id, request_id: ask.request.id },
-    };
-    return { ...fail(refuse('POLICY_VIOLATED', { message })), events: [{ type: 'POLICY_VIOLATED', data }] };
+    const violation = violationOf(call, row);
+    if (violation) return { ...fail(refuse('POLICY_VIOLATED', { message: violation.message })), events: [violation.event] };
   }
   return null;
 }

@@ -44,6 +44,10 @@ export const MOST_READERS = 250;
 /** Whoever has a link reads the secret through it: the reader is the link. */
 const READS: readonly string[] = ['secret.read', ...BULK_READS, 'secret.share_view'];
 
+/** Whether an entry is a read that succeeded. A file without values has no version: it reveals none. */
+const isRead = ({ action, outcome, resource, version }: Entry): boolean =>
+  READS.includes(action) && outcome === 'success' && resource !== null && !(action === 'integration.generate' && version === null);
+
 /** Who counts as one reader: the session tokens of an API key are one, beside the key itself. */
 export const readerOf = ({ kind, id, parent_id }: Actor): string => (kind === 'session' ? `${parent_id}:sessions` : String(id));
 
@@ -63,12 +67,12 @@ const merged = (older: Reading | undefined, newer: Reading): Reading =>
       }
     : newer;
 
-const readingOf = ({ action, actor, time, count, version, prefix, patterns, patterns_digest }: Entry): Reading => ({
+const readingOf = ({ action, actor, time, count, version, prefix, names, patterns, patterns_digest }: Entry): Reading => ({
   actor: { kind: actor.kind, id: actor.id, name: actor.name, parent_id: actor.parent_id },
   at: Date.parse(time),
   ...{ count, version },
   prefix: (BULK_READS as readonly string[]).includes(action) ? (prefix ?? '') : null,
-  isLimited: patterns !== undefined || patterns_digest !== undefined,
+  isLimited: names !== undefined || patterns !== undefined || patterns_digest !== undefined,
 });
 
 type Kept = Omit<Reading, 'actor' | 'isLimited'> & { reader: string; actor: string; limited: number };
@@ -120,8 +124,8 @@ export function createReaders(sql: SqlStorage, meta: Meta, { head, isKnown }: Ar
   };
   return {
     note(entry) {
-      if (!READS.includes(entry.action) || entry.outcome !== 'success' || entry.resource === null) return;
-      add(entry.resource, readingOf(entry));
+      if (!isRead(entry)) return;
+      add(entry.resource as string, readingOf(entry));
       if (many >= MOST_PENDING) flush(head());
     },
     of(target) {
@@ -143,7 +147,8 @@ function takeUp(sql: SqlStorage, after: number, add: (target: string, reading: R
   for (const { body, count, low, high } of sql.exec<{ body: string; count: number; low: string; high: string }>(
     // The entry of a group is that of its greatest sequence. What lies between two prefixes begins with what they have in common.
     `select max(sequence), body, sum(body ->> 'count') count, min(coalesce(body ->> 'prefix', '')) low, max(coalesce(body ->> 'prefix', '')) high
-      from audit where sequence > ? and action in (${READS.map((action) => `'${action}'`).join(', ')}) and outcome = 'success' and resource is not null
+      from audit where sequence > ? and action in (${READS.map((action) => `'${action}'`).join(', ')}) and outcome = 'success'
+        and resource is not null and not (action = 'integration.generate' and body ->> 'version' is null)
       group by resource, actor, parent`,
     after,
   )) {

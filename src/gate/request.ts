@@ -9,19 +9,19 @@ import { ApiError, type Refusal, refuse, statusOf } from '../errors';
 import { type Draft, MOST_ENTRIES, RESERVE, type Subject } from './audit-log';
 import { commit, settle } from './commit';
 import type { Core } from './core';
-import { governed, governedRead, mayReveal, unidentified } from './hold';
+import { governed, governedRead, mayRevealAll, unidentified } from './hold';
 import { findStored, responseToStore, storedFor, storedUnder } from './idempotency';
 import { identify, identifyAgain } from './identity';
 import { reportViolation } from './integrity';
 import type { Identity } from './lineage';
 import { mayReachNamed, namedSubject } from './named';
-import { fail, type Outcome, ok, refusalOf } from './outcome';
+import { fail, type Outcome, ok } from './outcome';
 import type { Plan } from './plan';
 import { spend, unproven } from './possession';
 import type { RateLimitState } from './rate-limit';
 import { SLACK, WINDOW } from './rate-limit';
 import { SEGMENT } from './segments';
-import { type Ask, type Call, type Operation, type OperationOutcome, type Reply, refusalIn } from './types';
+import { type Ask, type Call, isRefusal, type Operation, type OperationOutcome, type Reply, refusalIn } from './types';
 
 /** A request on its way through the gate. `isFull`: the audit log takes entries of urgent actions alone. */
 interface Request {
@@ -245,9 +245,9 @@ async function read(call: Call<unknown>, operation: Operation, draft: DraftOf): 
   const { ask, need } = call;
   if (ask.approval && need.reveals) return readHeld(call, operation, draft);
   const outcome = await operation.read?.(call);
-  if (!need.reveals || outcome?.kind !== 'ok' || outcome.data === null || outcome.reveals === 'unheld') return outcome;
+  if (!need.reveals || !outcome || outcome.kind === 'refused' || outcome.data === null || outcome.reveals === 'unheld') return outcome;
   if (!outcome.reveals) throw new Error(`${ask.action} does not say what it reveals`);
-  const { isHeld, bypassed } = mayReveal(call, outcome.reveals);
+  const { isHeld, bypassed } = mayRevealAll(call, outcome.reveals);
   if (bypassed.length) return { ...outcome, about: { ...outcome.about, bypassed_policies: bypassed } };
   // safety: held-read-refused
   return isHeld ? { kind: 'more', data: unidentified.more } : outcome;
@@ -261,9 +261,17 @@ const readHeld = (call: Call<unknown>, operation: Operation, draft: DraftOf): Pr
     () => approvalLocks(call),
     (now, found) => {
       const outcome = found as OperationOutcome;
-      if (outcome.kind !== 'ok') return refusalOf(outcome);
-      const made: Plan = { status: outcome.status, data: outcome.data, isRead: true, ...(outcome.etag && { etag: outcome.etag }) };
-      return outcome.reveals ? governedRead(call, outcome.reveals, made, now) : made;
+      if (outcome.kind === 'refused') return outcome.refusal;
+      const { about, data, reveals } = outcome;
+      const made: Plan =
+        outcome.kind === 'ok'
+          ? { status: outcome.status, data, isRead: true, ...(outcome.etag && { etag: outcome.etag }), about }
+          : { status: 200, data, isRead: true };
+      const governed = reveals ? governedRead(call, reveals, made, now) : made;
+      // The answer uses the approval, and not what the Worker makes it from.
+      // safety: approval-used-by-answer
+      if (outcome.kind === 'ok' || isRefusal(governed) || 'more' in governed || governed.refusal) return governed;
+      return { more: data };
     },
     async () => operation.read?.(call),
   );

@@ -33,7 +33,11 @@ async function segmentOf(org: string, entries: Entry[]): Promise<Segment> {
     last_hash: last.hash,
     actors: distinct(({ actor }) => actor.id),
     actions: distinct(({ action }) => action),
-    resources: distinct(({ resource }) => resource),
+    resources: [
+      ...new Set(
+        entries.flatMap(({ resource, imported }) => [...(resource === null ? [] : [resource]), ...Object.keys(imported?.versions ?? {})]),
+      ),
+    ],
     entries: toBase64(await gzip(utf8(JSON.stringify(entries)))),
   };
 }

@@ -94,14 +94,20 @@ export interface Ask {
   request: RequestFacts;
 }
 
+/** Secrets that are revealed together or not at all, and for what: words that finish the sentence "X asks to …". */
+export interface Together {
+  all: readonly SecretRow[];
+  describes: string;
+}
+
 /** What an operation answers within the gate. */
 export type OperationOutcome = Outcome & {
   /** Its audit entry is written already, or is that of an earlier call of the same request. */
   audited?: boolean;
   /** What only the operation knows of its target. */
   about?: Partial<Subject>;
-  /** Of a read that reveals values: the secret, or that what is held for approval was left out. */
-  reveals?: SecretRow | 'unheld';
+  /** Of a read that reveals values: the secret, or those of one file, or that what is held for approval was left out. */
+  reveals?: SecretRow | Together | 'unheld';
   /** What a refusal or a read raises, in the turn of its audit entry. */
   events?: Raised[];
 };

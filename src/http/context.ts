@@ -57,6 +57,9 @@ export interface RenderContext extends Context {
   also(asked: Also): Promise<Outcome>;
 }
 
+/** What a handler has that makes what the gate asked for. */
+export type MoreContext = Context & Pick<RenderContext, 'further'>;
+
 /** Something else that the gate is asked. */
 export interface Also {
   action: Action;

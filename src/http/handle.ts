@@ -61,9 +61,13 @@ async function parse(route: Route, incoming: Incoming, { isExpired }: Authentica
     input,
     named,
     finding: isExpired ? refuse('TOKEN_EXPIRED') : (findingOf(headers, body, finding) ?? (isWellFormed ? null : refuse('NOT_FOUND'))),
-    idempotencyKey: route.unkept ? null : headers.idempotency_key,
+    idempotencyKey: isUnkept(route, input, finding) ? null : headers.idempotency_key,
   };
 }
+
+/** Whether the answer of a request is not kept under its Idempotency-Key. */
+const isUnkept = ({ unkept }: Route, { body }: Input, finding: Refusal | null): boolean =>
+  typeof unkept === 'function' ? finding === null && unkept(body) : unkept === true;
 
 /** What a request names, as far as it is well formed: what is not stands as an empty text, and the request is 404 in its turn. */
 function namedOf(route: Route, input: Input): { named: Named; isWellFormed: boolean } {
@@ -214,7 +218,7 @@ async function askGate(ready: Ready): Promise<Response> {
       const { data } = reply.outcome;
       if (waitsForApproval(data)) again = { ...again, approval: identified(ready, null), again: true };
       else {
-        const more = await route.more?.(data as never, asked.input, context);
+        const more = await route.more?.(data as never, asked.input, { ...context, further });
         if (!more) break;
         made = { ...ready, prepared: more };
         again = { ...again, input: more.input, one_time: encryptOneTime(caller.bearer, ownerOf(ready), more.once), again: true };

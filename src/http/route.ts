@@ -4,7 +4,7 @@ import type { z } from '@hono/zod-openapi';
 import type { Action, FullNeed } from '../auth/actions';
 import type { Code } from '../errors';
 import type { Named } from '../gate/types';
-import type { BaseContext, Context, PublicAnswer, PublicContext, RenderContext } from './context';
+import type { BaseContext, Context, MoreContext, PublicAnswer, PublicContext, RenderContext } from './context';
 
 /** Where the API begins. */
 export const API = '/api/v1';
@@ -22,6 +22,8 @@ export interface Input<Q = unknown, B = unknown> {
   last_event_id?: string | null;
   /** And whether it is to be a WebSocket. */
   is_websocket?: boolean;
+  /** The body as it came, where one of its fields is a document: see `Route.body`. */
+  bytes?: Uint8Array;
 }
 
 /** What the gate is asked, and the one-time values of the answer by their place in it ("api_key.token"). */
@@ -46,8 +48,11 @@ export interface Route<Q extends z.ZodType = z.ZodType, B extends z.ZodType = z.
   summary: string;
   description?: string;
   query?: Q;
-  /** The body, if the route takes one; `optional` allows none. In the fields `nulls`, null counts as omitted. */
-  body?: { schema: B; optional?: boolean; nulls?: readonly string[] };
+  /**
+   * The body, if the route takes one; `optional` allows none. In the fields `nulls`, null counts as omitted. The field `document` holds another
+   * vendor's data: the shape of requests does not bound it, and the route reads it from the bytes by rules of its own.
+   */
+  body?: { schema: B; optional?: boolean; nulls?: readonly string[]; document?: string };
   conditional?: ('if-match' | 'if-none-match')[];
   /** It takes Last-Event-ID, as Server-Sent Events do. */
   streams?: true;
@@ -64,13 +69,13 @@ export interface Route<Q extends z.ZodType = z.ZodType, B extends z.ZodType = z.
   /** Turns a valid request into the operation's input: the place where values are encrypted and tokens made. */
   prepare?(input: Input<z.output<Q>, z.output<B>>, context: Context): Prepared | Promise<Prepared>;
   /** Makes what the gate had no means to make, when it asks for it. */
-  more?(asked: never, input: Input<z.output<Q>, z.output<B>>, context: Context): Promise<Prepared>;
+  more?(asked: never, input: Input<z.output<Q>, z.output<B>>, context: MoreContext): Promise<Prepared>;
   /** Turns the gate's data into what is shown: the place where values are opened. */
   render?(data: never, input: Input<z.output<Q>, z.output<B>>, context: RenderContext): Rendered | Promise<Rendered>;
   /** What it renders goes on where an earlier call was cut off: a stored response is rendered again. */
   resumes?: true;
-  /** Its answer is not kept: an Idempotency-Key is accepted and ignored, and a repeat runs again. */
-  unkept?: true;
+  /** Its answer is not kept: an Idempotency-Key is accepted and ignored, and a repeat runs again. A function says for which valid bodies. */
+  unkept?: true | ((body: z.output<B>) => boolean);
   /** For calls with the bootstrap token that no org's gate answers. */
   deployment?(input: Input<z.output<Q>, z.output<B>>, context: BaseContext): Promise<Rendered>;
   /** Answers a request that needs no credential: its body or a cookie proves who asks. Such a route takes no Idempotency-Key. */

@@ -27,6 +27,7 @@ export function validate(
       last_event_id: request.headers.get('last-event-id'),
       is_websocket: request.headers.get('upgrade')?.toLowerCase() === 'websocket',
     }),
+    ...(route.body?.document !== undefined && { bytes: body.bytes }),
   };
   const absent = body.json === undefined && body.bytes.length === 0;
   if (route.body && absent && !route.body.optional)
@@ -80,7 +81,7 @@ function parsedQuery(schema: z.ZodType, query: Record<string, string>): Validate
 function validBody(route: Route, absent: boolean, json: unknown): Validated {
   if (absent && !route.body) return { details: [] };
   if (absent) json = {};
-  const shape = shapeOf(json);
+  const shape = shapeOf(withoutDocument(route, json));
   if (shape) return { details: [detail([shape.path], shape.message)] };
   if (!route.body) {
     const isEmpty =
@@ -89,6 +90,12 @@ function validBody(route: Route, absent: boolean, json: unknown): Validated {
   }
   const parsed = route.body.schema.safeParse(route.body.nulls ? withoutNulls(route.body.nulls, json) : json, { error: messageOf });
   return parsed.success ? { data: parsed.data, details: [] } : { details: detailsOf(parsed.error, 'is not a known field') };
+}
+
+/** A body without the document in it, whose shape its own reader judges. */
+function withoutDocument({ body }: Route, json: unknown): unknown {
+  if (body?.document === undefined || typeof json !== 'object' || json === null || Array.isArray(json)) return json;
+  return Object.fromEntries(Object.entries(json).filter(([name]) => name !== body.document));
 }
 
 /** A body without those of the named fields that are null. */

@@ -297,6 +297,12 @@ const changes: Record<string, (o: Caller) => Promise<Change>> = {
       );
     return { send: async () => ({ status: await job(), json: null, text: '', headers: new Headers() }), done: [204] };
   },
+  'import secrets': async (o) => {
+    // One exists: its value is encrypted anew, in a second call of the gate.
+    const names = [(await newSecret(o)).name, `n-${++made}`, `n-${++made}`];
+    const data = Object.fromEntries(names.map((name) => [name, 'imported']));
+    return { send: (h) => o.post('/integrations/import', { source: 'svc', onConflict: 'overwrite', data }, h), done: [200] };
+  },
   'recover the organisation': async (o) => ({
     send: (h) => send('POST', `/api/v1/orgs/${o.id}/recovery`, { token: BOOTSTRAP, body: { reason: 'lost' }, headers: h }),
     done: [201],

@@ -10,7 +10,7 @@ import { Validator } from '@cfworker/json-schema';
 import { blocksOf, markdownFiles, read } from './markdown.mjs';
 import { copyOfProject, env, startService } from './service.mjs';
 
-const documents = ['README.md', ...markdownFiles().filter((file) => /^docs\/(guides|operations)\//.test(file))];
+const documents = ['README.md', ...markdownFiles().filter((file) => /^docs\/(guides|operations|generate)\//.test(file))];
 const setUp = blocksOf(read('README.md')).filter((block) => block.setUp);
 const END = '-- end of block --';
 

@@ -1,11 +1,18 @@
 // What targets say of how long to wait, in all the ways that vendors have: https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3 and headers and
 // fields of their own. Invariant: what cannot be read counts as nothing said.
-import type { Reply } from './client';
+
+/** The part of a response that says it. */
+export interface Refusal {
+  status: number;
+  headers: Headers;
+  /** The body as JSON; undefined for what is none. */
+  body: unknown;
+}
 
 const RESETS = ['x-ratelimit-reset', 'ratelimit-reset'];
 
 /** Milliseconds that a refusal asks to wait, whatever its status; null where it says nothing that can be read. */
-export function waitOf({ status, headers, body }: Reply, now: number): number | null {
+export function waitOf({ status, headers, body }: Refusal, now: number): number | null {
   const wait =
     retryAfter(headers.get('retry-after'), now) ?? (isLimit(status, headers) ? (resetOf(headers, now) ?? inBody(body, now)) : null);
   return wait !== null && wait <= YEAR ? wait : null;

@@ -71,6 +71,31 @@ export const AuditEntry = z
       description:
         'For a scan: how many findings are known by their format alone, how many secrets have a value that was found, and how many tokens of this organisation were found.',
     }),
+    file: z
+      .object({ format: z.string(), secrets: z.int() })
+      .optional()
+      .openapi({ description: 'For a generated file: its format, and of how many secrets it was made.' }),
+    names: z.array(z.string()).optional().openapi({
+      description:
+        'For a generated file: the names of its secrets, up to 16 KiB together. Beyond that, prefix and patterns say among which names they are.',
+    }),
+    imported: z
+      .object({
+        source: z.string(),
+        created: z.int(),
+        updated: z.int(),
+        skipped: z.int(),
+        failed: z.int(),
+        names: z.array(z.string()),
+        unnamed: z.int(),
+        versions: z.record(z.string(), z.int()),
+        dry_run: z.boolean(),
+      })
+      .optional()
+      .openapi({
+        description:
+          'For an import: its source, how many secrets it created, updated and skipped, how many items failed, the names of the secrets that it wrote, as far as they fit, how many names are left out, and the versions that it wrote, by the ids of the secrets.',
+      }),
     missing: z
       .array(z.object(Stretch))
       .optional()

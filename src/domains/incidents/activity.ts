@@ -16,6 +16,10 @@ export const CHANGING = [
   ...['secret.create', 'secret.update', 'secret.rotate', 'secret.rollback', 'secret.delete', 'secret.restore'],
   ...['provider.issue', 'provider.rotate', 'provider.revoke', 'secret.auto_rotate'],
 ];
+/** An import: one entry for all that it created and changed. */
+const IMPORT = 'integration.import';
+/** Actions whose entries tell changes of secrets. */
+export const TELLING = [...CHANGING, IMPORT];
 /** How long before the time in question something may have been made that acts in it: a link lives seven days, a session token one. */
 const LONGEST = 7 * DAY;
 /** Session tokens that are found in the log alone, and remembered. */
@@ -38,6 +42,20 @@ export const isDone = ({ outcome, status }: Entry) => outcome === 'success' && s
 /** A replay says no version: it did nothing. */
 export const isChange = (entry: Entry) =>
   CHANGING.includes(entry.action) && isDone(entry) && entry.version !== null && entry.resource !== null;
+
+/** Entries, that of an import followed by one for each version that it wrote, as if each secret had been created or changed by itself. */
+export const expanded = (entries: readonly Entry[]): Entry[] =>
+  // safety: exposure-counts-imports
+  entries.flatMap((entry) => [
+    entry,
+    ...Object.entries(entry.imported?.versions ?? {}).map(
+      ([resource, version]): Entry => ({
+        ...entry,
+        ...{ resource, version, imported: undefined },
+        ...(version === 1 ? { action: 'secret.create', expires_at: null } : { action: 'secret.update' }),
+      }),
+    ),
+  ]);
 
 /** A version of a secret, and when it was first seen. */
 export interface Seen {
@@ -76,7 +94,7 @@ export async function activityOf(context: Context, parts: Parts, descent: Descen
   const isOld = root.created_at < Date.now() - REMEMBERED;
   const begin = isOld ? root.created_at : Math.max(root.created_at, from - LONGEST);
   for await (const entries of walk(context, parts, { since: Math.min(begin, from), actors: tracked.actors }, gaps))
-    for (const entry of entries) {
+    for (const entry of expanded(entries)) {
       noteLists(lists, entry);
       if (!tracked.isBy(entry)) continue;
       const { action, resource, version } = entry;
@@ -90,7 +108,8 @@ export async function activityOf(context: Context, parts: Parts, descent: Descen
       if (time < from) continue;
       if (isShare) shared.push({ secret: resource, version, time });
       if (READING.includes(action) && version !== null) noteRead(read, { secret: resource, version, time });
-      else if ((BULK_READS as readonly string[]).includes(action)) noteBulk(bulks, entry, lists, time);
+      // A file without values has no version.
+      else if ((BULK_READS as readonly string[]).includes(action) && version !== null) noteBulk(bulks, entry, lists, time);
       else if (isChange(entry)) written.push({ secret: resource, version: version as number, time, action });
     }
   const { members, made, forgotten } = tracked.all();
@@ -122,7 +141,7 @@ const NONE: ReadonlySet<string> = new Set();
 function noteBulk(bulks: Map<string, Bulk>, entry: Entry, lists: Lists, time: number) {
   const { environment, sequence, version } = entry;
   let prefix = entry.prefix ?? '';
-  let patterns = entry.patterns ?? lists.patterns.get(entry.patterns_digest ?? '') ?? null;
+  let patterns = entry.names ?? entry.patterns ?? lists.patterns.get(entry.patterns_digest ?? '') ?? null;
   let withheld = lists.withheld.get(entry.withheld_digest ?? '') ?? NONE;
   let key = JSON.stringify([entry.resource, version, prefix, patterns, withheld === NONE ? null : entry.withheld_digest]);
   // safety: exposure-kinds-bounded

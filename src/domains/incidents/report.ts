@@ -8,7 +8,7 @@ import { ApiError, refuse } from '../../errors';
 import type { Entry } from '../../gate/audit-log';
 import { isPast } from '../../gate/identity';
 import type { Context } from '../../http/context';
-import { activityOf, CHANGING, type Descent, type Given, isChange, isDone, noteRead, type Seen, type Written } from './activity';
+import { activityOf, type Descent, expanded, type Given, isChange, isDone, noteRead, type Seen, TELLING, type Written } from './activity';
 import { descendantsOf } from './descendants';
 import { type Before, type Bulk, type Change, exposed, unresolved } from './exposure';
 import { type Gap, type Parts, walk } from './log';
@@ -90,8 +90,8 @@ async function bulkReads(context: Context, parts: Parts, bulks: Bulk[], gaps: Ga
   const changes: Change[] = [];
   const breaks: number[] = [];
   const isHere = (entry: Entry) => isChange(entry) && (current.has(entry.resource as string) || slugs.has(entry.environment ?? ''));
-  for await (const entries of walk(context, parts, { from: oldest + 1, actions: [...CHANGING, ...BREAKING] }, gaps))
-    for (const entry of entries) {
+  for await (const entries of walk(context, parts, { from: oldest + 1, actions: [...TELLING, ...BREAKING] }, gaps))
+    for (const entry of expanded(entries)) {
       if (isHere(entry)) changes.push(changeOf(entry));
       else if (isBreak(entry)) breaks.push(entry.sequence);
     }
@@ -109,7 +109,7 @@ async function bulkReads(context: Context, parts: Parts, bulks: Bulk[], gaps: Ga
 async function beforeThat(context: Context, parts: Parts, secrets: Set<string>, to: number, gaps: Gap[]): Promise<Map<string, Before>> {
   const found = new Map<string, Before>();
   for await (const entries of walk(context, parts, { to, resources: new Set([...secrets, context.org]) }, gaps))
-    for (const entry of entries) {
+    for (const entry of expanded(entries)) {
       if (isBreak(entry)) found.clear();
       if (!isChange(entry) || !secrets.has(entry.resource as string)) continue;
       const { secret, action, version, expires_at } = changeOf(entry);
@@ -195,8 +195,8 @@ export async function replacedSince(context: Context, parts: Parts, from: number
   const isNew = ({ action, resource, version }: Entry) =>
     ['secret.rotate', 'secret.auto_rotate', 'provider.rotate', 'provider.issue'].includes(action) ||
     (action === 'secret.update' && (version ?? 0) > (seen.get(resource ?? '') ?? 0));
-  for await (const entries of walk(context, parts, { from, actions: CHANGING, resources: new Set(seen.keys()) }, []))
-    for (const entry of entries)
+  for await (const entries of walk(context, parts, { from, actions: TELLING, resources: new Set(seen.keys()) }, []))
+    for (const entry of expanded(entries))
       if (isChange(entry) && seen.has(entry.resource as string) && isNew(entry))
         found.set(entry.resource as string, entry.version as number);
   return found;

@@ -73,6 +73,7 @@ const bodies: Record<string, unknown> = {
     config: { webhookUrl: 'https://hooks.slack.com/services/T/B/x' },
   },
   'PATCH /orgs/{org_id}/integrations/{id}': { name: 'x' },
+  'POST /orgs/{org_id}/integrations/generate': { format: 'json', environmentId: 'production' },
   'POST /orgs/{org_id}/integrations/notify': { integrationId: 'int_0' },
   'POST /orgs/{org_id}/scans': { text: 'x' },
   'POST /orgs/{org_id}/secrets/{id}/share': { kind: 'link', expires_in: 60, max_views: 1 },
@@ -208,7 +209,8 @@ for (const route of routes.filter(({ public: isPublic }) => !isPublic)) {
     };
     const mayDo = ({ o }: World) => make[able[0] ?? 'api_key'].most(o);
     /** What a caller of a kind is told where its scopes, environments or names do not suffice. */
-    const lacking = (kind: Able): Code => (kind === 'agent' && need.reveals ? 'SECRET_ACCESS_DENIED' : 'INSUFFICIENT_SCOPE');
+    const isOfSecrets = need.scopes.some((scope) => scope.startsWith('secrets:'));
+    const lacking = (kind: Able): Code => (kind === 'agent' && need.reveals && isOfSecrets ? 'SECRET_ACCESS_DENIED' : 'INSUFFICIENT_SCOPE');
 
     it('authentication: refuses a request without a token, and a junk, forged, truncated, lengthened or re-prefixed token, and the wrong bootstrap token', async () => {
       const world = await furnished();

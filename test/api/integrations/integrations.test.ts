@@ -1,6 +1,6 @@
 // Stored connections: how they are created, shown, changed and removed, and who may use them.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type NotifyPlatform, notifyPlatforms } from '../../../src/adapters/platforms';
+import { type NotifyPlatform, notifyPlatforms, syncPlatforms } from '../../../src/adapters/platforms';
 import { decrypt } from '../../../src/crypto/envelope';
 import { newId } from '../../../src/db/ids';
 import type { IntegrationRow } from '../../../src/db/schema';
@@ -446,8 +446,9 @@ describe('integration: platforms', () => {
     const o = await newOrg();
     const { status, json } = await o.get('/integrations/platforms');
     expect([status, json.next_cursor, json.has_more]).toEqual([200, null, false]);
-    expect(json.data.map(({ platform }: { platform: string }) => platform)).toEqual(notifyPlatforms);
+    expect(json.data.map(({ platform }: { platform: string }) => platform)).toEqual([...syncPlatforms, ...notifyPlatforms]);
     for (const { platform, kind, configSchema } of json.data) {
+      if (kind === 'sync') continue;
       expect(kind).toBe('notify');
       expect(configSchema).toMatchObject({
         $schema: 'https://json-schema.org/draft/2020-12/schema',

@@ -89,7 +89,10 @@ const spelled = (schema: z.ZodType): Schema =>
 describe('bounds: every route', () => {
   it('has one for each field of its query and its body', () => {
     const found = routes.flatMap(({ method, path, query, body }) =>
-      [query, body?.schema].flatMap((schema) => (schema ? unbounded(spelled(schema), `${method} ${path}`) : [])),
+      [query, body?.schema]
+        .flatMap((schema) => (schema ? unbounded(spelled(schema), `${method} ${path}`) : []))
+        // A document is bounded by the size of the body and by its own reader, whose tests say how.
+        .filter((place) => body?.document === undefined || place !== `${method} ${path}.${body.document}: anything`),
     );
     expect(found).toEqual([]);
   });

@@ -114,6 +114,19 @@ export async function keptOf({ core, ask }: Call<unknown>, row: SecretRow | null
   return { of: row.mac, bytes: found?.bytes ?? 0 };
 }
 
+/** The same of many secrets, by their ids, in one query. */
+export async function keptOfAll({ core, ask }: Call<unknown>, rows: readonly SecretRow[]): Promise<Map<string, Kept>> {
+  const trimming = rows.filter((row) => oldestAfter(row) !== row.oldest_version);
+  if (trimming.length === 0) return new Map();
+  const found = await core.database.all<{ id: string; bytes: number }>({
+    sql: `select w.value ->> 0 id, (select coalesce(sum(octet_length(value_sealed)), 0) from secret_versions
+      where org_id = ? and secret_id = w.value ->> 0 and version >= w.value ->> 1) bytes from json_each(?) w`,
+    params: [ask.org, JSON.stringify(trimming.map((row) => [row.id, oldestAfter(row)]))],
+  });
+  const macs = new Map(trimming.map(({ id, mac }) => [id, mac]));
+  return new Map(found.map(({ id, bytes }) => [id, { of: macs.get(id) as string, bytes }]));
+}
+
 /** The plan of a secret's next version: the row moves on, the oldest version beyond the thousandth goes. */
 export function advance(
   call: Call<unknown>,

@@ -8,6 +8,7 @@ import type { SecretRow, SecretType, VersionRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import type { Subject } from '../../../gate/audit-log';
 import { environmentRevision } from '../../../gate/commit';
+import type { Core } from '../../../gate/core';
 import { mayReveal } from '../../../gate/hold';
 import { environmentOf, slugOf } from '../../../gate/named';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
@@ -122,7 +123,7 @@ function unknownPart({ core, ask, caller }: Call<unknown>): Refusal {
   return refuse('NOT_FOUND', { message: `There is no secret ${name} in the environment ${environment.slug}.${hint}` });
 }
 
-const unknownEnvironment = (ref: string | null | undefined): Refusal =>
+export const unknownEnvironment = (ref: string | null | undefined): Refusal =>
   refuse('NOT_FOUND', { message: ref ? `There is no environment ${ref}.` : 'There is no default environment.' });
 
 export interface ValuesInput {
@@ -169,11 +170,11 @@ async function values(call: Call<ValuesInput>): Promise<OperationOutcome> {
     // safety: bulk-read-rechecked-after-fetch
     const refusal = asked ? call.recheck() : null;
     if (refusal) return fail(refusal);
-    const found = rowsOf(call, environment.id, patterns, now);
-    if (found === null) return fail(refuse('RESULT_TOO_LARGE'));
-    const { rows, held, withheld, bypassed } = found;
-    const about = { ...(bypassed.length && { bypassed_policies: bypassed }), ...(held.length && { withheld: held }) };
-    if (rows.reduce((sum, { size }) => sum + size, 0) > MOST_BULK.bytes) return fail(refuse('RESULT_TOO_LARGE'));
+    const found = rowsOf(call, { environment: environment.id, scopes, prefix: input.prefix, patterns }, now);
+    if (found === null || exceedsBulk(found.rows)) return fail(refuse('RESULT_TOO_LARGE'));
+    const { rows, held, bypassed } = found;
+    const withheld = held.map(({ name }) => name);
+    const about = { ...(bypassed.length && { bypassed_policies: bypassed }), ...(held.length && { withheld: held.map(({ id }) => id) }) };
     const doubt = inDoubt(call, ...rows.map(({ id }) => id));
     if (doubt) return fail(doubt);
 
@@ -187,25 +188,9 @@ async function values(call: Call<ValuesInput>): Promise<OperationOutcome> {
       };
     if (input.if_none_match !== null && matchesETag(input.if_none_match, etag, true)) return ok(null, { status: 304, etag });
 
-    const page: SecretRow[] = [];
-    let bytes = 0;
-    for (const row of rows) {
-      if (input.after !== null && row.name <= input.after) continue;
-      bytes += row.size * 1.4 + 1024;
-      if (page.length && bytes > MOST_BULK.page) break;
-      page.push(row);
-    }
-    const items: Delivered[] = [];
-    const missing: { secret: string; version: number }[] = [];
-    for (const row of page) {
-      const version = fetched.get(`${row.id}.${row.version}`) ?? core.ciphertexts.get(row.id, row.version, now);
-      if (version) items.push(deliver(input, { row, version }, environment.slug, now));
-      else missing.push({ secret: row.id, version: row.version });
-    }
+    const { items, next, missing } = pageOf(core, { rows, fetched, environment: environment.slug, now }, input);
     if (missing.length === 0) {
       for (const version of fetched.values()) keep(core, version);
-      const last = page.at(-1);
-      const next = last && last !== rows.at(-1) ? last.name : null;
       return {
         ...ok({ environment: environment.slug, items, next, withheld } satisfies ValuesPage, { etag }),
         reveals: 'unheld',
@@ -216,21 +201,63 @@ async function values(call: Call<ValuesInput>): Promise<OperationOutcome> {
   }
 }
 
+/** The secrets of a bulk read, in the order of names, and the versions of them that had to be fetched. */
+export interface Bulk {
+  rows: readonly SecretRow[];
+  fetched: ReadonlyMap<string, VersionRow>;
+  environment: string;
+  now: number;
+}
+
+/** As much of a bulk read as goes in one RPC, where it ends, and the versions that have to be fetched first. */
+export function pageOf(core: Core, { rows, fetched, environment, now }: Bulk, input: { as_text?: true; after: string | null }) {
+  const page: SecretRow[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    if (input.after !== null && row.name <= input.after) continue;
+    bytes += row.size * 1.4 + 1024;
+    if (page.length && bytes > MOST_BULK.page) break;
+    page.push(row);
+  }
+  const items: Delivered[] = [];
+  const missing: { secret: string; version: number }[] = [];
+  for (const row of page) {
+    const version = fetched.get(`${row.id}.${row.version}`) ?? core.ciphertexts.get(row.id, row.version, now);
+    if (version) items.push(deliver(input, { row, version }, environment, now));
+    else missing.push({ secret: row.id, version: row.version });
+  }
+  const last = page.at(-1);
+  return { items, missing, next: last && last !== rows.at(-1) ? last.name : null };
+}
+
+/** Whether values are more than a bulk answer holds. */
+export const exceedsBulk = (rows: readonly SecretRow[]): boolean =>
+  rows.length > MOST_BULK.secrets || rows.reduce((sum, { size }) => sum + size, 0) > MOST_BULK.bytes;
+
 export const readAll: Operation<ValuesInput> = { subject: aboutAll, read: values };
 
+/** Which secrets are read: those whose names begin so, and that the caller reaches with these scopes. */
+export interface Selection {
+  environment: string;
+  scopes: readonly string[];
+  prefix: string;
+  patterns: readonly string[] | null;
+}
+
+export const inOrder = (a: SecretRow, b: SecretRow) => (a.name < b.name ? -1 : 1);
+
 /**
- * The secrets of an environment that the caller may read, in the order of names, and the names that are held for approval; null for too many.
+ * The secrets of an environment that the caller may read, in the order of names, and those that are held for approval; null for too many.
  * Rows are read for names that match alone.
  */
-function rowsOf(call: Call<ValuesInput>, environment: string, patterns: readonly string[] | null, now: number) {
-  const { core, need, caller, input } = call;
-  const { scopes } = need;
-  const held: Pick<SecretRow, 'id' | 'name'>[] = [];
+export function rowsOf(call: Call<unknown>, { environment, scopes, prefix: start, patterns }: Selection, now: number) {
+  const { core, caller } = call;
+  const held: SecretRow[] = [];
   const passed = new Set<string>();
   const rows: SecretRow[] = [];
   const steps = stepsFor(caller, scopes, MOST_BULK.steps);
   // Names before the first that a pattern can match, and after the last, are not looked at.
-  for (const prefix of prefixesOf(input.prefix, patterns)) {
+  for (const prefix of prefixesOf(start, patterns)) {
     for (let after = ''; ; ) {
       const page = core.rows.named(environment, prefix, after, 1000);
       for (const { id, name } of page) {
@@ -242,15 +269,13 @@ function rowsOf(call: Call<ValuesInput>, environment: string, patterns: readonly
         const { isHeld, bypassed } = mayReveal(call, row);
         for (const policy of bypassed) passed.add(policy);
         // safety: bulk-read-withholds
-        if ((isHeld ? held.push(row) : rows.push(row)) > MOST_BULK.secrets) return null;
+        if ((isHeld ? held : rows).push(row) > MOST_BULK.secrets) return null;
       }
       if (page.length < 1000) break;
       after = page.at(-1)?.name as string;
     }
   }
-  const sorted = <T extends { name: string }>(list: T[]) => list.sort((a, b) => (a.name < b.name ? -1 : 1));
-  const withheld = sorted(held);
-  return { rows: sorted(rows), held: withheld.map(({ id }) => id), withheld: withheld.map(({ name }) => name), bypassed: [...passed] };
+  return { rows: rows.sort(inOrder), held: held.sort(inOrder), bypassed: [...passed] };
 }
 
 /** The literal beginnings that names of a bulk read can have: none begins with another. */

@@ -1,0 +1,17 @@
+// The top-level `secrets` of a Compose file: each is taken from an environment variable of its name, and no value stands in the file.
+import { kubernetesStyle } from '../names';
+import { format, none } from './format';
+import { quoted } from './yaml';
+
+export const composeSecrets = format({
+  format: 'compose-secrets',
+  filename: 'compose.secrets.yaml',
+  contentType: 'application/yaml',
+  options: none,
+  names: kubernetesStyle,
+  valueless: true,
+  *render(entries) {
+    yield entries.length ? 'secrets:\n' : 'secrets: {}\n';
+    for (const { key } of entries) yield `  ${quoted(key)}:\n    environment: ${quoted(key)}\n`;
+  },
+});

@@ -1,0 +1,26 @@
+// A file for java.util.Properties. All but printable ASCII is escaped, so that it does not matter in which charset it is read.
+import { verbatim } from '../names';
+import { format, none, nul } from './format';
+import { hex } from './yaml';
+
+const SHORT: Record<string, string> = { '\n': '\\n', '\r': '\\r', '\t': '\\t', '\f': '\\f' };
+
+const escaped = (text: string): string =>
+  text
+    .replace(/[\\:=#!]/g, '\\$&')
+    // A space is skipped at the beginning alone.
+    .replace(/^ /, '\\ ')
+    // By UTF-16 code units, as Java does.
+    .replace(/[^ -~]/g, (each) => SHORT[each] ?? `\\u${hex(each.charCodeAt(0), 4)}`);
+
+export const properties = format({
+  format: 'properties',
+  filename: 'secrets.properties',
+  contentType: 'text/plain',
+  options: none,
+  names: verbatim,
+  refuses: nul,
+  *render(entries) {
+    for (const { key, value } of entries) yield `${escaped(key)}=${escaped(value)}\n`;
+  },
+});

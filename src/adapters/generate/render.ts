@@ -1,0 +1,43 @@
+// Makes a file of secrets. Invariant: it is the whole file or a refusal that names every secret at fault, and never a value.
+import { type Refusal, refuse } from '../../errors';
+import { mapNames } from '../names';
+import type { Entry, Format } from './format';
+
+/** A secret as it is stored. */
+export type Source = Pick<Entry, 'name' | 'value'>;
+
+/** Characters of one file. Escapes make more of a value than it was; an isolate has 128 MB. */
+const MOST_CONTENT = 24 * 1024 ** 2;
+
+export function generate(format: Format, secrets: readonly Source[], options: never): { content: string } | Refusal {
+  const sorted = [...secrets].sort((a, b) => (a.name < b.name ? -1 : 1));
+  const names = sorted.map(({ name }) => name);
+  const rule = { ...format.names, problem: (key: string) => format.names.problem(key) ?? format.refusesName?.(key, options) ?? null };
+  const { keys, refused, collisions } = mapNames(names, rule);
+  if (refused.length) return refuse('NAME_NOT_REPRESENTABLE', { details: refused });
+  // safety: generated-names-distinct
+  if (collisions.length) return refuse('NAME_COLLISION', { details: collisions });
+  const entries = sorted.map((secret): Entry => ({ ...secret, key: keys.get(secret.name) as string }));
+  const details = format.valueless ? [] : unrepresentable(format, entries, options);
+  // safety: generated-values-exact
+  if (details.length) return refuse('VALUE_NOT_REPRESENTABLE', { details });
+  return joined(format.render(entries, options));
+}
+
+function unrepresentable(format: Format, entries: readonly Entry[], options: never) {
+  const details = entries.flatMap(({ name, key, value }) => {
+    const message = format.refuses?.(value, key, options) ?? null;
+    return message === null ? [] : [{ path: name, message }];
+  });
+  return details.length ? details : (format.refusesAll?.(entries) ?? []);
+}
+
+function joined(pieces: Iterable<string>): { content: string } | Refusal {
+  let content = '';
+  for (const piece of pieces) {
+    content += piece;
+    // safety: generated-content-bounded
+    if (content.length > MOST_CONTENT) return refuse('RESULT_TOO_LARGE', { message: 'The file would be larger than 24 MiB.' });
+  }
+  return { content };
+}

@@ -1,0 +1,50 @@
+// Variables of Terraform, as HCL and as JSON. In HCL a string is a template: what would begin an interpolation is escaped. In JSON it is literal.
+import { environmentStyle, type NameRule, without } from '../names';
+import { format, none, nul } from './format';
+import { object } from './json';
+import { hex } from './yaml';
+
+/** Names that Terraform lets no variable have. */
+const RESERVED = ['count', 'depends_on', 'for_each', 'lifecycle', 'locals', 'providers', 'source', 'version'];
+
+/** Identifiers of HCL: as environment variables, and with hyphens. */
+const identifiers: NameRule = without({ ...environmentStyle, map: (name) => name.replace(/[^A-Za-z0-9_-]/g, '_') }, (key) =>
+  RESERVED.includes(key) ? 'is a name that Terraform lets no variable have' : null,
+);
+
+/** Terraform holds every string in Unicode's normal form C: another form of the same text does not come back. */
+const unnormalized = (value: string): string | null =>
+  value === value.normalize('NFC') ? null : 'has a value that is not in Unicode normal form C, which Terraform changes';
+
+const SHORT: Record<string, string> = { '"': '\\"', '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+/** A template without interpolations: `${` and `%{` have one more `$` or `%` before them. */
+const template = (value: string): string => {
+  const text = value
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to escape.
+    .replace(/["\\\u0001-\u001f\u007f-\u009f\u2028\u2029\ufeff]/g, (each) => SHORT[each] ?? `\\u${hex(each.charCodeAt(0), 4)}`)
+    .replace(/([$%])\{/g, '$1$1{');
+  return `"${text}"`;
+};
+
+export const tfvars = format({
+  format: 'tfvars',
+  filename: 'secrets.auto.tfvars',
+  contentType: 'text/plain',
+  options: none,
+  names: identifiers,
+  refuses: (value) => nul(value) ?? unnormalized(value),
+  *render(entries) {
+    for (const { key, value } of entries) yield `${key} = ${template(value)}\n`;
+  },
+});
+
+export const tfvarsJson = format({
+  format: 'tfvars-json',
+  filename: 'secrets.auto.tfvars.json',
+  contentType: 'application/json',
+  options: none,
+  names: identifiers,
+  refuses: unnormalized,
+  render: object,
+});

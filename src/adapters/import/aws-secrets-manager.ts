@@ -1,0 +1,49 @@
+// AWS Secrets Manager: one answer of GetSecretValue, a list of them, or an answer of BatchGetSecretValue.
+import { JsonObject, Node, parseJson, TooLarge, Unreadable } from './json';
+import { binaryItem, bytesOf, eachOf, type Found, failure, incomplete, keysOf, oneOrMany, source, vendorCode } from './source';
+
+/** The object that a text of JSON is; null for any other text. */
+function objectOf(text: string, path: string): Node | null {
+  if (!/^[ \t\r\n]*\{/.test(text)) return null;
+  try {
+    const value = parseJson(text);
+    return value instanceof JsonObject ? new Node(value, path) : null;
+  } catch (error) {
+    // An object all the same, and too much of one.
+    if (error instanceof TooLarge || (error instanceof Unreadable && error.message.startsWith('nested'))) throw error;
+    return null;
+  }
+}
+
+function readOne(secret: Node): Found[] {
+  const name = secret.need('Name').text();
+  const text = secret.given('SecretString');
+  const binary = secret.given('SecretBinary');
+  if (text) {
+    const map = objectOf(text.text(), text.path);
+    if (!map) return [{ name, value: text.text() }];
+    const keys = keysOf(map);
+    return keys.length ? keys : [failure(name, 'VALUE_EMPTY', 'the map has no keys')];
+  }
+  if (!binary) return [failure(name, 'VALUE_MISSING')];
+  const bytes = bytesOf(binary.text());
+  if (!bytes) throw binary.unreadable('is not base64');
+  return [binaryItem(name, bytes)];
+}
+
+function read(data: Node): Found[] {
+  const batch = data.get('SecretValues');
+  if (!batch) return readOne(data);
+  const errors = data.given('Errors')?.items() ?? [];
+  return [
+    ...batch.items().flatMap(readOne),
+    ...errors.map((error) => failure(error.textOf('SecretId'), 'SOURCE_ERROR', vendorCode(error.textOf('ErrorCode')))),
+    ...incomplete(data, 'NextToken'),
+  ];
+}
+
+export const awsSecretsManager = source({
+  source: 'aws-secrets-manager',
+  accepts: 'json',
+  read: (data) => eachOf(oneOrMany(data), read),
+});

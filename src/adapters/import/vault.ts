@@ -1,0 +1,33 @@
+// HashiCorp Vault and OpenBao: answers of the KV engines, version 1 and 2, alone or in a map of path → answer.
+import { JsonNumber, type Node } from './json';
+import { eachOf, type Found, failure, keysOf, source } from './source';
+
+/** Whether `data` of an answer is that of KV 2. A KV 1 secret may have keys called `data` and `metadata`: only its metadata tells. */
+function isVersioned(data: Node): boolean {
+  const metadata = data.get('metadata');
+  return (
+    metadata?.isObject === true &&
+    metadata.get('version')?.value instanceof JsonNumber &&
+    typeof metadata.get('created_time')?.value === 'string' &&
+    data.get('data') !== null
+  );
+}
+
+function read(answer: Node, name: string): Found[] {
+  const data = answer.need('data');
+  if (!data.isObject) throw data.unreadable('is not an object');
+  if (!isVersioned(data)) return keysOf(data);
+  const inner = data.get('data') as Node;
+  // A time of deletion may lie ahead: only what has no data is deleted.
+  if (inner.isNull || data.need('metadata').isTrue('destroyed')) return [failure(name, 'DELETED')];
+  return keysOf(inner);
+}
+
+export const vault = source({
+  source: 'vault',
+  accepts: 'json',
+  read(data) {
+    if (data.get('data')) return read(data, 'data');
+    return eachOf(data.entries(), ([path, answer]) => read(answer, path));
+  },
+});

@@ -1,0 +1,201 @@
+// Generating files, as the gate does it: it says which secrets a file is made of, gives the Worker their ciphertexts, and hears how it ended.
+// Invariants: nobody has a file made of what they may not read now; the audit entry says what the file holds, and is written before the file
+// leaves; an approval is used by a file that leaves, and by nothing else.
+import { mayAct, mayReach, namesHeld, reaches, reachesEnvironment, stepsFor } from '../../../auth/authorize';
+import { sha256 } from '../../../crypto/digest';
+import type { EnvironmentRow, SecretRow, VersionRow } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import type { Subject } from '../../../gate/audit-log';
+import { environmentRevision } from '../../../gate/commit';
+import { holdingReads } from '../../../gate/hold';
+import { environmentOf } from '../../../gate/named';
+import { fail, ok } from '../../../gate/outcome';
+import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/types';
+import { exceedsBulk, inOrder, pageOf, rowsOf, unknownEnvironment } from '../../secrets/gate/reads';
+import { inDoubt } from '../../secrets/gate/state';
+import { fetchVersions, keep } from '../../secrets/gate/versions';
+import { type Delivered, readable } from '../../secrets/rules';
+import { READ } from '../actions';
+
+/** Steps of comparing names with patterns that one file may take. */
+const MOST_STEPS = 20_000_000;
+/** Bytes of names that one audit entry holds. */
+const MOST_NAMES = 16_384;
+/** How often the Worker begins, where the secrets have changed meanwhile. The gate may ask it three times in all, once of them for approval. */
+const MOST_TRIES = 2;
+/** Names that a sentence for approvers lists. */
+const MOST_LISTED = 10;
+
+export interface GenerateInput {
+  format: string;
+  environment: string;
+  names: string[] | null;
+  /** The format refers to secrets by name: the Worker needs no ciphertexts. */
+  valueless: boolean;
+  /** Where the page before ended, and the ETag that it bore. */
+  after: string | null;
+  etag: string | null;
+  /** What the Worker made of them: of which state of the secrets, and why it is no file; absent before. */
+  made?: { etag: string; tries: number; refusal: Refusal | null };
+}
+
+/** What the Worker is given to make a file of. */
+export interface SourcePage {
+  etag: string;
+  /** In place of values, for a format that holds none. */
+  names: string[];
+  items: Delivered[];
+  next: string | null;
+  /** The secrets changed between pages: begin again. */
+  changed?: true;
+}
+
+interface Selected {
+  environment: EnvironmentRow;
+  rows: SecretRow[];
+}
+
+type GenerateCall = Call<GenerateInput>;
+
+/** The environment of a file. To an agent what is outside its reach is 403, to any other caller it looks like what does not exist. */
+function reachedEnvironment({ core, ask, caller, input }: GenerateCall): EnvironmentRow | Refusal {
+  const environment = environmentOf(core, ask.org, input.environment);
+  const outside = mayReach(caller, READ, { environment: environment?.id ?? '', shown: input.environment });
+  if (outside && caller.kind === 'agent') return outside;
+  // safety: generate-within-environments
+  if (!environment || !reachesEnvironment(caller, READ.scopes, environment.id)) return unknownEnvironment(input.environment);
+  return environment;
+}
+
+/** The secrets of a file, or why there is none: those that were named, or all that the caller may read. */
+function select(call: GenerateCall, now: number): Selected | Refusal {
+  const environment = reachedEnvironment(call);
+  if (isRefusal(environment)) return environment;
+  const { caller, input } = call;
+  if (input.names) return selectNamed(call, environment, input.names, now);
+  const patterns = namesHeld(caller, READ.scopes, environment.id);
+  const found = rowsOf(call, { environment: environment.id, scopes: READ.scopes, prefix: '', patterns }, now);
+  if (found === null) return refuse('RESULT_TOO_LARGE');
+  return { environment, rows: [...found.rows, ...found.held].sort(inOrder) };
+}
+
+function selectNamed(
+  { core, caller }: GenerateCall,
+  environment: EnvironmentRow,
+  names: readonly string[],
+  now: number,
+): Selected | Refusal {
+  const steps = stepsFor(caller, READ.scopes, MOST_STEPS);
+  const rows: SecretRow[] = [];
+  const missing: string[] = [];
+  for (const name of names) {
+    // safety: generate-steps-bounded
+    if (!steps.take(environment.id, name)) return refuse('RESULT_TOO_LARGE');
+    // safety: generate-within-names
+    const row = reaches(caller, READ.scopes, environment.id, name) ? core.rows.find('secret', environment.id, name) : null;
+    // safety: generate-active-only
+    if (row && readable(row, now) === null) rows.push(row);
+    else missing.push(name);
+  }
+  if (missing.length === 0) return { environment, rows: rows.sort(inOrder) };
+  const shown = listed(missing);
+  const details = missing.map((name) => ({ path: name, message: 'is not an active secret that this credential may read' }));
+  return caller.kind === 'agent'
+    ? refuse('SECRET_ACCESS_DENIED', { message: `This agent may not read these secrets in ${environment.slug}: ${shown}.`, details })
+    : refuse('NOT_FOUND', { message: `There are no such secrets in the environment ${environment.slug}: ${shown}.`, details });
+}
+
+function listed(names: readonly string[]): string {
+  const more = names.length - MOST_LISTED;
+  return names.slice(0, MOST_LISTED).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}
+
+const etagOf = ({ environment, rows }: Selected): string =>
+  sha256(JSON.stringify([environment.id, rows.map(({ id, name, version }) => [id, name, version])]));
+
+const place = ({ core, ask, input }: GenerateCall): Partial<Subject> => {
+  const environment = environmentOf(core, ask.org, input.environment);
+  return environment ? { resource: environment.id, environment: environment.slug } : {};
+};
+
+/** What the names of a file begin with. They are sorted: what the first and the last have in common all have. */
+function prefixOf(names: readonly string[]): string {
+  const [first = '', last = ''] = [names[0], names.at(-1)];
+  let at = 0;
+  while (at < first.length && first[at] === last[at]) at++;
+  return first.slice(0, at);
+}
+
+/** What the audit entry says of a file. Names that are too long together are told by what they lie within: an incident then counts more, never less. */
+function about({ core, caller, input }: GenerateCall, { environment, rows }: Selected): Partial<Subject> {
+  const names = rows.map(({ name }) => name);
+  const isShort = names.join('').length <= MOST_NAMES;
+  return {
+    version: input.valueless ? null : environmentRevision(core, environment.id),
+    file: { format: input.format, secrets: rows.length },
+    prefix: prefixOf(names),
+    ...(isShort ? { names } : { patterns: namesHeld(caller, READ.scopes, environment.id) ?? undefined }),
+  };
+}
+
+/** What is asked of approvers, and for which secrets. */
+function together({ core, input }: GenerateCall, { environment, rows }: Selected) {
+  const held = rows.filter((row) => holdingReads(core, row).length).map(({ name }) => name);
+  const describes = `generate a file (${input.format}) of ${rows.length} secrets of the environment ${environment.slug}, which needs approval for: ${listed(held)}`;
+  return { all: rows, describes };
+}
+
+/** How it ends once the Worker has made a file of just these secrets, or found out why it cannot be made; null where they have changed meanwhile. */
+function ended(call: GenerateCall, selected: Selected): OperationOutcome | null {
+  const { made } = call.input;
+  // safety: generate-point-in-time
+  if (!made || made.etag !== etagOf(selected)) return null;
+  if (made.refusal) return fail(made.refusal);
+  return { ...ok({ secrets: selected.rows.length }), about: about(call, selected), reveals: together(call, selected) };
+}
+
+async function generate(call: GenerateCall): Promise<OperationOutcome> {
+  const { core, input } = call;
+  const fetched = new Map<string, VersionRow>();
+  for (let asked = false; ; asked = true) {
+    const now = core.now();
+    // safety: generate-rechecked-after-fetch
+    const refusal = asked ? call.recheck() : null;
+    if (refusal) return fail(refusal);
+    const selected = select(call, now);
+    if (isRefusal(selected)) return fail(selected);
+    const { environment, rows } = selected;
+    if (exceedsBulk(rows)) return fail(refuse('RESULT_TOO_LARGE'));
+    const doubt = inDoubt(call, ...rows.map(({ id }) => id));
+    if (doubt) return fail(doubt);
+    const end = ended(call, selected);
+    if (end) return end;
+    if ((input.made?.tries ?? 0) >= MOST_TRIES) return fail(refuse('UNAVAILABLE', { retry_after: 1 }));
+
+    const etag = etagOf(selected);
+    const give = (page: Omit<SourcePage, 'etag'>): OperationOutcome => ({
+      ...{ kind: 'more', data: { ...page, etag } satisfies SourcePage, reveals: together(call, selected) },
+    });
+    if (input.etag !== null && input.etag !== etag) return give({ names: [], items: [], next: null, changed: true });
+    if (input.valueless) return give({ names: rows.map(({ name }) => name), items: [], next: null });
+    const { items, next, missing } = pageOf(
+      core,
+      { rows, fetched, environment: environment.slug, now },
+      { as_text: true, after: input.after },
+    );
+    if (missing.length === 0) {
+      for (const version of fetched.values()) keep(core, version);
+      return give({ names: [], items, next });
+    }
+    for (const version of await fetchVersions(call, missing)) fetched.set(`${version.secret_id}.${version.version}`, version);
+  }
+}
+
+export const generateOperations: Record<string, Operation> = {
+  'integration.generate': {
+    subject: place,
+    // safety: generate-needs-read
+    reach: ({ caller, ask }: GenerateCall) => mayAct(caller, READ, ask.request.ip),
+    read: generate,
+  } as Operation,
+};

@@ -1,0 +1,73 @@
+// Making a file, in the Worker: the values are decrypted here, and go into the file and nowhere else.
+import { formatOf } from '../../adapters/generate';
+import { generate, type Source } from '../../adapters/generate/render';
+import { ApiError, type Refusal, refuse } from '../../errors';
+import type { Outcome } from '../../gate/outcome';
+import { isRefusal } from '../../gate/types';
+import { keysOf, type MoreContext } from '../../http/context';
+import { messageOf } from '../../http/messages';
+import { detailsOf } from '../../http/validate';
+import { decryptValue } from '../secrets/encryption';
+import type { GenerateInput, SourcePage } from './gate/operations';
+
+/** How often a page is asked for anew because the secrets changed between two pages. */
+const MOST_STARTS = 3;
+
+/** The options of a format, checked; throws what is wrong with them. */
+export function optionsOf(name: string, given: Record<string, unknown> | undefined): never {
+  const parsed = formatOf(name).options.safeParse(given ?? {}, { error: messageOf });
+  if (parsed.success) return parsed.data as never;
+  const details = detailsOf(parsed.error, 'is not a known option of this format').map(({ path, message }) => ({
+    path: path ? `options.${path}` : 'options',
+    message,
+  }));
+  throw new ApiError(refuse('VALIDATION_FAILED', { details }));
+}
+
+/** A further page; null where a policy holds the secrets by now. A refusal of the gate has its audit entry, and ends the request. */
+function pageIn(outcome: Outcome): SourcePage | null {
+  if (outcome.kind === 'refused') throw new ApiError(outcome.refusal);
+  return 'etag' in (outcome.data as SourcePage) ? (outcome.data as SourcePage) : null;
+}
+
+/** All that a file is made of, at one point in time, from its first page; null where it does not stand still. */
+async function sourcesOf(
+  first: SourcePage,
+  input: GenerateInput,
+  context: MoreContext,
+): Promise<{ etag: string; sources: Source[] } | null> {
+  let page: SourcePage | null = first;
+  let items = [...first.items];
+  for (let starts = 0; page.next !== null; ) {
+    const { next: after, etag } = page;
+    page = pageIn(await context.further({ ...input, after, etag }));
+    if (page?.changed) {
+      if (++starts > MOST_STARTS) return null;
+      page = pageIn(await context.further({ ...input, after: null, etag: null }));
+      items = [];
+    }
+    if (!page) return null;
+    items.push(...page.items);
+  }
+  const sources: Source[] = page.names.map((name) => ({ name, value: '' }));
+  for (const item of items) {
+    const { row, value } = await decryptValue(keysOf(context), context.org, item);
+    sources.push({ name: row.name, value });
+  }
+  return { etag: page.etag, sources };
+}
+
+/** A file, or why there is none, and of which state of the secrets it was made. */
+export async function fileOf(
+  first: SourcePage,
+  input: GenerateInput,
+  options: never,
+  context: MoreContext,
+): Promise<{ etag: string; content: string; refusal: Refusal | null }> {
+  const found = await sourcesOf(first, input, context);
+  // Of no state that the gate knows: it has the file begun anew, or refuses.
+  if (!found) return { etag: '', content: '', refusal: null };
+  const { etag, sources } = found;
+  const made = generate(formatOf(input.format), sources, options);
+  return isRefusal(made) ? { etag, content: '', refusal: made } : { etag, content: made.content, refusal: null };
+}

@@ -1,0 +1,254 @@
+// Imports, as the gate does them: which secrets are created, changed or left, and all of it in one plan. Invariants: an import is done as a whole or
+// not at all; what the caller may not write is neither looked at nor told of; a dry run makes the same plan and writes none of it.
+
+import { type Failure, failure } from '../../../adapters/import/source';
+import { reaches, reasons, stepsFor } from '../../../auth/authorize';
+import type { EnvironmentRow, SecretRow } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import { mayReveal } from '../../../gate/hold';
+import { environmentOf } from '../../../gate/named';
+import type { Plan } from '../../../gate/plan';
+import { violationOf } from '../../../gate/policies';
+import { type Call, isRefusal, type Operation } from '../../../gate/types';
+import { advance, begin, changed, type Kept, keptOfAll, nameLock } from '../../secrets/gate/plans';
+import { limits } from '../../secrets/gate/state';
+import { readable } from '../../secrets/rules';
+import { bounded } from '../answer';
+import type { ImportInput, ImportItem, ImportResult, Wanted } from '../parts';
+
+const IMPORT = ['integrations:import'] as const;
+const WRITE = ['secrets:write'] as const;
+
+/** Steps of comparing names with patterns that one import may take. */
+const MOST_STEPS = 20_000_000;
+
+type ImportCall = Call<ImportInput>;
+
+const environmentFor = ({ core, ask, input }: ImportCall) => environmentOf(core, ask.org, input.environment);
+
+/** What the caller holds for imports into an environment: both scopes come from one permission set. */
+const permissionsIn = ({ caller }: ImportCall, environment: string) =>
+  // safety: import-scopes-of-one-permission-set
+  reasons(reasons(caller.permissions, IMPORT, { environment }), WRITE, { environment });
+
+/** 403 without the second scope. */
+function mayWrite({ caller }: ImportCall): Refusal | null {
+  // safety: import-needs-write
+  return reasons(caller.permissions, WRITE, null).length
+    ? null
+    : refuse('INSUFFICIENT_SCOPE', { message: 'This credential does not hold the scope secrets:write, which this call needs.' });
+}
+
+/** An environment outside the caller's reach looks like one that does not exist. */
+function mayEnter(call: ImportCall): Refusal | null {
+  const environment = environmentFor(call);
+  if (environment && permissionsIn(call, environment.id).length) return null;
+  if (call.caller.kind === 'agent')
+    return refuse('SECRET_ACCESS_DENIED', { message: 'This agent may not write secrets in this environment.' });
+  return refuse('NOT_FOUND', { message: 'The environment does not exist.' });
+}
+
+/** The items, each with the secret that has its name; null where the caller may not write it. */
+function judged(
+  call: ImportCall,
+  environment: EnvironmentRow,
+): { item: ImportItem; row: SecretRow | null; isAllowed: boolean }[] | Refusal {
+  const { core, caller, input } = call;
+  const permissions = permissionsIn(call, environment.id);
+  const steps = stepsFor(caller, WRITE, MOST_STEPS);
+  const found = [];
+  for (const item of input.items) {
+    // safety: import-steps-bounded
+    if (!steps.take(environment.id, item.name))
+      return refuse('PAYLOAD_TOO_LARGE', {
+        message: 'Comparing these names with the name patterns of the credential takes too long. Import fewer items at a time.',
+      });
+    // safety: import-within-names
+    const isAllowed = reasons(permissions, WRITE, { environment: environment.id, name: item.name }).length > 0;
+    found.push({ item, isAllowed, row: isAllowed ? core.rows.find('secret', environment.id, item.name) : null });
+  }
+  return found;
+}
+
+/** What comes of one item. */
+type Writing = { to: 'created' | 'updated'; plan: Plan; item: ImportItem; row: SecretRow | null };
+type Step =
+  | Writing
+  | { to: 'skipped'; item: ImportItem }
+  | { to: 'failed'; item: ImportItem; failure: Failure; event?: NonNullable<Plan['events']>[number] };
+
+const failed = (item: ImportItem, code: string, why?: string): Step => ({ to: 'failed', item, failure: failure(item.original, code, why) });
+
+const encodingOf = (is_base64: boolean): Record<string, string> => (is_base64 ? { encoding: 'base64' } : {});
+
+/** A name that is free gets a new secret. */
+function creation(call: ImportCall, environment: EnvironmentRow, item: ImportItem, now: number): Step | Refusal {
+  const { id, name, value, is_base64 } = item;
+  const fields = {
+    id,
+    name,
+    type: 'generic' as const,
+    description: null,
+    tags: encodingOf(is_base64),
+    rotate_every_seconds: null,
+  };
+  const plan = begin(call, environment, fields, value, null, now);
+  if (isRefusal(plan)) return plan;
+  const violation = violationOf(call, plan.puts?.[0]?.row as SecretRow);
+  // safety: import-naming-policies
+  if (violation) return { ...failed(item, 'POLICY_VIOLATED', violation.message), event: violation.event } as Step;
+  return { to: 'created', plan, item, row: null };
+}
+
+/** The tags of a secret once it has a value that is, or is not, the base64 text of bytes. */
+function tagsWith({ tags }: SecretRow, is_base64: boolean): SecretRow['tags'] {
+  const { encoding, ...others } = tags;
+  if (is_base64) return { ...tags, encoding: 'base64' };
+  return encoding === 'base64' ? others : tags;
+}
+
+/** A secret that has the name gets a new version, unless the caller may read that it has the value. */
+function overwriting(call: ImportCall, row: SecretRow, item: ImportItem, kept: Map<string, Kept>, now: number): Step | Refusal {
+  const refusal = readable(row, now);
+  if (refusal) {
+    const isExpired = refusal.code === 'SECRET_EXPIRED';
+    return failed(item, isExpired ? 'EXPIRED' : 'DISABLED', `the secret that has this name is ${isExpired ? 'expired' : 'revoked'}`);
+  }
+  const tags = tagsWith(row, item.is_base64);
+  const isTagged = JSON.stringify(tags) === JSON.stringify(row.tags);
+  const mayRead = reaches(call.caller, ['secrets:read'], row.environment_id, row.name) && !mayReveal(call, row).isHeld;
+  // safety: import-equal-told-to-readers
+  const same = item.value.fingerprint === row.fingerprint && mayRead;
+  if (same && isTagged) return { to: 'skipped', item };
+  const plan = same ? changed(call, row, { tags }, now) : advance(call, row, item.value, { tags }, kept.get(row.id) ?? null, now);
+  return isRefusal(plan) ? plan : { to: 'updated', plan, item, row };
+}
+
+const named = (steps: readonly Step[], to: Step['to']): string[] => steps.filter((step) => step.to === to).map(({ item }) => item.name);
+
+/** Bytes of names that the audit entry lists. */
+const MOST_LISTED = 4000;
+
+/** What the audit entry says of an import. */
+function aboutOf({ input }: ImportCall, environment: EnvironmentRow, result: ImportResult, plans: readonly Plan[]): Plan['about'] {
+  const written = [...result.created, ...result.updated];
+  let bytes = 0;
+  const past = written.findIndex((name) => {
+    bytes += name.length;
+    return bytes > MOST_LISTED;
+  });
+  const names = past < 0 ? written : written.slice(0, past);
+  const versions = input.dry_run ? [] : plans.flatMap((plan) => plan.versions ?? []);
+  return {
+    environment: environment.slug,
+    imported: {
+      source: input.source,
+      ...{ created: result.created.length, updated: result.updated.length, skipped: result.skipped.length, failed: result.failed.length },
+      ...{ names, unnamed: written.length - names.length, dry_run: input.dry_run },
+      versions: Object.fromEntries(versions.map(({ secret_id, version }) => [secret_id, version])),
+    },
+  };
+}
+
+/** One plan of what comes of all items; the limits of an organisation hold for all of them together. */
+function planOf(call: ImportCall, environment: EnvironmentRow, steps: readonly Step[]): Plan | Refusal {
+  const { core, input } = call;
+  const writing = steps.filter((step): step is Writing => step.to === 'created' || step.to === 'updated');
+  const plans = writing.map(({ plan }) => plan);
+  const puts = plans.flatMap((plan) => plan.puts ?? []);
+  const added = puts.reduce(
+    (sum, { row }) => sum + (row as SecretRow).sealed_size - (core.rows.get('secret', row.id)?.sealed_size ?? 0),
+    0,
+  );
+  // safety: import-within-limits
+  const limit = limits(core, added, writing.filter(({ to }) => to === 'created').length);
+  if (limit) return limit;
+  const broken = steps.filter((step) => step.to === 'failed');
+  const result: ImportResult = {
+    created: named(steps, 'created'),
+    updated: named(steps, 'updated'),
+    skipped: named(steps, 'skipped'),
+    failed: bounded([...input.failed, ...broken.map(({ failure }) => failure)]),
+  };
+  const made: Plan = {
+    status: 200,
+    data: result,
+    about: aboutOf(call, environment, result, plans),
+    describes: `import ${writing.length} secrets into ${environment.slug}, of which ${result.updated.length} exist`,
+  };
+  // safety: dry-run-writes-nothing
+  if (input.dry_run) return made;
+  return {
+    ...made,
+    puts,
+    versions: plans.flatMap((plan) => plan.versions ?? []),
+    trimmed: plans.flatMap((plan) => plan.trimmed ?? []),
+    environments: puts.length ? [environment.id] : [],
+    events: broken.flatMap(({ event }) => event ?? []),
+  };
+}
+
+/** Values are encrypted for the id of a secret: has the Worker encrypt those anew whose names have secrets, once. */
+function encryptAgain(call: ImportCall, steps: readonly Step[]): Refusal | { more: Wanted } | null {
+  const { ask, input } = call;
+  if (input.dry_run) return null;
+  const places = new Map(input.items.map((item, at) => [item, at]));
+  const ids = steps.flatMap((step): Wanted['ids'] =>
+    step.to === 'updated' && step.row && step.plan.versions?.length && step.item.id !== step.row.id
+      ? [[places.get(step.item) as number, step.row.id]]
+      : [],
+  );
+  if (ids.length === 0) return null;
+  return ask.again ? refuse('UNAVAILABLE', { retry_after: 1 }) : { more: { ids } };
+}
+
+function plan(call: ImportCall, now: number, kept: Map<string, Kept>): Plan | Refusal | { more: unknown } {
+  const { input } = call;
+  const environment = environmentFor(call);
+  if (!environment) return refuse('NOT_FOUND', { message: 'The environment does not exist.' });
+  // safety: import-unreadable-refused
+  if (input.refusal) return input.refusal;
+  const found = judged(call, environment);
+  if (isRefusal(found)) return found;
+  const conflicts = input.on_conflict === 'fail' ? found.filter(({ row }) => row) : [];
+  // safety: import-conflict-writes-nothing
+  if (conflicts.length)
+    return refuse('IMPORT_CONFLICT', { details: conflicts.map(({ item }) => ({ path: item.name, message: 'exists' })) });
+  const steps: Step[] = [];
+  for (const { item, row, isAllowed } of found) {
+    const step = !isAllowed
+      ? failed(item, 'NOT_ALLOWED')
+      : !row
+        ? creation(call, environment, item, now)
+        : input.on_conflict === 'skip'
+          ? ({ to: 'skipped', item } as const)
+          : overwriting(call, row, item, kept, now);
+    if (isRefusal(step)) return step;
+    steps.push(step);
+  }
+  return encryptAgain(call, steps) ?? planOf(call, environment, steps);
+}
+
+/** The secrets that the import may change. */
+const existing = (call: ImportCall): SecretRow[] => {
+  const environment = environmentFor(call)?.id ?? '';
+  return call.input.on_conflict === 'overwrite'
+    ? call.input.items.flatMap(({ name }) => call.core.rows.find('secret', environment, name) ?? [])
+    : [];
+};
+
+export const importOperations = {
+  'integration.import': {
+    subject: (call) => ({ environment: environmentFor(call)?.slug ?? null }),
+    reach: mayWrite,
+    authorize: mayEnter,
+    change: {
+      locks(call) {
+        const environment = environmentFor(call)?.id ?? '';
+        return [...call.input.items.map(({ name }) => nameLock(environment, name)), ...existing(call).map(({ id }) => id)];
+      },
+      locked: async (call) => keptOfAll(call, existing(call)),
+      plan: (call, now, { locked }) => plan(call, now, locked as Map<string, Kept>),
+    },
+  } satisfies Operation<ImportInput>,
+};

@@ -1,0 +1,113 @@
+// From an export to what the gate is given: names mapped, values checked, one item a name. Pure. Invariants: an item that fails is named with its
+// reason, never with its value; of different values for one name none is taken, but where the source says that the last wins.
+import { type SourceName, sourceOf, sources } from '../../adapters/import';
+import { compact, type Json, JsonNumber, JsonObject, MOST_DEPTH, Node, parseJson, TooLarge, Unreadable } from '../../adapters/import/json';
+import { type Failure, type Found, failure, isFailure, sizeOf } from '../../adapters/import/source';
+import { type Refusal, refuse } from '../../errors';
+import { MOST_VALUE, SecretName } from '../secrets/wire';
+import { bounded, shortened } from './answer';
+
+/** Items of one import. */
+export const MOST_ITEMS = 5000;
+
+/** An item that can be written: the name that it gets, and a value that a secret may have. */
+export interface Ready {
+  name: string;
+  original: string;
+  value: string;
+  is_base64: boolean;
+}
+
+export interface Prepared {
+  items: Ready[];
+  failed: Failure[];
+}
+
+/** Reads an export, or says why not. `body`: the text of the request, from which data in JSON is read anew. */
+export function readExport(name: SourceName, data: unknown, body: string, prefix: string, now: number): Prepared | Refusal {
+  try {
+    return prepare(found(name, data, body, now), prefix, lastWins(name));
+  } catch (error) {
+    if (error instanceof TooLarge) return refuse('PAYLOAD_TOO_LARGE', { message: error.message });
+    if (!(error instanceof Unreadable)) throw error;
+    return refuse('IMPORT_UNREADABLE', { message: `The export could not be read: ${error.message}. Nothing was imported.` });
+  }
+}
+
+const lastWins = (name: SourceName): boolean => sources.some((source) => source.source === name && 'lastWins' in source);
+
+function found(name: SourceName, data: unknown, body: string, now: number): Iterable<Found> {
+  const source = sourceOf(name);
+  const text = typeof data === 'string' ? decoded(data) : null;
+  if (source.accepts === 'json') return source.read(new Node(text === null ? dataOf(body) : parseJson(text)), now);
+  if (text === null) throw new Unreadable('$ is JSON, and this source is a text');
+  return source.read(text, now);
+}
+
+/** A text without its byte order mark. UTF-16 that was taken for UTF-8 or Latin-1 is told by its first characters. */
+function decoded(text: string): string {
+  if (/^(\uFFFE|\uFFFD\uFFFD|\u00FF\u00FE|\u00FE\u00FF|[^\0]?\0)/u.test(text))
+    throw new Unreadable('it is encoded in UTF-16. Convert it to UTF-8');
+  return text.startsWith('\uFEFF') ? text.slice(1) : text;
+}
+
+/** The data within the body of the request, with every digit and every key: the last, where it is there more than once, as for every field. */
+function dataOf(body: string): Json {
+  // safety: import-digits-kept
+  const whole = parseJson(body, MOST_DEPTH + 1);
+  const fields = whole instanceof JsonObject ? whole.entries : [];
+  return fields.findLast(([key]) => key === 'data')?.[1] ?? null;
+}
+
+function prepare(items: Iterable<Found>, prefix: string, lastWins: boolean): Prepared {
+  const ready: Ready[] = [];
+  const failed: Failure[] = [];
+  let count = 0;
+  for (const item of items) {
+    // safety: import-items-bounded
+    if (++count > MOST_ITEMS) throw new TooLarge(`An import can have at most ${MOST_ITEMS.toLocaleString('en')} items.`);
+    const made = isFailure(item) ? item : readyOf(item, prefix);
+    if ('reason' in made) failed.push(made);
+    else ready.push(made);
+  }
+  const { items: kept, failed: collided } = distinct(ready, lastWins);
+  return { items: kept.map((item) => ({ ...item, original: shortened(item.original) })), failed: bounded([...failed, ...collided]) };
+}
+
+function readyOf({ name, value, encoding }: Exclude<Found, Failure>, prefix: string): Ready | Failure {
+  const text = textOf(value);
+  if (text === null) return failure(name, 'VALUE_NULL');
+  if (text === '') return failure(name, 'VALUE_EMPTY');
+  if (!text.isWellFormed()) return failure(name, 'UNSUPPORTED', 'the value is not well-formed Unicode');
+  if (sizeOf(text) > MOST_VALUE) return failure(name, 'VALUE_TOO_LARGE');
+  const mapped = nameOf(name, prefix);
+  return mapped === null ? failure(name, 'NAME_INVALID') : { name: mapped, original: name, value: text, is_base64: encoding === 'base64' };
+}
+
+/** The text of a value: what is no text is its JSON, with every digit as it stood. */
+const textOf = (value: Json): string | null =>
+  value === null || typeof value === 'string' ? value : value instanceof JsonNumber ? value.source : compact(value);
+
+const isName = (name: string): boolean => SecretName.safeParse(name).success;
+
+/** The name of the secret, or null where there can be none. A name that a secret may have stays as it is. */
+export function nameOf(original: string, prefix: string): string | null {
+  if (isName(prefix + original)) return prefix + original;
+  const mapped = (prefix + original.replace(/^\//, '')).replace(/[^A-Za-z0-9_./-]/gu, '_').replace(/^[.-]/, '_$&');
+  return isName(mapped) ? mapped : null;
+}
+
+/** One item a name. Equal ones are one; of different ones the last is taken, or none. */
+function distinct(ready: readonly Ready[], lastWins: boolean): Prepared {
+  const byName = Map.groupBy(ready, ({ name }) => name);
+  const items: Ready[] = [];
+  const failed: Failure[] = [];
+  for (const group of byName.values()) {
+    const [first] = group as [Ready];
+    const isOne = group.every(({ value, is_base64 }) => value === first.value && is_base64 === first.is_base64);
+    if (isOne || lastWins) items.push(group.at(-1) as Ready);
+    // safety: import-collisions-fail
+    else failed.push(...group.map(({ original }) => failure(original, 'NAME_COLLISION')));
+  }
+  return { items, failed };
+}

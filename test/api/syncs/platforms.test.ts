@@ -1,0 +1,76 @@
+// The platforms that secrets are written to, as GET /integrations/platforms shows them: their fields, which of them are credentials, and where they may lead.
+import { afterEach, expect, it, vi } from 'vitest';
+import { type SyncPlatform, syncPlatforms } from '../../../src/adapters/platforms';
+import { type Targets, useTargets } from '../../support/syncs';
+import { codeOf, newOrg, useWorld } from '../../support/world';
+import { hostileTargets } from '../../unit/delivery/targets';
+
+useWorld();
+afterEach(() => vi.unstubAllGlobals());
+
+/** Of each platform: the fields that are required, those of which exactly one group is given, and those that may be absent. */
+const fields: Record<SyncPlatform, { required: string; oneOf?: string[]; optional?: string }> = {
+  vercel: { required: 'token projectId', optional: 'teamId targets type' },
+  netlify: { required: 'token accountId siteId', optional: 'contexts scopes' },
+  heroku: { required: 'token appName' },
+  fly: { required: 'token appName' },
+  render: { required: 'token', oneOf: ['serviceId', 'envGroupId'] },
+  railway: { required: 'token projectId environmentId', optional: 'serviceId tokenType' },
+  'cloudflare-workers': { required: 'token accountId scriptName' },
+  'cloudflare-pages': { required: 'token accountId projectName', optional: 'environment' },
+  digitalocean: { required: 'token appId', optional: 'component scope' },
+  supabase: { required: 'token projectRef' },
+  'github-actions': { required: 'token', oneOf: ['owner repo', 'org'], optional: 'environment visibility selectedRepositoryIds' },
+  'gitlab-ci': { required: 'token', oneOf: ['projectId', 'groupId'], optional: 'host scope protected' },
+  circleci: { required: 'token projectSlug' },
+  'bitbucket-pipelines': { required: 'apiToken workspace repo', optional: 'email environment' },
+  buildkite: { required: 'token org clusterId' },
+  'hcp-terraform': { required: 'token', oneOf: ['workspaceId', 'varsetId'], optional: 'category' },
+  'aws-secrets-manager': { required: 'accessKeyId secretAccessKey region', oneOf: ['secretName', 'prefix'], optional: 'sessionToken' },
+  'aws-ssm': { required: 'accessKeyId secretAccessKey region pathPrefix', optional: 'sessionToken' },
+  'gcp-secret-manager': { required: 'serviceAccountJson', optional: 'projectId' },
+  'azure-key-vault': { required: 'tenantId clientId clientSecret vaultUrl' },
+  kubernetes: { required: 'apiServer token namespace secretName' },
+};
+const CREDENTIALS = ['token', 'apiToken', 'secretAccessKey', 'sessionToken', 'clientSecret', 'serviceAccountJson'];
+
+const split = (text = '') => text.split(' ').filter((name) => name !== '');
+
+it.each(syncPlatforms)('sync: %s shows the schema of its config, its credentials writeOnly', async (name) => {
+  const o = await newOrg();
+  const { json } = await o.get('/integrations/platforms');
+  const { kind, configSchema } = json.data.find(({ platform }: { platform: string }) => platform === name);
+  const { required, oneOf = [], optional } = fields[name];
+  expect([kind, configSchema.type, configSchema.additionalProperties]).toEqual(['sync', 'object', false]);
+  expect(configSchema.$schema).toBe('https://json-schema.org/draft/2020-12/schema');
+  expect([...configSchema.required].sort()).toEqual(split(required).sort());
+  expect((configSchema.oneOf ?? []).map((group: { required: string[] }) => group.required.join(' '))).toEqual(oneOf);
+  const all = [...split(required), ...oneOf.flatMap(split), ...split(optional)];
+  expect(Object.keys(configSchema.properties).sort()).toEqual(all.sort());
+  const hidden = Object.entries(configSchema.properties as Record<string, { writeOnly?: boolean }>).filter(([, field]) => field.writeOnly);
+  expect(hidden.map(([field]) => field).sort()).toEqual(all.filter((field) => CREDENTIALS.includes(field)).sort());
+});
+
+/** The configs in which a user chooses a host. */
+const led = (url: string): [string, Record<string, unknown>][] => [
+  ['kubernetes', { apiServer: url, token: 'x', namespace: 'default', secretName: 'app' }],
+  ['azure-key-vault', { tenantId: 'x', clientId: 'x', clientSecret: 'x', vaultUrl: url }],
+  ['gitlab-ci', { token: 'x', projectId: 1, host: url.replace(/^https?:\/\//, '') }],
+];
+
+it('sync: no config leads to an address that is not public, and nothing is called', { timeout: 120_000 }, async () => {
+  const targets: Targets = useTargets();
+  const o = await newOrg();
+  for (const url of hostileTargets)
+    for (const [platform, config] of led(url))
+      for (const body of [
+        { platform, config, environmentId: 'production' },
+        { platform, config, environmentId: 'production', dryRun: true },
+      ]) {
+        const answer = await o.post('/integrations/sync', body);
+        expect([platform, url, ...codeOf(answer)]).toEqual([platform, url, 400, 'VALIDATION_FAILED']);
+        if (url.length > 8) expect(answer.text).not.toContain(url);
+      }
+  expect(targets.calls).toEqual([]);
+  expect((await o.get('/integrations/syncs')).json.data).toEqual([]);
+});
