@@ -2393,6 +2393,81 @@ export const mutants = [
     change: 'never',
     notice: 'vendors/digitalocean: refuses what the vendor would change',
   },
+
+  // ---------------------------------------------------------------- syncs, the frame of all platforms
+  {
+    name: 'a step that was begun is done again',
+    tag: 'sync-settled-by-reading',
+    change: 'never',
+    notice: 'vendors/apply: what was begun is settled by reading, and is created or updated as it was planned',
+  },
+  {
+    name: 'a next page leads to any host',
+    tag: 'sync-pages-same-host',
+    change: 'always',
+    notice: 'vendors/client: a next page elsewhere ends the sync',
+  },
+  {
+    name: 'pages without end are read',
+    tag: 'sync-pages-bounded',
+    change: { from: '++state.pages > MOST_PAGES', to: '++state.pages > 9_000' },
+    notice: 'vendors/client: pages without end, and pages without measure, end the sync',
+  },
+  {
+    name: 'pages without measure are read',
+    tag: 'sync-listing-bounded',
+    change: 'never',
+    notice: 'vendors/client: pages without end, and pages without measure, end the sync',
+  },
+  {
+    name: 'a write that makes a version is repeated without asking',
+    tag: 'sync-settled-before-repeated',
+    change: 'never',
+    notice: 'vendors/client: is asked for before it is repeated, and not repeated where it was done',
+  },
+  {
+    name: 'a target that ended the sync is called again',
+    tag: 'sync-ended-target-not-called',
+    change: 'never',
+    notice: 'vendors/client: a target that asks for more than 30 s ends the sync at once, and is not called again',
+  },
+  {
+    name: 'a target has a sync wait as long as it likes',
+    tag: 'sync-wait-bounded',
+    change: 'never',
+    notice: 'vendors/client: waits since the last success add up to 30 s, also of concurrent calls',
+  },
+  {
+    name: 'what a target echoes is told as its code',
+    tag: 'sync-errors-hold-no-values',
+    change: { from: ' && !isSent(code)', to: '' },
+    notice: 'vendors/client: a code that holds what was sent is not told',
+  },
+  {
+    name: 'a prune deletes what this service did not write',
+    tag: 'prune-only-own-names',
+    change: { from: ' && written.has(fold(target))', to: '' },
+    notice: 'vendors/plan: nothing is deleted but what is remembered as written, even if it is said to be gone',
+  },
+  {
+    name: 'a secret that is no JSON object is overwritten',
+    tag: 'sync-foreign-secret-kept',
+    change: 'never',
+    notice: 'vendors/aws-secrets-manager: overwrites no secret that is no JSON object',
+  },
+  {
+    name: 'the secret of a certificate is overwritten',
+    tag: 'sync-certificates-kept',
+    change: 'never',
+    notice: 'vendors/azure-key-vault: keeps content type and tags, and takes no certificate',
+  },
+  {
+    name: 'the secret of a certificate is deleted',
+    tag: 'sync-certificates-not-deleted',
+    change: 'never',
+    notice: 'vendors/azure-key-vault: keeps content type and tags, and takes no certificate',
+  },
+
   // ---------------------------------------------------------------- generated files
   {
     name: 'a file is made for whoever may generate, and not read',

@@ -408,8 +408,8 @@ describe('redirects and pages', () => {
       ends: 'sync',
     });
     expect(endless.sent).toHaveLength(5000);
-    const page = { items: [{ name: 'x'.repeat(8_000_000) }], next_page_token: 'more' };
-    const large = scripted(() => ({ status: 200, body: page }));
+    const items = [{ name: 'x'.repeat(8_000_000) }];
+    const large = scripted((n) => ({ status: 200, body: { items, next_page_token: n < 8 ? 'more' : null } }));
     await expect(circleci.open(large.client, config as never).list()).rejects.toMatchObject({
       problem: { code: 'TARGET_REJECTED' },
       ends: 'sync',

@@ -123,3 +123,9 @@ it('sync plan: a value that is no text equals none, whatever was written before'
   const made = plan(adapter(false), { items, remotes: [{ target: 'A', value: null }], owned, prunable: [], digestOf, reads: false });
   expect(made.steps.map(({ name, kind }) => [name, kind])).toEqual([['A', 'put']]);
 });
+
+it('sync plan: nothing is deleted but what is remembered as written, even if it is said to be gone', () => {
+  const gone = [{ target: 'FOREIGN', name: 'A', digest: 'made up' }];
+  const made = plan(adapter(false), { items: [], remotes: [{ target: 'FOREIGN' }], owned: [], prunable: gone, digestOf, reads: false });
+  expect(made).toEqual({ steps: [], results: [] });
+});

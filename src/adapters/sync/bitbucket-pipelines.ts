@@ -33,6 +33,7 @@ export const bitbucketPipelines = syncAdapter({
   platform: 'bitbucket-pipelines',
   config,
   credentials: ['apiToken'],
+  identity: ({ workspace, repo, environment }) => ({ workspace, repo, environment: environment && braced(environment).toLowerCase() }),
   name: (name) => environmentName(name),
   redeploy: false,
   vendor: ({ apiToken, email }) => ({

@@ -151,9 +151,9 @@ async function attempt(options: ClientOptions, state: State, clock: Clock, call:
   let isRepeat = false;
   for (let tries = 0; ; tries++) {
     let judged: Judged | null = isRepeat && call.settle ? await once(options, state, clock, call.settle.call) : null;
+    // safety: sync-settled-before-repeated
     if (judged?.kind === 'ok' && call.settle?.done(judged.reply)) return judged.reply;
     // Where the question is refused, the write is repeated: a second version is better than none.
-    // safety: sync-settled-before-repeated
     if (judged === null || judged.kind === 'ok' || judged.kind === 'final') judged = await once(options, state, clock, call);
     if (judged.kind === 'ok') return { ...judged.reply, isRepeat };
     // No answer, or an error of the target: the write may have been done.

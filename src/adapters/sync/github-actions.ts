@@ -49,6 +49,8 @@ export const githubActions = syncAdapter({
   config,
   credentials: ['token'],
   oneOf: [['owner', 'repo'], ['org']],
+  // Who may see a new secret does not make another target.
+  identity: ({ owner, repo, environment, org }) => ({ owner, repo, environment, org }),
   name(name) {
     const mapped = environmentName(name, { reserved: /^GITHUB_/i });
     return 'target' in mapped ? { target: mapped.target.toUpperCase() } : mapped;

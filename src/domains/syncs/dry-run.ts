@@ -49,7 +49,7 @@ function known(error: unknown): TargetError {
   throw error;
 }
 
-/** Where the target is asked for each value before a write, it is asked here, too. */
+/** Where values are read one by one before a write, they are read here, too. Those of held secrets are not, for `values` lacks them. */
 async function compared(target: Target, { steps, results }: Plan, values: Map<string, string>): Promise<Result[]> {
   const work = steps.map((step) => ({ ...step, value: values.get(step.name) ?? null, token: '', begun: false }));
   return [...results, ...(await foreseen(target, work))];
