@@ -2058,6 +2058,36 @@ export const mutants = [
     change: { from: '(wanted.get(fold(target)) ?? 0) > 1', to: 'false' },
     notice: 'api/syncs/syncs: a name that the target does not take fails alone',
   },
+  {
+    name: 'the row of a sync is not checked',
+    tag: 'sync-row-mac',
+    change: { from: " && equal(row.mac, macOf(keys.row, 'sync', row))", to: '' },
+    notice: 'api/syncs/attacks: a row that was altered leads nowhere',
+  },
+  {
+    name: 'values are given out though the caller has ended while they were fetched',
+    tag: 'sync-rechecked-after-fetch',
+    change: { from: 'again?.stop !== null', to: 'again === null' },
+    notice: 'api/syncs/attacks: a caller who ends while values are fetched',
+  },
+  {
+    name: 'a config is not judged again before it is used',
+    tag: 'sync-target-checked-again',
+    change: { from: 'checked(platform, config, settings)', to: '{ config }' },
+    notice: 'api/syncs/attacks: a connection that leads to a private address by now',
+  },
+  {
+    name: 'a consumer whose lease is over goes on',
+    tag: 'sync-lease-checked',
+    change: { from: 'before?.lease !== lease || ', to: '!before || ' },
+    notice: 'api/syncs/attacks: a lease is held by one consumer',
+  },
+  {
+    name: 'steps that are handed out are not marked',
+    tag: 'sync-steps-marked',
+    change: 'remove',
+    notice: 'api/syncs/attacks: a lease is held by one consumer',
+  },
   // ---------------------------------------------------------------- egress and webhooks
   {
     name: 'a target may be an address that is not public',

@@ -63,11 +63,16 @@ export function createIntents(sql: SqlStorage): Intents {
   sql.exec(
     'create table if not exists mark_parts (id text not null, part integer not null, body text not null, primary key (id, part)) without rowid',
   );
+  // What a statement that failed between the two has left.
+  sql.exec('delete from mark_parts where id not in (select id from marks)');
   const all = new Map<string, Intent>();
+  /** Those that take several rows. */
+  const parted = new Set<string>();
   for (const { id, body } of sql.exec<{ id: string; body: string }>('select id, body from marks').toArray()) {
     const rest = sql.exec<{ body: string }>('select body from mark_parts where id = ? order by part', id).toArray();
     const intent = JSON.parse([body, ...rest.map((part) => part.body)].join('')) as Intent;
     all.set(intent.id, intent);
+    if (rest.length) parted.add(id);
   }
   const running = new Set<string>();
   const unsettled = () => [...all.values()].filter((intent) => !running.has(intent.id));
@@ -75,14 +80,15 @@ export function createIntents(sql: SqlStorage): Intents {
     put(intent) {
       // Written in one turn, and so durable together or not at all.
       const [first, ...rest] = partsOf(JSON.stringify(intent));
-      rest.forEach((body, part) => void sql.exec('insert into mark_parts values (?, ?, ?)', intent.id, part, body));
+      if (rest.length) parted.add(intent.id);
+      rest.forEach((body, part) => void sql.exec('insert or replace into mark_parts values (?, ?, ?)', intent.id, part, body));
       // safety: intent-durable
       sql.exec('insert into marks values (?, ?)', intent.id, first);
       all.set(intent.id, intent);
     },
     drop(id) {
       sql.exec('delete from marks where id = ?', id);
-      sql.exec('delete from mark_parts where id = ?', id);
+      if (parted.delete(id)) sql.exec('delete from mark_parts where id = ?', id);
       all.delete(id);
     },
     unsettled,

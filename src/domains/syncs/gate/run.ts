@@ -102,7 +102,6 @@ export const values: Operation<ValuesInput> = {
     const rest = input.after === null ? rows : rows.filter(({ name }) => name > (input.after as string));
     const page = fitting(rest, PAGE);
     const items = await deliveredOf(call, page);
-    // safety: sync-rechecked-after-fetch
     if (working(call)?.stop !== null) return unaudited({ ...none, stop: revoked } satisfies ValuesPage);
     if (input.after === null) core.auditLog.append(entryOf(call, row, rows, rows.length < selected.rows.length), 200, now);
     const isFirst = input.after === null;
@@ -181,7 +180,6 @@ export const next: Operation<NextInput> = {
     const { core, input } = call;
     const row = core.rows.get('sync', input.sync);
     // What was written counts, even where the sync has ended meanwhile.
-    // safety: reports-outlive-syncs
     if (row)
       core.storage.transactionSync(() => core.syncs.report(row.id, { id: row.place, environment: row.environment_id }, input.report));
     const found = working(call);
@@ -212,6 +210,7 @@ async function chunk(call: Call<NextInput>, row: SyncRow, callers: Parameters<ty
   );
   const delivered = new Map((await deliveredOf(call, sendable)).map((one) => ['row' in one ? one.row.name : '', one]));
   const again = working(call);
+  // safety: sync-rechecked-after-fetch
   if (again?.stop !== null) return { stop: again?.stop ?? revoked, work: [] };
   return core.storage.transactionSync((): Chunk => {
     // What is not there any more, or held by now, is not written.
