@@ -22,7 +22,16 @@ it('sync: gcp-secret-manager takes the key file as text or as an object, and its
   const parse = (config: object) => gcpSecretManager.config.safeParse(config);
   expect(parse({ serviceAccountJson: fake.key }).data?.projectId).toBe('demo-project');
   expect(parse({ serviceAccountJson: JSON.stringify(fake.key), projectId: 'other' }).data?.projectId).toBe('other');
-  for (const wrong of ['{', '[]', 'null', '', {}, { ...fake.key, private_key: 'none' }, { ...fake.key, token_uri: 'file:///etc/passwd' }]) {
+  for (const wrong of [
+    '{',
+    '[]',
+    'null',
+    '',
+    {},
+    { ...fake.key, private_key: 'none' },
+    { ...fake.key, token_uri: 'file:///etc/passwd' },
+    { ...fake.key, token_uri: 'https://a\tb.example' },
+  ]) {
     const { success, error } = parse({ serviceAccountJson: wrong });
     expect(success).toBe(false);
     expect(JSON.stringify(error)).not.toContain('BEGIN');

@@ -120,6 +120,8 @@ it.each([
   [{ apiServer: 'https://user:pass@cluster.example' }],
   [{ apiServer: 'https://cluster.example?x=1' }],
   [{ apiServer: 'file:///etc' }],
+  [{ apiServer: 'https://[not-an-address' }],
+  [{ apiServer: 'https://clus\tter.example' }],
   [{ namespace: 'Demo' }],
   [{ namespace: 'a/../b' }],
   [{ secretName: '../configmaps/x' }],

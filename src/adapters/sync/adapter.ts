@@ -125,6 +125,13 @@ export const Segment = z
   .regex(/^[^\s/\\?#\p{C}]{1,255}$/u, 'must be 1 to 255 characters without spaces, slashes, "?" or "#"')
   .refine((text) => text !== '.' && text !== '..', 'must not be "." or ".."');
 
+/** A URL that calls go to; the egress guard judges where it leads. */
+export const Url = z
+  .string()
+  .max(2048)
+  .regex(/^https?:\/\/[^\s\\\p{C}]+$/u, 'must be a URL')
+  .refine((text) => URL.canParse(text), 'must be a URL');
+
 /** The byte length of a text as UTF-8. */
 export const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
 

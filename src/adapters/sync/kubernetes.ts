@@ -2,7 +2,7 @@
 // deletes keys and leaves all others alone; a Secret that is not there is created.
 import { z } from '@hono/zod-openapi';
 import { fromBase64, fromUtf8, toBase64, utf8 } from '../../crypto/bytes';
-import { bytesOf, KB, type Mapped, type Problem, syncAdapter, TargetError, Token, tooLarge, type Written } from './adapter';
+import { bytesOf, KB, type Mapped, type Problem, syncAdapter, TargetError, Token, tooLarge, Url, type Written } from './adapter';
 import { path, shaped } from './client';
 import { checked } from './names';
 
@@ -12,10 +12,10 @@ const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const SUBDOMAIN = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
 
 const Config = z.strictObject({
-  apiServer: z
-    .string()
-    .max(2048)
-    .regex(/^https?:\/\/[^\s/?#@\\]+(\/[^\s?#\\]*)?$/, 'must be the URL of an API server, without query or fragment'),
+  apiServer: Url.regex(/^[^?#]*$/, 'must be the URL of an API server, without query or fragment').regex(
+    /^https?:\/\/[^/@]+(\/|$)/,
+    'must not contain a user name or password',
+  ),
   token: Token,
   namespace: z.string().regex(LABEL, 'must be a DNS label'),
   secretName: z.string().regex(SUBDOMAIN, 'must be a DNS subdomain name'),

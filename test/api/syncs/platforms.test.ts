@@ -51,11 +51,14 @@ it.each(syncPlatforms)('sync: %s shows the schema of its config, its credentials
   expect(hidden.map(([field]) => field).sort()).toEqual(all.filter((field) => CREDENTIALS.includes(field)).sort());
 });
 
+const KEY = { project_id: 'demo', client_email: 'sync@demo.iam.gserviceaccount.com', private_key: '-----BEGIN PRIVATE KEY-----' };
+
 /** The configs in which a user chooses a host. */
 const led = (url: string): [string, Record<string, unknown>][] => [
   ['kubernetes', { apiServer: url, token: 'x', namespace: 'default', secretName: 'app' }],
   ['azure-key-vault', { tenantId: 'x', clientId: 'x', clientSecret: 'x', vaultUrl: url }],
   ['gitlab-ci', { token: 'x', projectId: 1, host: url.replace(/^https?:\/\//, '') }],
+  ['gcp-secret-manager', { serviceAccountJson: { ...KEY, token_uri: url } }],
 ];
 
 it('sync: no config leads to an address that is not public, and nothing is called', { timeout: 120_000 }, async () => {
