@@ -154,7 +154,7 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
       encrypt(master, 'deployment key', ['deployment', 'k1'], new Uint8Array(32)),
     );
     db.prepare('INSERT INTO org_keys VALUES (?, ?, ?, 0)').run('org_1', 'k1', 'sealed');
-    const bindings = ['DB', 'GATE', 'THROTTLE', 'QUEUE', 'ASSETS', 'ALLOW_PRIVATE_TARGETS', 'PLATFORM_BASE_URLS'].map((name) => ({
+    const bindings = ['DB', 'GATE', 'THROTTLE', 'QUEUE', 'ASSETS', 'ALLOW_PRIVATE_TARGETS', 'PLATFORM_BASE_URLS', 'LOCAL_QUEUE'].map((name) => ({
       name,
       type: 'any',
     }));
