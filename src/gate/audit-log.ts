@@ -69,6 +69,8 @@ export interface Draft {
   findings?: { known: number; secrets: number; tokens: number };
   /** Of a generated file: its format, and of how many secrets it was made. */
   file?: { format: string; secrets: number };
+  /** Of a sync: where secrets are sent, and how many. */
+  sent?: { platform: string; secrets: number };
   /** And their names, where they are not too long together; else `prefix` and `patterns` say among which they are. */
   names?: readonly string[];
   /** Of an import: from where, how many secrets it created, changed, left and refused, and the names of those that it wrote, as far as they fit. */
@@ -103,6 +105,7 @@ export type Subject = Pick<
   | 'bypassed_policies'
   | 'findings'
   | 'file'
+  | 'sent'
   | 'names'
   | 'imported'
   | 'missing'
@@ -315,6 +318,7 @@ function entryOf(draft: Draft, status: number, count: number, { sequence, at, ha
     request_id: draft.request_id,
     resource: draft.resource,
     resource_name: draft.resource_name ?? null,
+    sent: draft.sent && { platform: draft.sent.platform, secrets: draft.sent.secrets },
     sequence,
     share: draft.share,
     status,

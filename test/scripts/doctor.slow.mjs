@@ -154,10 +154,12 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
       encrypt(master, 'deployment key', ['deployment', 'k1'], new Uint8Array(32)),
     );
     db.prepare('INSERT INTO org_keys VALUES (?, ?, ?, 0)').run('org_1', 'k1', 'sealed');
-    const bindings = ['DB', 'GATE', 'THROTTLE', 'QUEUE', 'ASSETS', 'ALLOW_PRIVATE_TARGETS', 'PLATFORM_BASE_URLS', 'LOCAL_QUEUE'].map((name) => ({
-      name,
-      type: 'any',
-    }));
+    const bindings = ['DB', 'GATE', 'THROTTLE', 'QUEUE', 'ASSETS', 'ALLOW_PRIVATE_TARGETS', 'PLATFORM_BASE_URLS', 'LOCAL_QUEUE'].map(
+      (name) => ({
+        name,
+        type: 'any',
+      }),
+    );
     account.worker = {
       secrets: new Map([
         ['MASTER_KEYS', ''],

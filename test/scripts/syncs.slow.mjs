@@ -95,6 +95,11 @@ test('sync: every platform is written to, left alone where nothing changed, upda
     assert.ok(texts.length > 5);
     const needles = [values.ALPHA, values.GAMMA, 'a-newer-value-of-alpha-7f3a', ...all.flatMap(credentialsOf)];
     assert.ok(needles.length > 21);
-    for (const needle of needles) assert.equal([...files, 'log'].find((_, i) => texts[i].includes(needle)), undefined, `found: ${needle.slice(0, 8)}…`);
+    for (const needle of needles)
+      assert.equal(
+        [...files, 'log'].find((_, i) => texts[i].includes(needle)),
+        undefined,
+        `found: ${needle.slice(0, 8)}…`,
+      );
   });
 });

@@ -75,9 +75,13 @@ export const AuditEntry = z
       .object({ format: z.string(), secrets: z.int() })
       .optional()
       .openapi({ description: 'For a generated file: its format, and of how many secrets it was made.' }),
+    sent: z
+      .object({ platform: z.string(), secrets: z.int() })
+      .optional()
+      .openapi({ description: 'For a sync: the platform that secrets are sent to, and how many.' }),
     names: z.array(z.string()).optional().openapi({
       description:
-        'For a generated file: the names of its secrets, up to 16 KiB together. Beyond that, prefix and patterns say among which names they are.',
+        'For a generated file or a sync: the names of its secrets, up to 16 KiB together. Beyond that, prefix and patterns say among which names they are.',
     }),
     imported: z
       .object({

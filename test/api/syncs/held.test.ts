@@ -81,8 +81,21 @@ describe('sync: audit', () => {
     const found = (await entries(o)).filter(({ action }) => String(action).startsWith('integration.sync'));
     const asking = found.find(({ action }) => action === 'integration.sync');
     const sending = found.find(({ action }) => action === 'integration.sync_run');
-    expect(asking).toMatchObject({ resource: sync.id, environment: 'production', status: 202, actor: { kind: 'api_key', id: key.id } });
-    expect(sending).toMatchObject({ environment: 'production', status: 200, actor: { kind: 'api_key', id: key.id }, patterns: ['ALPHA'] });
+    expect(asking).toMatchObject({
+      names: ['ALPHA'],
+      sent: { platform: 'heroku', secrets: 1 },
+      resource: sync.id,
+      environment: 'production',
+      status: 202,
+      actor: { kind: 'api_key', id: key.id },
+    });
+    expect(sending).toMatchObject({
+      environment: 'production',
+      status: 200,
+      actor: { kind: 'api_key', id: key.id },
+      names: ['ALPHA'],
+      sent: { platform: 'heroku', secrets: 1 },
+    });
     const all = JSON.stringify(await entries(o));
     for (const text of ['the-value-of-alpha', TOKEN]) expect(all).not.toContain(text);
   });

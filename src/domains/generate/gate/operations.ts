@@ -9,6 +9,7 @@ import type { Subject } from '../../../gate/audit-log';
 import { environmentRevision } from '../../../gate/commit';
 import { holdingReads } from '../../../gate/hold';
 import { environmentOf } from '../../../gate/named';
+import { namesNoted } from '../../../gate/noted-names';
 import { fail, ok } from '../../../gate/outcome';
 import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/types';
 import { exceedsBulk, inOrder, pageOf, rowsOf, unknownEnvironment } from '../../secrets/gate/reads';
@@ -19,8 +20,6 @@ import { READ } from '../actions';
 
 /** Steps of comparing names with patterns that one file may take. */
 const MOST_STEPS = 20_000_000;
-/** Bytes of names that one audit entry holds. */
-const MOST_NAMES = 16_384;
 /** How often the Worker begins, where the secrets have changed meanwhile. The gate may ask it three times in all, once of them for approval. */
 const MOST_TRIES = 2;
 /** Names that a sentence for approvers lists. */
@@ -118,23 +117,13 @@ const place = ({ core, ask, input }: GenerateCall): Partial<Subject> => {
   return environment ? { resource: environment.id, environment: environment.slug } : {};
 };
 
-/** What the names of a file begin with. They are sorted: what the first and the last have in common all have. */
-function prefixOf(names: readonly string[]): string {
-  const [first = '', last = ''] = [names[0], names.at(-1)];
-  let at = 0;
-  while (at < first.length && first[at] === last[at]) at++;
-  return first.slice(0, at);
-}
-
 /** What the audit entry says of a file. Names that are too long together are told by what they lie within: an incident then counts more, never less. */
 function about({ core, caller, input }: GenerateCall, { environment, rows }: Selected): Partial<Subject> {
   const names = rows.map(({ name }) => name);
-  const isShort = names.join('').length <= MOST_NAMES;
   return {
     version: input.valueless ? null : environmentRevision(core, environment.id),
     file: { format: input.format, secrets: rows.length },
-    prefix: prefixOf(names),
-    ...(isShort ? { names } : { patterns: namesHeld(caller, READ.scopes, environment.id) ?? undefined }),
+    ...namesNoted(names, namesHeld(caller, READ.scopes, environment.id)),
   };
 }
 

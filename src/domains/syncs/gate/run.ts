@@ -6,6 +6,7 @@ import type { IntegrationRow, SecretRow, SyncRow } from '../../../db/schema';
 import type { Draft } from '../../../gate/audit-log';
 import { environmentRevision } from '../../../gate/commit';
 import { slugOf } from '../../../gate/named';
+import { namesNoted } from '../../../gate/noted-names';
 import { ok } from '../../../gate/outcome';
 import { cancelled } from '../../../gate/sync-task';
 import type { OpenStep } from '../../../gate/syncs';
@@ -18,8 +19,6 @@ import { ending } from './state';
 /** Secrets in one answer, and in one chunk of writes. */
 const PAGE = { secrets: 1000, bytes: 8 * 1024 ** 2 };
 const MOST_CHUNK = 1000;
-/** Names that an audit entry lists. */
-const MOST_NAMED = 1000;
 
 /** Why a sync cannot go on. */
 export type Stop = { code: 'CALLER_REVOKED' | 'NOT_ATTEMPTED'; message: string };
@@ -103,7 +102,7 @@ export const values: Operation<ValuesInput> = {
     const page = fitting(rest, PAGE);
     const items = await deliveredOf(call, page);
     if (working(call)?.stop !== null) return unaudited({ ...none, stop: revoked } satisfies ValuesPage);
-    if (input.after === null) core.auditLog.append(entryOf(call, row, rows, rows.length < selected.rows.length), 200, now);
+    if (input.after === null) core.auditLog.append(entryOf(call, row, rows), 200, now);
     const isFirst = input.after === null;
     return unaudited({
       stop: null,
@@ -119,8 +118,7 @@ export const values: Operation<ValuesInput> = {
 const heldResult = ({ name }: SecretRow): Result => ({ name, targetName: null, action: 'failed', ...held });
 
 /** That these secrets were read, by whoever asked for the sync. */
-function entryOf({ core, ask }: Call<unknown>, row: SyncRow, rows: readonly SecretRow[], isPart: boolean): Draft {
-  const isNamed = row.names !== null || (isPart && rows.length <= MOST_NAMED);
+function entryOf({ core, ask }: Call<unknown>, row: SyncRow, rows: readonly SecretRow[]): Draft {
   return {
     actor: row.requester as Draft['actor'],
     action: 'integration.sync_run',
@@ -128,8 +126,11 @@ function entryOf({ core, ask }: Call<unknown>, row: SyncRow, rows: readonly Secr
     resource_name: row.id,
     environment: slugOf(core, row.environment_id),
     version: environmentRevision(core, row.environment_id),
-    // A name is a pattern that matches itself.
-    ...(isNamed && { patterns: rows.map(({ name }) => name) }),
+    ...namesNoted(
+      rows.map(({ name }) => name),
+      null,
+    ),
+    sent: { platform: row.platform, secrets: rows.length },
     reason: null,
     request_id: ask.request.id,
     ip: '',

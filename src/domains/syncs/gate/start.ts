@@ -6,6 +6,7 @@ import type { IntegrationRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { insertion } from '../../../gate/commit';
 import { environmentOf, slugOf } from '../../../gate/named';
+import { namesNoted } from '../../../gate/noted-names';
 import type { Plan } from '../../../gate/plan';
 import { type Call, isRefusal, type Operation } from '../../../gate/types';
 import type { Delivered } from '../../secrets/rules';
@@ -106,6 +107,8 @@ export const sync: Operation<SyncInput> = {
   },
 };
 
+const namesOf = ({ rows }: Selected): string[] => rows.map(({ name }) => name).sort();
+
 function newSync(call: Call<SyncInput>, { integration, platform, environment_id, place, selected }: About, now: number): Plan | Refusal {
   const { core, ask, caller, input } = call;
   if (core.rows.within('sync', 'open').length >= MOST_OPEN)
@@ -137,6 +140,7 @@ function newSync(call: Call<SyncInput>, { integration, platform, environment_id,
     puts: [put],
     // safety: sync-held-as-read
     reveals: selected.rows,
+    about: { ...namesNoted(namesOf(selected), null), sent: { platform, secrets: selected.rows.length } },
     describes: `send ${many} of the environment ${slugOf(core, environment_id)} to ${target}`,
   };
 }
@@ -147,7 +151,10 @@ function dryRun(
   items: Delivered[] | Refusal | null,
   now: number,
 ): Plan | Refusal | { more: DryRun } {
-  if (input.foreseen) return { status: 200, data: { platform, environmentId: environment_id, dryRun: true, ...input.foreseen } };
+  if (input.foreseen) {
+    const data = { platform, environmentId: environment_id, dryRun: true, ...input.foreseen };
+    return { status: 200, data, about: { ...namesNoted(namesOf(selected), null), sent: { platform, secrets: selected.rows.length } } };
+  }
   if (items && isRefusal(items)) return items;
   return {
     more: {
