@@ -119,7 +119,9 @@ export const integrationRoutes = [
     answers: { 201: wire.Integration },
     refusals: ['LIMIT_REACHED', 'NOT_FOUND'],
     prepare({ body }, context) {
-      const { kind, platform, name, config, events = defaultEvents(platform), environments = null, auto = false, prune = false } = body;
+      const { kind, platform, name, config } = body;
+      const { environments = null, auto = false, prune = false } = body.kind === 'sync' ? body : {};
+      const { events = defaultEvents(platform) } = body.kind === 'notify' ? body : {};
       const id = newId('int');
       const made = stored(context, id, platform, config);
       if ('details' in made) throw refused(made.details);

@@ -56,36 +56,27 @@ const ofSync = {
   prune: z.boolean().optional().openapi({ description: 'Of kind sync: whether automatic syncs prune. false by default.', example: false }),
 };
 
-/** Of each kind of connection, the fields that only it has. */
-const FIELDS = { sync: ['environments', 'auto', 'prune'], notify: ['events'] } as const;
-
-/** Refuses the platforms and the fields of the other kind. */
-const ofOneKind = (given: { kind: 'sync' | 'notify'; platform: string }, context: z.RefinementCtx) => {
-  const { kind, platform } = given;
-  const [platforms, foreign]: [readonly string[], readonly string[]] =
-    kind === 'sync' ? [syncPlatforms, FIELDS.notify] : [notifyPlatforms, FIELDS.sync];
-  if (!platforms.includes(platform))
-    context.addIssue({ code: 'custom', path: ['platform'], message: `must be a platform of kind ${kind}` });
-  for (const field of foreign)
-    if (field in given) context.addIssue({ code: 'custom', path: [field], message: `is not a field of a connection of kind ${kind}` });
-};
+const Common = { name: Name.openapi({ example: 'Operations channel' }), config: Config };
 
 export const IntegrationIn = z
-  .strictObject({
-    kind: z
-      .enum(['sync', 'notify'])
-      .openapi({ description: 'sync: secrets are written there. notify: messages are sent there.', example: 'notify' }),
-    platform: z.enum([...syncPlatforms, ...notifyPlatforms]).openapi({ example: 'slack' }),
-    name: Name.openapi({ example: 'Operations channel' }),
-    config: Config,
-    events: Events.optional().openapi({
-      description:
-        'Kinds of events to send messages about, or "*" for all. By default SECRET_ROTATED and SECRET_LEAKED, and POLICY_VIOLATED except for pagerduty and opsgenie.',
+  .discriminatedUnion('kind', [
+    z.strictObject({
+      kind: z.literal('sync').openapi({ description: 'Secrets are written there.' }),
+      platform: z.enum(syncPlatforms).openapi({ example: 'heroku' }),
+      ...Common,
+      ...ofSync,
     }),
-    ...ofSync,
-  })
-  .superRefine(ofOneKind)
-  .openapi('IntegrationIn');
+    z.strictObject({
+      kind: z.literal('notify').openapi({ description: 'Messages are sent there.' }),
+      platform: Platform,
+      ...Common,
+      events: Events.optional().openapi({
+        description:
+          'Kinds of events to send messages about, or "*" for all. By default SECRET_ROTATED and SECRET_LEAKED, and POLICY_VIOLATED except for pagerduty and opsgenie.',
+      }),
+    }),
+  ])
+  .openapi('IntegrationIn', { example: { kind: 'notify', platform: 'slack', name: 'Operations channel', config: slack } });
 
 export const IntegrationPatch = z
   .strictObject({

@@ -74,6 +74,8 @@ const bodies: Record<string, unknown> = {
   },
   'PATCH /orgs/{org_id}/integrations/{id}': { name: 'x' },
   'POST /orgs/{org_id}/integrations/generate': { format: 'json', environmentId: 'production' },
+  'POST /orgs/{org_id}/integrations/import': { source: 'svc', onConflict: 'skip', data: {} },
+  'POST /orgs/{org_id}/integrations/sync': { integrationId: 'int_0', environmentId: 'production' },
   'POST /orgs/{org_id}/integrations/notify': { integrationId: 'int_0' },
   'POST /orgs/{org_id}/scans': { text: 'x' },
   'POST /orgs/{org_id}/secrets/{id}/share': { kind: 'link', expires_in: 60, max_views: 1 },
@@ -127,7 +129,7 @@ async function furnish(): Promise<World> {
 }
 
 type Able = (typeof actions)[Action]['kinds'][number];
-const NOTHING = ['integrations:sync'];
+const NOTHING = ['scans:read'];
 
 /** A caller of each kind that can be made by a call. `most` holds all that its kind can, within limits if there are some; `least` nothing that matters. */
 const make: Record<

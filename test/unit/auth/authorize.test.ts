@@ -91,7 +91,7 @@ describe('permission: a caller may act', () => {
       const isDenied = kind === 'agent' && reveals && scopes.some((scope) => scope.startsWith('secrets:'));
       const lacking = scopes.length === 0 ? null : isDenied ? 'SECRET_ACCESS_DENIED' : 'INSUFFICIENT_SCOPE';
       expect([kind, codeWith()]).toEqual([kind, lacking]);
-      expect([kind, codeWith('integrations:sync', 'scans:read')]).toEqual([kind, lacking]);
+      expect([kind, codeWith('scans:read')]).toEqual([kind, lacking]);
       for (const scope of scopes) {
         expect(codeWith(scope)).toBeNull();
         if (allScopes.includes(scope) && scope !== '*') expect(codeWith(`${scope.split(':')[0]}:*`)).toBeNull();
