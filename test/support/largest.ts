@@ -118,10 +118,9 @@ function largestList(schema: z.core.$ZodType, { element }: Def, valid: (value: u
 }
 
 function largestMap({ keyType, valueType }: Def, valid: (value: unknown) => boolean): Record<string, unknown> {
-  const entries = Array.from({ length: 100 }, (_, n) => [
-    largest(keyType as z.core.$ZodType, n) as string,
-    largest(valueType as z.core.$ZodType, n),
-  ]);
+  // Keys have to differ; values need not.
+  const value = largest(valueType as z.core.$ZodType);
+  const entries = Array.from({ length: 100 }, (_, n) => [largest(keyType as z.core.$ZodType, n) as string, value]);
   for (let size = entries.length; size; size--) {
     const map = Object.fromEntries(entries.slice(0, size));
     if (valid(map)) return map;

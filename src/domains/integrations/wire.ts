@@ -24,7 +24,8 @@ const Value = z.union([
   Whole,
   z.boolean(),
   z.array(z.union([z.string().max(1024), Whole])).max(100),
-  fieldsOf(z.string().max(16_384)),
+  // A key file, as Google's.
+  fieldsOf(z.string().max(4096)),
 ]);
 export const Config = fieldsOf(Value).openapi({
   description:
