@@ -29,9 +29,9 @@ if (flood) {
   }
 }
 if (!options['no-faults']) {
-  say('Every fault of every change, and of deliveries.');
-  const files = ['test/faults/sweep.test.ts', 'test/faults/deliveries.test.ts'];
-  const { why } = await runTests(root, { files, named: 'fault', env: { FAULTS: 'all' } });
+  say('Every fault of every change, of sign-ins, deliveries and syncs, and every attack on rows.');
+  const files = ['sweep', 'deliveries', 'signin', 'credential-races', 'tampering', 'syncs'].map((name) => `test/faults/${name}.test.ts`);
+  const { why } = await runTests(root, { files, named: '.', env: { FAULTS: 'all' } });
   if (why) {
     process.stdout.write(
       `${why}\n\nA change is not made exactly once, or an event is lost. Once more: FAULTS=all npx vitest run ${files.join(' ')}\n`,

@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { vaultFile } from '../../scripts/state.mjs';
 import { putState, releases } from './fixtures.mjs';
 import { copyOfProject, runScript, startService } from './service.mjs';
+import { slow } from './slow.mjs';
 
 /** What a line-wise or quote-blind reader of SQL would trip over. */
 const AWKWARD = "it's;\r\n-- no comment;\n''\u2028\0𝄞;\n";
@@ -238,7 +239,7 @@ it('backup: the gates move their audit entries to the database first, or it says
   assert.deepEqual(stranger.asked, ['GET /healthz '], 'and never sees the token');
 });
 
-it('backup: a restore keeps the audit log of a small organisation', { timeout: 200_000 }, async () => {
+it('backup: a restore keeps the audit log of a small organisation', slow(200_000), async () => {
   const dir = copyOfProject();
   const first = await startService(dir);
   const { json: founded } = await first.call('POST', '/orgs', first.variable('BOOTSTRAP_TOKEN'), {

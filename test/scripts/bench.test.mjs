@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { it } from 'node:test';
 import { env, project } from './service.mjs';
+import { slow } from './slow.mjs';
 
 const bench = (...args) =>
   spawnSync(process.execPath, ['scripts/bench.mjs', ...args], { cwd: project, env, encoding: 'utf8', timeout: 60_000 });
@@ -32,7 +33,7 @@ it('benchmark: an unknown row is refused with the names of the known ones', () =
   assert.match(ran.stderr, /--only nothing .*warm read/);
 });
 
-it('another checkout takes the place of the floor, row by row', { timeout: 60_000 }, () => {
+it('another checkout takes the place of the floor, row by row', slow(60_000), () => {
   const ran = bench('--json', '--against', '.', '--seconds', '0.1', '--rounds', '2', '--connections', '4', '--only', 'warm read');
   assert.equal(ran.status, 0, ran.stderr);
   const { rows } = JSON.parse(ran.stdout.trimEnd().split('\n').at(-1));
@@ -49,7 +50,7 @@ it('a directory that is no checkout is named', () => {
   assert.match(ran.stderr, /--against src is no checkout/);
 });
 
-it('benchmark: creates with webhooks are compared with creates without', { timeout: 60_000 }, () => {
+it('benchmark: creates with webhooks are compared with creates without', slow(60_000), () => {
   const ran = bench('--json', '--seconds', '0.1', '--rounds', '2', '--connections', '4', '--only', 'create with 10 webhooks');
   assert.equal(ran.status, 0, ran.stderr);
   const { rows } = JSON.parse(ran.stdout.trimEnd().split('\n').at(-1));
@@ -60,7 +61,7 @@ it('benchmark: creates with webhooks are compared with creates without', { timeo
   assert.ok(rows[0].cpu_ratio > 0, JSON.stringify(rows));
 });
 
-it('benchmark: deliveries and streams are measured', { timeout: 60_000 }, () => {
+it('benchmark: deliveries and streams are measured', slow(60_000), () => {
   const args = ['scripts/bench-events.mjs', '--events', '20', '--webhooks', '2', '--streams', '3', '--seconds', '1'];
   const ran = spawnSync(process.execPath, args, { cwd: project, env, encoding: 'utf8', timeout: 60_000 });
   assert.equal(ran.status, 0, ran.stderr);

@@ -9,6 +9,7 @@ import path from 'node:path';
 import { it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { copyOfProject, startService } from './service.mjs';
+import { slow } from './slow.mjs';
 
 /** The processes below `pid` whose command line holds `part`. @param {number} pid @param {string} part @returns {number[]} */
 function below(pid, part) {
@@ -35,7 +36,7 @@ const ask = (port, n) =>
     request.on('error', () => done(null)).end();
   });
 
-it('npm start: a runtime that is killed comes back with its state, and never answers in another shape', { timeout: 150_000 }, async () => {
+it('npm start: a runtime that is killed comes back with its state, and never answers in another shape', slow(150_000), async () => {
   const dir = copyOfProject();
   const temporary = fs.mkdtempSync(path.join(os.tmpdir(), 't-'));
   const service = await startService(dir, { TMPDIR: temporary });

@@ -12,6 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { blocksOf, read } from './markdown.mjs';
 import { copyOfProject, freePort, startService } from './service.mjs';
+import { slow } from './slow.mjs';
 
 /** A receiver: what it got, and where. `answer` gets the number of the request. */
 async function receiver(answer = (_n, response) => response.end('ok')) {
@@ -50,7 +51,7 @@ async function newOrg(service) {
   return (method, path, body) => service.call(method, `${at}${path}`, json.api_key.token, body);
 }
 
-it('webhooks: real receivers get signed events, and a slow or dead one delays no other', { timeout: 240_000 }, async () => {
+it('webhooks: real receivers get signed events, and a slow or dead one delays no other', slow(240_000), async () => {
   const dir = copyOfProject();
   let service = await startService(dir, { ALLOW_PRIVATE_TARGETS: 'true' });
   const call = await newOrg(service);
