@@ -58,7 +58,7 @@ export const tell = (text) => process.stderr.write(`${text}\n`);
  * @param {{ inspector?: boolean, consumes?: boolean }} [options] `consumes`: whether jobs on the queue are run
  */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: one service from its start to its end.
-export async function startVault({ inspector = false, consumes = true } = {}) {
+export async function startVault({ inspector = false, consumes = true, variables = {} } = {}) {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'measure-'));
   const secrets = { MASTER_KEYS: `k1:${randomBytes(32).toString('base64')}`, BOOTSTRAP_TOKEN: randomBytes(32).toString('hex') };
   const state = path.join(dir, 'state');
@@ -82,7 +82,14 @@ export async function startVault({ inspector = false, consumes = true } = {}) {
           modulesRules: undefined,
           ...bundle(path.join(dir, 'bundle')),
           ...assetsBinding(declared),
-          bindings: { ...declared.bindings, ...secrets, PUBLIC_URL: 'http://localhost', ALLOW_PRIVATE_TARGETS: 'true' },
+          bindings: {
+            ...declared.bindings,
+            ...secrets,
+            PUBLIC_URL: 'http://localhost',
+            ALLOW_PRIVATE_TARGETS: 'true',
+            LOCAL_QUEUE: 'true',
+            ...variables,
+          },
         },
         {
           ...direct,

@@ -390,7 +390,7 @@ it.each(Object.keys(changes))('fault: to %s happens exactly once, whatever call 
 
   let o = await newOrg();
   let used = 0;
-  for (const fault of sampled([...faultsOf({ statements, d1, gate })], 12)) {
+  for (const fault of sampled([...faultsOf({ statements, d1, gate })], 24)) {
     // Well below what a key may ask in a minute.
     if (++used % 60 === 0) o = await newOrg();
     const got = await make(o, await prepare(o), fault);

@@ -24,7 +24,7 @@ function altered(text, change) {
   return `${body}-- sha256 ${createHash('sha256').update(body).digest('hex')}\n`;
 }
 
-it('backup: a vault in use is backed up and restored', { timeout: 200_000 }, async () => {
+it('backup: a vault in use is backed up and restored', slow(200_000), async () => {
   const dir = copyOfProject();
   let service = await startService(dir);
   const bootstrap = service.variable('BOOTSTRAP_TOKEN');

@@ -8,7 +8,7 @@ import { slow } from './slow.mjs';
 const bench = (...args) =>
   spawnSync(process.execPath, ['scripts/bench.mjs', ...args], { cwd: project, env, encoding: 'utf8', timeout: 60_000 });
 
-it('benchmark: measures floor and subject and ends with a line of JSON', { timeout: 60_000 }, () => {
+it('benchmark: measures floor and subject and ends with a line of JSON', slow(60_000), () => {
   const only = ['warm read', 'mint', '401 junk token'];
   const ran = bench('--json', '--seconds', '0.1', '--rounds', '2', '--connections', '4', ...only.flatMap((name) => ['--only', name]));
   assert.equal(ran.status, 0, ran.stderr);
