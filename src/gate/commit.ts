@@ -20,7 +20,7 @@ import { fail, type Outcome, ok } from './outcome';
 import type { Plan, Put } from './plan';
 import { namingViolation } from './policies';
 import { raisedBy } from './raised';
-import { followSecret, followSync } from './sync-task';
+import { followEnvironment, followSync } from './sync-task';
 import { type Call, isRefusal, type OperationOutcome } from './types';
 
 /** Builds statements; never connected to anything. */
@@ -214,7 +214,6 @@ function apply(core: Core, intent: Intent, done: boolean) {
       if (kind === 'approval') core.approvalWaiters.notify(row.id);
       if (kind === 'org' && row.deleted_at !== null) core.schedule.at('end', now);
       if (kind === 'sync') followSync(core, row, now);
-      if (kind === 'secret') followSecret(core, row, now);
       if (kind === 'policy' && row.kind === 'rotation') core.schedule.at('rotation', now);
       const sweep = sweepAt(kind, row as never);
       if (sweep !== null) core.schedule.at('rows', sweep);
@@ -224,7 +223,6 @@ function apply(core: Core, intent: Intent, done: boolean) {
       if (kind === 'integration') followEndpoint(core, now);
       core.rows.bury(kind, id, now);
       if (kind === 'secret' || kind === 'environment') core.readers.forget(id);
-      if (kind === 'secret') followSecret(core, core.rows.get(kind, id), now);
       if (kind === 'environment') core.syncs.forgetEnvironment(id);
       if (kind === 'environment') core.meta.forget(`revision:${id}`);
     }
@@ -238,7 +236,10 @@ function apply(core: Core, intent: Intent, done: boolean) {
     // safety: response-stored-with-effect
     if (intent.keep) core.storedResponses.save(intent.keep);
     const entry = core.auditLog.append(intent.draft, intent.status, now);
-    for (const id of intent.environments) core.meta.set(`revision:${id}`, String(entry.sequence));
+    for (const id of intent.environments) {
+      core.meta.set(`revision:${id}`, String(entry.sequence));
+      followEnvironment(core, id, now);
+    }
     for (const event of intent.events ?? []) core.outbox.put(event, now);
     if (mayEnd(intent)) core.listeners.wake();
   } else core.auditLog.append(intent.draft, 503, now);

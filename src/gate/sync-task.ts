@@ -1,6 +1,6 @@
 // The task of syncs: asks the Worker to work on each sync whose turn it is, and begins those that changed secrets ask for. Invariants: a sync that nobody
 // works on is asked for again until it has ended; what changed is noted in the turn of its change, so that no automatic sync is forgotten.
-import type { SecretRow, SyncRow } from '../db/schema';
+import type { SyncRow } from '../db/schema';
 import type { Core } from './core';
 
 /** How long changes of secrets wait for others, to be synced together. */
@@ -20,12 +20,11 @@ export function followSync(core: Core, row: SyncRow, now: number): void {
 /** What the names that were not begun fail with once a sync is cancelled. */
 export const cancelled = { code: 'NOT_ATTEMPTED', message: 'The sync was cancelled.' } as const;
 
-/** A secret changes or goes, just before it does: what is synced automatically is due a few seconds later. */
-export function followSecret(core: Core, row: SecretRow | null, now: number): void {
-  if (!row) return;
+/** Secrets of an environment change: what is synced automatically is due a few seconds later. */
+export function followEnvironment(core: Core, environment: string, now: number): void {
   for (const { id, auto, environments } of core.rows.within('integration', 'sync')) {
-    if (!auto || (environments && !environments.includes(row.environment_id))) continue;
-    core.syncs.due(id, row.environment_id, now + GATHERED);
+    if (!auto || (environments && !environments.includes(environment))) continue;
+    core.syncs.due(id, environment, now + GATHERED);
     core.schedule.at('syncs', now + GATHERED);
   }
 }

@@ -165,6 +165,23 @@ describe('sync: whose reach', () => {
   });
 });
 
+it('sync: a connection that is removed in the middle leaves the results of what was written', async () => {
+  const o = await newOrg();
+  for (let i = 0; i < 40; i++) await newSecret(o, { name: `NAME_${i}`, value: `${i}` });
+  const id = await connect(o, { platform: 'circleci', config: circleciConfig });
+  const { json } = await o.post('/integrations/sync', { integrationId: id, environmentId: 'production' });
+  targets.before = async ({ method }) => {
+    if (method === 'POST' && targets.writes().length === 1) await o.del(`/integrations/${id}`);
+    return null;
+  };
+  await syncAll(o);
+  const sync = await statusOf(o, json.syncId);
+  const written = short(sync).filter((line) => line.endsWith('created'));
+  expect(written).toHaveLength(Object.keys(targets.circleci).length);
+  expect(written.length).toBeGreaterThan(0);
+  expect([sync.results.length, sync.status]).toEqual([40, 'partial']);
+});
+
 describe('sync: automatic', () => {
   const START = Date.parse('2027-01-01T00:00:00.000Z');
   const later = (ms: number) => {

@@ -101,7 +101,8 @@ export const values: Operation<ValuesInput> = {
     const rest = input.after === null ? rows : rows.filter(({ name }) => name > (input.after as string));
     const page = fitting(rest, PAGE);
     const items = await deliveredOf(call, page);
-    if (working(call)?.stop !== null) return unaudited({ ...none, stop: revoked } satisfies ValuesPage);
+    const again = working(call);
+    if (again?.stop !== null) return unaudited({ ...none, stop: again?.stop ?? revoked } satisfies ValuesPage);
     if (input.after === null) core.auditLog.append(entryOf(call, row, rows), 200, now);
     const isFirst = input.after === null;
     return unaudited({
@@ -261,7 +262,9 @@ export const end: Operation<EndInput> = {
       const row = open(call, input.sync);
       if (!row || !core.syncs.renew(input.sync, input.lease, now)) return { status: 200, data: null };
       core.storage.transactionSync(() => {
-        if (input.results.length) core.syncs.plan(row.id, [], input.results);
+        // What is noted of a sync that had begun stands.
+        const isNew = core.syncs.count(row.id) === 0 && core.syncs.steps(row.id, 1).length === 0;
+        if (isNew) core.syncs.plan(row.id, [], input.results);
         if (input.problem) core.syncs.fail(row.id, input.problem, 'all');
       });
       return { status: 200, data: null, ...ending(call, row, { retry_after: input.retryAfter }, now) };
