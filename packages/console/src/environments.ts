@@ -1,0 +1,33 @@
+// The environments of the organisation, and the one that pages show. The choice is a parameter of the address, so a link keeps it.
+import { signal } from '@preact/signals';
+import type { components } from '@secrets-vault/client';
+import { useEffect } from 'preact/hooks';
+import { here, useRead, vault } from './api';
+import { useParameter } from './router';
+
+export type Environment = components['schemas']['Environment'];
+
+/** As last read. */
+export const environments = signal<Environment[]>([]);
+export const defaultEnvironment = signal('');
+
+/** Reads the environments and the organisation's default one. */
+export function useEnvironments() {
+  const list = useRead(['environments'], (signal) =>
+    vault().api.GET('/orgs/{org_id}/environments', { params: { path: here(), query: { limit: 100 } }, signal }),
+  );
+  const org = useRead(['org'], (signal) => vault().api.GET('/orgs/{org_id}', { params: { path: here() }, signal }));
+  useEffect(() => {
+    if (list.data) environments.value = list.data.data;
+  }, [list.data]);
+  useEffect(() => {
+    if (org.data) defaultEnvironment.value = org.data.default_environment ?? '';
+  }, [org.data]);
+  return { ...list, error: list.error ?? org.error };
+}
+
+/** The slug of the environment that the page shows, and how to choose another. */
+export function useEnvironment(): [string, (slug: string) => void] {
+  const [chosen, choose] = useParameter('environment', true);
+  return [chosen || defaultEnvironment.value || environments.value[0]?.slug || '', choose];
+}

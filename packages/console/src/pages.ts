@@ -1,0 +1,23 @@
+// Every page of the console: where it is, what it is called, and its code, which is loaded when somebody goes there. The navigation, the
+// command palette and the router are made from this one list.
+import { type LucideIcon, KeyRound } from 'lucide-preact';
+import type { ComponentType } from 'preact';
+
+export interface PageEntry {
+  /** Below `/console`, as wouter matches paths. */
+  path: string;
+  label: string;
+  group: 'Vault' | 'Access' | 'Governance' | 'Integrations' | 'Organisation';
+  icon: LucideIcon;
+  /** Words that the command palette finds it by, besides its label. */
+  words?: string;
+  /** Left out of the navigation: pages of one thing. */
+  hidden?: boolean;
+  /** Shown beside the label: a number that asks for attention. */
+  badge?: ComponentType;
+  load: () => Promise<{ default: ComponentType<{ params: Record<string, string> }> }>;
+}
+
+export const pages: PageEntry[] = [
+  { path: '/secrets', label: 'Secrets', group: 'Vault', icon: KeyRound, words: 'values passwords keys environments', load: () => import('./pages/secrets') },
+];

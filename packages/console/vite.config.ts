@@ -1,0 +1,15 @@
+import { defineConfig } from 'vite';
+
+// The console is served by the Worker below /console (src/pages/console.ts), from files whose names hold a hash of their content.
+export default defineConfig({
+  base: '/console/',
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  build: {
+    target: 'es2022',
+    // The policy of the page allows no data: scripts or styles, so nothing is inlined.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    manifest: true,
+  },
+  server: { proxy: { '/api': process.env.VAULT ?? 'http://127.0.0.1:8787' } },
+});
