@@ -9,7 +9,6 @@ export default defineConfig({
     // The policy of the page allows no data: scripts or styles, so nothing is inlined.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    manifest: true,
   },
   server: { proxy: { '/api': process.env.VAULT ?? 'http://127.0.0.1:8787' } },
 });

@@ -7,7 +7,15 @@ import type { Transport } from './transport.js';
  * Who calls: a string, which is an API key (`svc_live_…`: the client makes session tokens of it by itself) or a token that is used as it is
  * (a session token, an agent's, a break-glass token).
  */
-export type Credential = string;
+export type Credential = string | TokenSource;
+
+/** Tokens that the caller keeps itself, such as those of a browser session. */
+export interface TokenSource {
+  /** A token for a call. */
+  current(signal?: AbortSignal): Promise<string>;
+  /** Another token in place of one that the vault refused; null if there is none. */
+  after(refused: string, signal?: AbortSignal): Promise<string | null>;
+}
 
 /** Where tokens are made. */
 export interface Home {
@@ -21,6 +29,7 @@ const SESSION_TTL = 900;
 
 /** The tokens of a credential. */
 export function tokensOf(credential: Credential, home: Home): Tokens {
+  if (typeof credential !== 'string') return credential;
   return credential.startsWith('svc_live_') ? sessionsOf(credential, home) : fixedToken(credential);
 }
 

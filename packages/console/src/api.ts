@@ -20,9 +20,7 @@ export const queries = new QueryClient({
 });
 state.subscribe((now) => now === 'out' && queries.clear());
 
-const current = computed(() =>
-  createVault({ url: location.origin, org: org.value, credential: { token, renew }, timeout: 30_000 }),
-);
+const current = computed(() => createVault({ url: location.origin, org: org.value, credential: { current: token, after: renew } }));
 
 /** The vault of the member who is signed in. */
 export const vault = () => current.value;

@@ -19,5 +19,6 @@ export interface PageEntry {
 }
 
 export const pages: PageEntry[] = [
-  { path: '/secrets', label: 'Secrets', group: 'Vault', icon: KeyRound, words: 'values passwords keys environments', load: () => import('./pages/secrets') },
+  { path: '/secrets', label: 'Secrets', group: 'Vault', icon: KeyRound, words: 'values passwords keys environments', load: () => import('./pages/secrets/list') },
+  { path: '/secrets/:id', label: 'Secret', group: 'Vault', icon: KeyRound, hidden: true, load: () => import('./pages/secrets/detail') },
 ];
