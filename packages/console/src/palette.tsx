@@ -54,7 +54,6 @@ export function Palette() {
     autoFocus: true,
     inputBehavior: 'autohighlight',
     selectionBehavior: 'clear',
-    inputValue: typed,
     onInputValueChange: ({ inputValue }: { inputValue: string }) => setTyped(inputValue),
     onValueChange({ value }: { value: string[] }) {
       if (!value[0]) return;

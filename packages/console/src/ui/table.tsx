@@ -77,7 +77,7 @@ export function Table<Row>({ label, rows, columns, keyOf, hrefOf, actions, onEnd
           </span>
         )}
       </div>
-      <div class="table-body" role="rowgroup" ref={scroller} tabIndex={-1}>
+      <div class="table-body" role="rowgroup" ref={scroller} tabIndex={-1} style={{ '--total': `${height}px` }}>
         <div style={{ height: `${height}px`, position: 'relative' }}>
           {items.map(({ index, start }) => {
             const row = rows[index] as Row;

@@ -100,6 +100,7 @@ export default function Secrets() {
           prefix: prefix || undefined,
           type: (type || undefined) as Secret['type'] | undefined,
           status: (status || undefined) as Secret['status'] | undefined,
+          ...(environment && status !== 'deleted' && { sort: 'name' as const }),
           limit: 100,
           cursor,
         },
