@@ -33,28 +33,21 @@ describe('approval policy: an area', () => {
 describe('approval policy: two patterns', () => {
   it('intersect if and only if some text matches both', () => {
     const glob = fc.array(fc.constantFrom('a', 'b', '?', '*'), { minLength: 1, maxLength: 5 }).map((parts) => parts.join(''));
+    // The shortest text that both match has at most as many characters as the patterns have beside stars: eight, where each has a star.
     const texts = [''];
-    for (let length = 1, from = 0; length <= 6; length++) {
+    for (let length = 1, from = 0; length <= 8; length++) {
       const end = texts.length;
       for (let at = from; at < end; at++) texts.push(`${texts[at]}a`, `${texts[at]}b`);
       from = end;
     }
     fc.assert(
       fc.property(glob, glob, (one, other) => {
-        expect(intersects(one, other)).toBe(texts.some((text) => matches(one, text) && matches(other, text)) || intersectsLong(one, other));
+        expect(intersects(one, other)).toBe(texts.some((text) => matches(one, text) && matches(other, text)));
       }),
       { numRuns: 300 },
     );
   });
 });
-
-/** Texts longer than those that are tried: what two patterns of five characters need at most has ten. */
-const intersectsLong = (one: string, other: string): boolean => {
-  const spread = (pattern: string) => ['', 'a', 'b', 'ab', 'ba', 'aab', 'bba'].map((part) => pattern.replaceAll('*', part));
-  return spread(one).some((text) =>
-    ['a', 'b'].some((char) => matches(other, text.replaceAll('?', char)) && matches(one, text.replaceAll('?', char))),
-  );
-};
 
 describe('approval policy: a change of it', () => {
   it('weakens it where it holds less, or asks others', () => {
