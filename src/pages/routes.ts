@@ -45,7 +45,10 @@ export function pageRoutes(app: OpenAPIHono<App>): void {
     trace.route = '/console/assets/{name}';
     if (!isRead(c.req.method)) return readOnly(c.get('base'), trace);
     const found = await consoleFile(c.env, c.req.param('name'));
-    if (!found) throw new ApiError(refuse('NOT_FOUND', { message: 'The console has no such file. Reload the page: a newer version may be deployed.' }));
+    if (!found)
+      throw new ApiError(
+        refuse('NOT_FOUND', { message: 'The console has no such file. Reload the page: a newer version may be deployed.' }),
+      );
     return found;
   });
   for (const path of ['/console', '/console/*'])

@@ -26,7 +26,8 @@ export const freePort = () =>
 export async function startVault(options = {}) {
   const port = options.port ?? (await freePort());
   const state = options.state ?? fs.mkdtempSync(path.join(os.tmpdir(), 'vault-'));
-  const url = `http://127.0.0.1:${port}`;
+  // Passkeys work at a name, not at an address.
+  const url = `http://localhost:${port}`;
   const child = spawn(process.execPath, [path.join(root, 'scripts', 'start.mjs')], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -56,14 +57,14 @@ export async function startVault(options = {}) {
 /**
  * A new organisation.
  * @param {string} url
- * @returns {Promise<{ url: string, org: string, key: string }>} its id and its first API key, which may do everything
+ * @returns {Promise<{ url: string, org: string, key: string, enrolment: string }>} its id, its first API key, which may do everything, and the owner's enrolment link
  */
 export async function newOrg(url) {
-  const { org, api_key } = await call(url, BOOTSTRAP_TOKEN, 'POST', '/orgs', {
+  const { org, api_key, owner } = await call(url, BOOTSTRAP_TOKEN, 'POST', '/orgs', {
     name: 'Acme',
     owner: { email: 'ann@example.com', name: 'Ann' },
   });
-  return { url, org: org.id, key: api_key.token };
+  return { url, org: org.id, key: api_key.token, enrolment: owner.enrolment_url };
 }
 
 /**

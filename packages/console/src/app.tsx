@@ -49,7 +49,9 @@ function SignedIn() {
 export function App() {
   return (
     <QueryClientProvider client={queries}>
-      <Router base={BASE}>{state.value === 'in' ? <SignedIn /> : state.value === 'out' ? <SignIn /> : <div class="boot" role="status" aria-label="Loading" />}</Router>
+      <Router base={BASE}>
+        {state.value === 'in' ? <SignedIn /> : state.value === 'out' ? <SignIn /> : <div class="boot" role="status" aria-label="Loading" />}
+      </Router>
       <Toasts />
     </QueryClientProvider>
   );

@@ -13,7 +13,10 @@ const byName: Record<string, Explained> = {
   NotAllowedError: { title: 'The passkey was not used', help: 'The request was cancelled or timed out. Try again when you are ready.' },
   InvalidStateError: { title: 'This device already has a passkey of yours', help: 'Sign in with it.' },
   NotSupportedError: { title: 'This device cannot create a passkey', help: 'Try another device or a security key.' },
-  SecurityError: { title: 'Passkeys do not work at this address', help: 'Open the console at the address that your administrator gave you.' },
+  SecurityError: {
+    title: 'Passkeys do not work at this address',
+    help: 'Open the console at the address that your administrator gave you.',
+  },
 };
 
 export function explain(error: unknown): Explained {

@@ -36,7 +36,9 @@ async function follow(after: number | undefined, signal: AbortSignal): Promise<n
     signal,
   });
   let last = after;
-  const events = (data as unknown as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream() as never).pipeThrough(new EventSourceParserStream());
+  const events = (data as unknown as ReadableStream<Uint8Array>)
+    .pipeThrough(new TextDecoderStream() as never)
+    .pipeThrough(new EventSourceParserStream());
   for await (const message of events as unknown as AsyncIterable<EventSourceMessage>) {
     last = Number(message.id) || last;
     onEvent(message);

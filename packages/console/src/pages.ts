@@ -19,9 +19,40 @@ export interface PageEntry {
 }
 
 export const pages: PageEntry[] = [
-  { path: '/secrets', label: 'Secrets', group: 'Vault', icon: KeyRound, words: 'values passwords keys environments', load: () => import('./pages/secrets/list') },
-  { path: '/secrets/compare', label: 'Compare environments', group: 'Vault', icon: GitCompare, words: 'diff', hidden: true, load: () => import('./pages/secrets/compare') },
-  { path: '/secrets/import', label: 'Import secrets', group: 'Vault', icon: Upload, words: 'vault doppler infisical dotenv env', hidden: true, load: () => import('./pages/secrets/import') },
-  { path: '/secrets/export', label: 'Export secrets', group: 'Vault', icon: Download, words: 'generate kubernetes dotenv file', hidden: true, load: () => import('./pages/secrets/export') },
+  {
+    path: '/secrets',
+    label: 'Secrets',
+    group: 'Vault',
+    icon: KeyRound,
+    words: 'values passwords keys environments',
+    load: () => import('./pages/secrets/list'),
+  },
+  {
+    path: '/secrets/compare',
+    label: 'Compare environments',
+    group: 'Vault',
+    icon: GitCompare,
+    words: 'diff',
+    hidden: true,
+    load: () => import('./pages/secrets/compare'),
+  },
+  {
+    path: '/secrets/import',
+    label: 'Import secrets',
+    group: 'Vault',
+    icon: Upload,
+    words: 'vault doppler infisical dotenv env',
+    hidden: true,
+    load: () => import('./pages/secrets/import'),
+  },
+  {
+    path: '/secrets/export',
+    label: 'Export secrets',
+    group: 'Vault',
+    icon: Download,
+    words: 'generate kubernetes dotenv file',
+    hidden: true,
+    load: () => import('./pages/secrets/export'),
+  },
   { path: '/secrets/:id', label: 'Secret', group: 'Vault', icon: KeyRound, hidden: true, load: () => import('./pages/secrets/detail') },
 ];

@@ -15,7 +15,9 @@ interface Entry {
   hint: string;
 }
 
-const pageEntries = pages.filter(({ hidden }) => !hidden).map(({ path, label, group, words }) => ({ label, value: path, hint: group, words: `${label} ${group} ${words ?? ''}`.toLowerCase() }));
+const pageEntries = pages
+  .filter(({ hidden }) => !hidden)
+  .map(({ path, label, group, words }) => ({ label, value: path, hint: group, words: `${label} ${group} ${words ?? ''}`.toLowerCase() }));
 
 /** Pages whose words begin with what was typed, and secrets whose names do. */
 function useFound(typed: string): Entry[] {
@@ -33,7 +35,13 @@ function useFound(typed: string): Entry[] {
   return useMemo(() => {
     const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
     const found = pageEntries.filter((page) => words.every((word) => page.words.includes(word)));
-    const named = prefix ? (secrets.data?.data ?? []).map((secret) => ({ label: secret.name ?? '', value: `/secrets/${secret.id}`, hint: secret.environment ?? '' })) : [];
+    const named = prefix
+      ? (secrets.data?.data ?? []).map((secret) => ({
+          label: secret.name ?? '',
+          value: `/secrets/${secret.id}`,
+          hint: secret.environment ?? '',
+        }))
+      : [];
     return [...named, ...found];
   }, [typed, prefix, secrets.data]);
 }
@@ -63,10 +71,21 @@ export function Palette() {
   });
   const api = combobox.connect(service, normalizeProps);
   return (
-    <dialog ref={dialog} class="dialog palette" aria-label="Search or jump to" onClose={close} onPointerDown={(event) => event.target === dialog.current && close()}>
+    <dialog
+      ref={dialog}
+      class="dialog palette"
+      aria-label="Search or jump to"
+      onClose={close}
+      onPointerDown={(event) => event.target === dialog.current && close()}
+    >
       <div {...api.getRootProps()} class="dialog-box">
         <div {...api.getControlProps()}>
-          <input {...api.getInputProps()} placeholder="A page, or the beginning of a secret's name" aria-label="Search or jump to" spellcheck={false} />
+          <input
+            {...api.getInputProps()}
+            placeholder="A page, or the beginning of a secret's name"
+            aria-label="Search or jump to"
+            spellcheck={false}
+          />
         </div>
         <ul {...api.getContentProps()} class="menu">
           {found.map((entry) => (

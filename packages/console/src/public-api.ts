@@ -8,7 +8,10 @@ type Refusal = components['schemas']['Error']['error'];
 export class RefusedError extends Error {
   constructor(
     readonly status: number,
-    { code, message }: Pick<Refusal, 'code' | 'message'> = { code: 'INTERNAL', message: 'The service sent an unexpected response. Try again.' },
+    { code, message }: Pick<Refusal, 'code' | 'message'> = {
+      code: 'INTERNAL',
+      message: 'The service sent an unexpected response. Try again.',
+    },
   ) {
     super(message);
     this.code = code;

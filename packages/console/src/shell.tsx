@@ -103,7 +103,12 @@ export function Shell({ children }: { children: ComponentChildren }) {
         Skip to the content
       </a>
       <header class="top">
-        <IconButton label={isOpen ? 'Close the navigation' : 'Open the navigation'} class="only-narrow" aria-expanded={isOpen} onPress={() => setOpen(!isOpen)}>
+        <IconButton
+          label={isOpen ? 'Close the navigation' : 'Open the navigation'}
+          class="only-narrow"
+          aria-expanded={isOpen}
+          onPress={() => setOpen(!isOpen)}
+        >
           <MenuIcon size={20} />
         </IconButton>
         <Link href="/" class="brand" aria-label="Secrets Vault">

@@ -36,7 +36,8 @@ export function SignIn() {
         </p>
       )}
       <p class="dim small">
-        New here? Open the enrolment link from the person who invited you. Lost your passkey? Ask an owner of your organisation for a new link.
+        New here? Open the enrolment link from the person who invited you. Lost your passkey? Ask an owner of your organisation for a new
+        link.
       </p>
     </main>
   );

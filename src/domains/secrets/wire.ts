@@ -192,7 +192,11 @@ export const ListQuery = z
     prefix: z.string().max(255).optional(),
     status: status.optional(),
     tag: z.string().min(1).max(321).optional().openapi({ description: 'Only secrets with this tag: key, or key:value.' }),
-    id: z.string().max(64).optional().openapi({ description: 'Only the secret with this id, deleted or not: its metadata without reading its value.' }),
+    id: z
+      .string()
+      .max(64)
+      .optional()
+      .openapi({ description: 'Only the secret with this id, deleted or not: its metadata without reading its value.' }),
     sort: z.enum(['name']).optional().openapi({
       description: 'name: in the order of names. Needs environment, and lists no deleted secrets. By default, in the order of creation.',
     }),

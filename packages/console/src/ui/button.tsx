@@ -13,10 +13,11 @@ interface Look {
 const classOf = ({ kind = 'plain', small, class: more }: Look): string =>
   ['button', kind, small && 'small', more].filter(Boolean).join(' ');
 
-type ButtonProps = Look & Omit<JSX.ButtonHTMLAttributes<HTMLButtonElement>, 'class' | 'onClick'> & {
-  /** What a press does. While its promise is open, further presses do nothing; an error becomes a toast. */
-  onPress?: (event: MouseEvent) => unknown;
-};
+type ButtonProps = Look &
+  Omit<JSX.ButtonHTMLAttributes<HTMLButtonElement>, 'class' | 'onClick'> & {
+    /** What a press does. While its promise is open, further presses do nothing; an error becomes a toast. */
+    onPress?: (event: MouseEvent) => unknown;
+  };
 
 export function Button({ kind, small, class: more, children, onPress, type = 'button', ...rest }: ButtonProps) {
   const [busy, setBusy] = useState(false);
@@ -29,7 +30,14 @@ export function Button({ kind, small, class: more, children, onPress, type = 'bu
     setBusy(false);
   };
   return (
-    <button {...rest} type={type} class={classOf({ kind, small, class: more })} aria-disabled={busy || undefined} data-busy={busy || undefined} onClick={press}>
+    <button
+      {...rest}
+      type={type}
+      class={classOf({ kind, small, class: more })}
+      aria-disabled={busy || undefined}
+      data-busy={busy || undefined}
+      onClick={press}
+    >
       {children}
     </button>
   );

@@ -37,17 +37,31 @@ export function Field({ label, hint, error, optional, children }: FieldProps) {
 
 type Common = Omit<FieldProps, 'children'> & { value: string; onValue: (value: string) => void };
 
-export function TextField({ label, hint, error, optional, value, onValue, ...rest }: Common & Omit<JSX.InputHTMLAttributes<HTMLInputElement>, 'label' | 'value'>) {
+export function TextField({
+  label,
+  hint,
+  error,
+  optional,
+  value,
+  onValue,
+  ...rest
+}: Common & Omit<JSX.InputHTMLAttributes<HTMLInputElement>, 'label' | 'value'>) {
   return (
     <Field label={label} hint={hint} error={error} optional={optional}>
-      {(props) => (
-        <input autocomplete="off" {...rest} {...props} value={value} onInput={(event) => onValue(event.currentTarget.value)} />
-      )}
+      {(props) => <input autocomplete="off" {...rest} {...props} value={value} onInput={(event) => onValue(event.currentTarget.value)} />}
     </Field>
   );
 }
 
-export function TextArea({ label, hint, error, optional, value, onValue, ...rest }: Common & Omit<JSX.TextareaHTMLAttributes<HTMLTextAreaElement>, 'label' | 'value'>) {
+export function TextArea({
+  label,
+  hint,
+  error,
+  optional,
+  value,
+  onValue,
+  ...rest
+}: Common & Omit<JSX.TextareaHTMLAttributes<HTMLTextAreaElement>, 'label' | 'value'>) {
   return (
     <Field label={label} hint={hint} error={error} optional={optional}>
       {(props) => (
@@ -62,7 +76,16 @@ export interface Choice {
   label: string;
 }
 
-export function SelectField({ label, hint, error, optional, value, onValue, choices, ...rest }: Common & { choices: Choice[] } & Omit<JSX.SelectHTMLAttributes<HTMLSelectElement>, 'label' | 'value'>) {
+export function SelectField({
+  label,
+  hint,
+  error,
+  optional,
+  value,
+  onValue,
+  choices,
+  ...rest
+}: Common & { choices: Choice[] } & Omit<JSX.SelectHTMLAttributes<HTMLSelectElement>, 'label' | 'value'>) {
   return (
     <Field label={label} hint={hint} error={error} optional={optional}>
       {(props) => (
@@ -78,11 +101,27 @@ export function SelectField({ label, hint, error, optional, value, onValue, choi
   );
 }
 
-export function Checkbox({ label, hint, checked, onChecked }: { label: string; hint?: string; checked: boolean; onChecked: (checked: boolean) => void }) {
+export function Checkbox({
+  label,
+  hint,
+  checked,
+  onChecked,
+}: {
+  label: string;
+  hint?: string;
+  checked: boolean;
+  onChecked: (checked: boolean) => void;
+}) {
   const id = useId();
   return (
     <div class="check">
-      <input id={id} type="checkbox" checked={checked} aria-describedby={hint && `${id}-hint`} onChange={(event) => onChecked(event.currentTarget.checked)} />
+      <input
+        id={id}
+        type="checkbox"
+        checked={checked}
+        aria-describedby={hint && `${id}-hint`}
+        onChange={(event) => onChecked(event.currentTarget.checked)}
+      />
       <label for={id}>{label}</label>
       {hint && (
         <p id={`${id}-hint`} class="hint">

@@ -25,7 +25,8 @@ export function useProblems(): Problems & { set: (error: unknown) => void } {
 export const Held = ({ error }: { error: ApprovalRequiredError }) => (
   <div class="note warn" role="alert">
     <p>
-      A policy holds this until it is approved. <Link href={`/approvals/${error.approval.id}`}>See the request</Link>, and do it again once it is approved.
+      A policy holds this until it is approved. <Link href={`/approvals/${error.approval.id}`}>See the request</Link>, and do it again once
+      it is approved.
     </p>
   </div>
 );

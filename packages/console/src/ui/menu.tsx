@@ -14,7 +14,15 @@ export interface Action {
 }
 
 /** @param label what the menu is for, when its button shows only an icon */
-export function Menu({ label, actions, children }: { label: string; actions: (Action | false | null | undefined)[]; children?: ComponentChildren }) {
+export function Menu({
+  label,
+  actions,
+  children,
+}: {
+  label: string;
+  actions: (Action | false | null | undefined)[];
+  children?: ComponentChildren;
+}) {
   const shown = actions.filter((action): action is Action => !!action);
   const service = useMachine(menu.machine, {
     id: useId(),
@@ -28,7 +36,12 @@ export function Menu({ label, actions, children }: { label: string; actions: (Ac
   if (!shown.length) return null;
   return (
     <>
-      <button {...api.getTriggerProps()} class={children ? 'button plain' : 'button quiet icon'} aria-label={children ? undefined : label} title={label}>
+      <button
+        {...api.getTriggerProps()}
+        class={children ? 'button plain' : 'button quiet icon'}
+        aria-label={children ? undefined : label}
+        title={label}
+      >
         {children ?? <EllipsisVertical size={16} />}
       </button>
       {api.open && (

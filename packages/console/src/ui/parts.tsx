@@ -27,7 +27,9 @@ export function PageHead({ title, lead, children }: { title: ComponentChildren; 
 
 export type Tone = 'good' | 'warn' | 'bad' | 'plain' | 'accent';
 
-export const Badge = ({ tone = 'plain', children }: { tone?: Tone; children: ComponentChildren }) => <span class={`badge ${tone}`}>{children}</span>;
+export const Badge = ({ tone = 'plain', children }: { tone?: Tone; children: ComponentChildren }) => (
+  <span class={`badge ${tone}`}>{children}</span>
+);
 
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'long' });
 const steps: [Intl.RelativeTimeFormatUnit, number][] = [

@@ -31,7 +31,12 @@ function Toast({ actor, index, parent }: { actor: toast.Options<string>; index: 
         </p>
         {api.description && (
           <p {...api.getDescriptionProps()} class="dim">
-            {api.description} {docs && <a href={docs} target="_blank" rel="noreferrer">What this means</a>}
+            {api.description}{' '}
+            {docs && (
+              <a href={docs} target="_blank" rel="noreferrer">
+                What this means
+              </a>
+            )}
           </p>
         )}
       </div>

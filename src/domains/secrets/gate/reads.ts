@@ -310,8 +310,13 @@ const MOST_STEPS = 4_000_000;
 /** Rows in the order of a list, from a position on. Positions of the two orders differ in their first character, so neither is taken for the other. */
 function pagesOf({ core }: Call<ListInput>, input: ListInput, environment: string | null) {
   const { id, prefix } = input;
-  if (id !== null) return { at: (row: SecretRow) => row.id, from: (after: string) => [core.rows.get('secret', id)].filter((row) => row && row.id > after) as SecretRow[] };
-  if (!input.by_name || environment === null) return { at: (row: SecretRow) => row.id, from: (after: string) => core.rows.after('secret', after, PAGE) };
+  if (id !== null)
+    return {
+      at: (row: SecretRow) => row.id,
+      from: (after: string) => [core.rows.get('secret', id)].filter((row) => row && row.id > after) as SecretRow[],
+    };
+  if (!input.by_name || environment === null)
+    return { at: (row: SecretRow) => row.id, from: (after: string) => core.rows.after('secret', after, PAGE) };
   return {
     at: (row: SecretRow) => `=${row.name}`,
     from: (after: string) =>

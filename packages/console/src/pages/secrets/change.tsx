@@ -62,11 +62,46 @@ export function EditSecret({ secret, onClose }: Props) {
   return (
     <Dialog title={`Edit ${secret.name}`} onClose={onClose} dirty={!isSame}>
       <Form action="Save changes" onSubmit={save} onCancel={onClose} problems={problems} disabled={isSame}>
-        <TextField label="Name" class="mono" value={draft.name} onValue={(name) => change({ name })} error={problems.of('name')} hint="Programs that read the old name get an error." required />
-        <SelectField label="Type" value={draft.type} onValue={(type) => change({ type })} choices={TYPES.map((type) => ({ value: type, label: type }))} />
-        <TextField label="Description" optional value={draft.description} onValue={(description) => change({ description })} error={problems.of('description')} />
-        <TextArea label="Tags" optional class="mono" value={draft.tags} onValue={(tags) => change({ tags })} error={problems.of('tags')} hint="One a line, such as team: core" />
-        <TextField label="Rotate every" optional value={draft.every} onValue={(every) => change({ every })} error={problems.of('rotate_every_seconds')} hint="In days. The console and the events say when it is due." inputMode="numeric" />
+        <TextField
+          label="Name"
+          class="mono"
+          value={draft.name}
+          onValue={(name) => change({ name })}
+          error={problems.of('name')}
+          hint="Programs that read the old name get an error."
+          required
+        />
+        <SelectField
+          label="Type"
+          value={draft.type}
+          onValue={(type) => change({ type })}
+          choices={TYPES.map((type) => ({ value: type, label: type }))}
+        />
+        <TextField
+          label="Description"
+          optional
+          value={draft.description}
+          onValue={(description) => change({ description })}
+          error={problems.of('description')}
+        />
+        <TextArea
+          label="Tags"
+          optional
+          class="mono"
+          value={draft.tags}
+          onValue={(tags) => change({ tags })}
+          error={problems.of('tags')}
+          hint="One a line, such as team: core"
+        />
+        <TextField
+          label="Rotate every"
+          optional
+          value={draft.every}
+          onValue={(every) => change({ every })}
+          error={problems.of('rotate_every_seconds')}
+          hint="In days. The console and the events say when it is due."
+          inputMode="numeric"
+        />
       </Form>
     </Dialog>
   );
@@ -82,9 +117,23 @@ export function NewValue({ secret, onClose }: Props) {
     onClose();
   };
   return (
-    <Dialog title="New value" lead={`Becomes version ${secret.version + 1} of ${secret.name}. Earlier versions stay in the history.`} onClose={onClose} dirty={value !== ''}>
+    <Dialog
+      title="New value"
+      lead={`Becomes version ${secret.version + 1} of ${secret.name}. Earlier versions stay in the history.`}
+      onClose={onClose}
+      dirty={value !== ''}
+    >
       <Form action="Store value" onSubmit={save} onCancel={onClose} problems={problems}>
-        <TextArea label="Value" class="mono" rows={6} spellcheck={false} value={value} onValue={setValue} error={problems.of('value')} hint="Up to 64 KiB, kept byte for byte" />
+        <TextArea
+          label="Value"
+          class="mono"
+          rows={6}
+          spellcheck={false}
+          value={value}
+          onValue={setValue}
+          error={problems.of('value')}
+          hint="Up to 64 KiB, kept byte for byte"
+        />
       </Form>
     </Dialog>
   );
@@ -97,7 +146,10 @@ export function Rotate({ secret, onClose }: Props) {
   const [made, setMade] = useState<string | null>(null);
   const problems = useProblems();
   const rotate = async () => {
-    const { data } = await vault().api.POST('/orgs/{org_id}/secrets/{id}/rotate', { ...at(secret.id), body: generated ? { generate: {} } : { value } });
+    const { data } = await vault().api.POST('/orgs/{org_id}/secrets/{id}/rotate', {
+      ...at(secret.id),
+      body: generated ? { generate: {} } : { value },
+    });
     await forget('secrets');
     tell(`${secret.name} is rotated: version ${data.version}`);
     if (data.value) setMade(data.value);
@@ -110,10 +162,33 @@ export function Rotate({ secret, onClose }: Props) {
       </Dialog>
     );
   return (
-    <Dialog title={`Rotate ${secret.name}`} lead="Gives it a new value and starts its rotation interval anew." onClose={onClose} dirty={value !== ''}>
+    <Dialog
+      title={`Rotate ${secret.name}`}
+      lead="Gives it a new value and starts its rotation interval anew."
+      onClose={onClose}
+      dirty={value !== ''}
+    >
       <Form action="Rotate secret" onSubmit={rotate} onCancel={onClose} problems={problems}>
-        {canGenerate && <Checkbox label="Generate the value" hint="The service makes a random value that fits the type." checked={generated} onChecked={setGenerated} />}
-        {!generated && <TextArea label="Value" class="mono" rows={5} spellcheck={false} value={value} onValue={setValue} error={problems.of('value')} hint="The value that its issuer gave you" />}
+        {canGenerate && (
+          <Checkbox
+            label="Generate the value"
+            hint="The service makes a random value that fits the type."
+            checked={generated}
+            onChecked={setGenerated}
+          />
+        )}
+        {!generated && (
+          <TextArea
+            label="Value"
+            class="mono"
+            rows={5}
+            spellcheck={false}
+            value={value}
+            onValue={setValue}
+            error={problems.of('value')}
+            hint="The value that its issuer gave you"
+          />
+        )}
       </Form>
     </Dialog>
   );

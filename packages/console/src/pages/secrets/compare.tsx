@@ -17,7 +17,9 @@ interface Row {
 }
 
 const valuesOf = async (environment: string) => {
-  const { data } = await vault().api.GET('/orgs/{org_id}/environments/{environment}/values', { params: { path: { ...here(), environment } } });
+  const { data } = await vault().api.GET('/orgs/{org_id}/environments/{environment}/values', {
+    params: { path: { ...here(), environment } },
+  });
   return data;
 };
 
@@ -42,7 +44,8 @@ export default function Compare() {
     const [one, other] = await Promise.all([valuesOf(left), valuesOf(right)]);
     setFound({ left, right, rows: differences(one.values, other.values), withheld: [...new Set([...one.withheld, ...other.withheld])] });
   };
-  const words = (kind: Kind) => ({ same: 'Same value', different: 'Different values', left: `Only in ${found?.left}`, right: `Only in ${found?.right}` })[kind];
+  const words = (kind: Kind) =>
+    ({ same: 'Same value', different: 'Different values', left: `Only in ${found?.left}`, right: `Only in ${found?.right}` })[kind];
   const rows = found?.rows.filter(({ kind }) => showSame || kind !== 'same') ?? [];
   return (
     <>
@@ -59,11 +62,16 @@ export default function Compare() {
         </Button>
         {found && (
           <label class="row">
-            <input type="checkbox" checked={showSame} onChange={(event) => setShowSame(event.currentTarget.checked)} /> Show secrets that are the same
+            <input type="checkbox" checked={showSame} onChange={(event) => setShowSame(event.currentTarget.checked)} /> Show secrets that
+            are the same
           </label>
         )}
       </div>
-      {found?.withheld.length ? <p class="note warn">A policy holds back {found.withheld.length} of them, so they are not compared: {found.withheld.join(', ')}</p> : null}
+      {found?.withheld.length ? (
+        <p class="note warn">
+          A policy holds back {found.withheld.length} of them, so they are not compared: {found.withheld.join(', ')}
+        </p>
+      ) : null}
       {found && (
         <Table
           label="Differences"
@@ -73,7 +81,11 @@ export default function Compare() {
             { label: 'Name', width: 'minmax(12rem, 2fr)', cell: ({ name }) => <span class="mono truncate">{name}</span> },
             { label: 'Difference', width: 'minmax(9rem, 1fr)', cell: ({ kind }) => <Badge tone={tones[kind]}>{words(kind)}</Badge> },
           ]}
-          empty={<Empty title="No differences">{found.rows.length ? `All ${found.rows.length} secrets have the same values.` : 'Both environments are empty.'}</Empty>}
+          empty={
+            <Empty title="No differences">
+              {found.rows.length ? `All ${found.rows.length} secrets have the same values.` : 'Both environments are empty.'}
+            </Empty>
+          }
         />
       )}
     </>

@@ -73,7 +73,14 @@ function Body({ draft, change, problems }: { draft: Draft; change: (part: Partia
           spellcheck={false}
         />
       )}
-      <TextField label="Description" optional value={draft.description} onValue={(description) => change({ description })} error={problems.of('description')} maxLength={1000} />
+      <TextField
+        label="Description"
+        optional
+        value={draft.description}
+        onValue={(description) => change({ description })}
+        error={problems.of('description')}
+        maxLength={1000}
+      />
       <TextField
         label="Ends after"
         optional
@@ -90,7 +97,15 @@ function Body({ draft, change, problems }: { draft: Draft; change: (part: Partia
 
 /** @param path the folder that the name begins with */
 export function NewSecret({ environment, path, onClose }: { environment: string; path: string; onClose: () => void }) {
-  const [draft, setDraft] = useState<Draft>({ name: path, environment, type: 'generic', value: '', generated: false, description: '', days: '' });
+  const [draft, setDraft] = useState<Draft>({
+    name: path,
+    environment,
+    type: 'generic',
+    value: '',
+    generated: false,
+    description: '',
+    days: '',
+  });
   const problems = useProblems();
   const [made, setMade] = useState<{ id: string; name: string; value: string } | null>(null);
   const [, go] = useLocation();
@@ -117,7 +132,11 @@ export function NewSecret({ environment, path, onClose }: { environment: string;
 
   if (made)
     return (
-      <Dialog title={`${made.name} is stored`} lead="This is the generated value. You can read it again at any time." onClose={() => (onClose(), go(`/secrets/${made.id}`))}>
+      <Dialog
+        title={`${made.name} is stored`}
+        lead="This is the generated value. You can read it again at any time."
+        onClose={() => (onClose(), go(`/secrets/${made.id}`))}
+      >
         <SecretValue read={async () => made.value} name={made.name} />
       </Dialog>
     );

@@ -37,7 +37,10 @@ function Overview({ secret }: { secret: Secret }) {
   const read = async (reason?: string) => {
     setHeld(null);
     try {
-      const { data } = await vault().api.GET('/orgs/{org_id}/secrets/{id}', { ...pathOf(secret.id), ...(reason && { headers: { 'X-Access-Reason': reason } }) });
+      const { data } = await vault().api.GET('/orgs/{org_id}/secrets/{id}', {
+        ...pathOf(secret.id),
+        ...(reason && { headers: { 'X-Access-Reason': reason } }),
+      });
       return data.value;
     } catch (error) {
       if (error instanceof ApprovalRequiredError) setHeld(error);
@@ -58,8 +61,22 @@ function Overview({ secret }: { secret: Secret }) {
           ['Type', secret.type],
           ['Version', secret.version],
           ['Description', secret.description || <span class="dim">None</span>],
-          ['Tags', Object.keys(secret.tags).length ? Object.entries(secret.tags).map(([key, value]) => <span key={key} class="badge plain mono">{value ? `${key}: ${value}` : key}</span>) : <span class="dim">None</span>],
-          ['Rotate every', secret.rotate_every_seconds ? `${Math.round(secret.rotate_every_seconds / 86_400)} days` : <span class="dim">Not set</span>],
+          [
+            'Tags',
+            Object.keys(secret.tags).length ? (
+              Object.entries(secret.tags).map(([key, value]) => (
+                <span key={key} class="badge plain mono">
+                  {value ? `${key}: ${value}` : key}
+                </span>
+              ))
+            ) : (
+              <span class="dim">None</span>
+            ),
+          ],
+          [
+            'Rotate every',
+            secret.rotate_every_seconds ? `${Math.round(secret.rotate_every_seconds / 86_400)} days` : <span class="dim">Not set</span>,
+          ],
           ['Ends', <Time at={secret.expires_at} none="Never" />],
           ['Created', <Time at={secret.created_at} />],
           ['Changed', <Time at={secret.updated_at} />],
@@ -73,7 +90,9 @@ function Overview({ secret }: { secret: Secret }) {
 function Doings({ secret, doing, end }: { secret: Secret; doing: Doing; end: () => void }) {
   const [, go] = useLocation();
   const remove = async (permanent: boolean) => {
-    await vault().api.DELETE('/orgs/{org_id}/secrets/{id}', { params: { path: { ...here(), id: secret.id }, query: permanent ? { permanent: 'true' } : {} } });
+    await vault().api.DELETE('/orgs/{org_id}/secrets/{id}', {
+      params: { path: { ...here(), id: secret.id }, query: permanent ? { permanent: 'true' } : {} },
+    });
     await forget('secrets');
     tell(permanent ? `${secret.name} is destroyed` : `${secret.name} is deleted`, permanent ? undefined : 'You can restore it for 7 days.');
     if (permanent) go(`/secrets?environment=${secret.environment}`);
@@ -85,7 +104,8 @@ function Doings({ secret, doing, end }: { secret: Secret; doing: Doing; end: () 
     return (
       <Confirm title={`Delete ${secret.name}?`} action="Delete secret" onConfirm={() => remove(false)} onClose={end}>
         <p>
-          Programs that read <strong class="mono">{secret.name}</strong> in {secret.environment} get an error at once. You can restore it for 7 days.
+          Programs that read <strong class="mono">{secret.name}</strong> in {secret.environment} get an error at once. You can restore it
+          for 7 days.
         </p>
       </Confirm>
     );
@@ -149,7 +169,7 @@ export default function SecretPage({ params: { id = '' } }: { params: Record<str
       <Tabs
         label="About this secret"
         items={[
-          { id: 'overview', label: 'Value', content: () => <Overview key={secret.version} secret={secret} /> },
+          { id: 'overview', label: 'Overview', content: () => <Overview key={secret.version} secret={secret} /> },
           { id: 'history', label: 'History', count: versions.length, content: () => <History secret={secret} versions={versions} /> },
           { id: 'readers', label: 'Readers', content: () => <Readers id={id} /> },
           { id: 'shares', label: 'Shares', content: () => <Shares secret={secret} /> },

@@ -61,10 +61,24 @@ export default function Export() {
       <div class="narrow">
         <Form action="Download file" onSubmit={run} problems={problems}>
           <div class="columns">
-            <SelectField label="Environment" value={environment} onValue={chooseEnvironment} choices={environments.value.map(({ slug, name }) => ({ value: slug, label: name }))} />
+            <SelectField
+              label="Environment"
+              value={environment}
+              onValue={chooseEnvironment}
+              choices={environments.value.map(({ slug, name }) => ({ value: slug, label: name }))}
+            />
             <SelectField label="Format" value={chosen} onValue={setFormat} choices={FORMATS.map(([value, label]) => ({ value, label }))} />
           </div>
-          <TextArea label="Names" optional class="mono" value={names} onValue={setNames} error={problems.of('names')} hint="One a line. Without any, all active secrets that you may read." spellcheck={false} />
+          <TextArea
+            label="Names"
+            optional
+            class="mono"
+            value={names}
+            onValue={setNames}
+            error={problems.of('names')}
+            hint="One a line. Without any, all active secrets that you may read."
+            spellcheck={false}
+          />
           <p class="note warn">The file holds values in plain text. The read is in the audit log under your name.</p>
         </Form>
       </div>

@@ -46,7 +46,10 @@ export function History({ secret, versions }: { secret: Secret; versions: Versio
     setCompared({ version, before, after });
   };
   const rollBack = async (version: number) => {
-    const { data } = await vault().api.POST('/orgs/{org_id}/secrets/{id}/rollback', { params: { path: { ...here(), id: secret.id } }, body: { version } });
+    const { data } = await vault().api.POST('/orgs/{org_id}/secrets/{id}/rollback', {
+      params: { path: { ...here(), id: secret.id } },
+      body: { version },
+    });
     await forget('secrets');
     tell(`Version ${data.version} is current, with the value of version ${version}`);
   };
@@ -76,14 +79,29 @@ export function History({ secret, versions }: { secret: Secret; versions: Versio
         ))}
       </ol>
       {compared && (
-        <Dialog wide title={`Version ${compared.version} and version ${secret.version}`} lead="Both values are read from the vault, and both reads are in the audit log." onClose={() => setCompared(null)}>
-          {compared.before === compared.after ? <p>The two values are the same.</p> : <Diff before={compared.before} after={compared.after} />}
+        <Dialog
+          wide
+          title={`Version ${compared.version} and version ${secret.version}`}
+          lead="Both values are read from the vault, and both reads are in the audit log."
+          onClose={() => setCompared(null)}
+        >
+          {compared.before === compared.after ? (
+            <p>The two values are the same.</p>
+          ) : (
+            <Diff before={compared.before} after={compared.after} />
+          )}
         </Dialog>
       )}
       {returning !== null && (
-        <Confirm title={`Roll back to version ${returning}?`} action="Roll back" onConfirm={() => rollBack(returning)} onClose={() => setReturning(null)}>
+        <Confirm
+          title={`Roll back to version ${returning}?`}
+          action="Roll back"
+          onConfirm={() => rollBack(returning)}
+          onClose={() => setReturning(null)}
+        >
           <p>
-            Its value becomes version {secret.version + 1} of <strong class="mono">{secret.name}</strong>. Nothing is lost: version {secret.version} stays in the history.
+            Its value becomes version {secret.version + 1} of <strong class="mono">{secret.name}</strong>. Nothing is lost: version{' '}
+            {secret.version} stays in the history.
           </p>
         </Confirm>
       )}

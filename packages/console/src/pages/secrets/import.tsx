@@ -32,7 +32,8 @@ const SOURCES: [ImportIn['source'], string][] = [
 ];
 
 /** The likeliest source of a file. */
-export const sourceOf = (name: string, text: string): ImportIn['source'] => (/\.json$/i.test(name) || /^\s*[[{]/.test(text) ? 'svc' : 'dotenv');
+export const sourceOf = (name: string, text: string): ImportIn['source'] =>
+  /\.json$/i.test(name) || /^\s*[[{]/.test(text) ? 'svc' : 'dotenv';
 
 function Names({ title, names }: { title: string; names: string[] }) {
   if (!names.length) return null;
@@ -97,13 +98,18 @@ export default function Import() {
       setError(refused);
     }
   };
-  const changed = <Value,>(set: (value: Value) => void) => (value: Value) => {
-    set(value);
-    setPlan(null);
-  };
+  const changed =
+    <Value,>(set: (value: Value) => void) =>
+    (value: Value) => {
+      set(value);
+      setPlan(null);
+    };
   return (
     <>
-      <PageHead title="Import secrets" lead="From a .env file or the export of another tool. You see what would happen before anything is written." />
+      <PageHead
+        title="Import secrets"
+        lead="From a .env file or the export of another tool. You see what would happen before anything is written."
+      />
       <div class="stack narrow">
         <label
           for={input}
@@ -122,7 +128,8 @@ export default function Import() {
           <FileUp size={22} aria-hidden="true" />
           {file ? (
             <span>
-              <strong class="mono">{file.name}</strong> <span class="dim">{file.text.length.toLocaleString()} characters. Drop another to replace it.</span>
+              <strong class="mono">{file.name}</strong>{' '}
+              <span class="dim">{file.text.length.toLocaleString()} characters. Drop another to replace it.</span>
             </span>
           ) : (
             <span>Drop a file here, or choose one</span>
@@ -130,8 +137,18 @@ export default function Import() {
           <input id={input} type="file" class="unseen" onChange={(event) => void take(event.currentTarget.files?.[0])} />
         </label>
         <div class="columns">
-          <SelectField label="Made by" value={source} onValue={changed((value) => setSource(value as ImportIn['source']))} choices={SOURCES.map(([value, label]) => ({ value, label }))} />
-          <SelectField label="Into" value={environment} onValue={changed(chooseEnvironment)} choices={environments.value.map(({ slug, name }) => ({ value: slug, label: name }))} />
+          <SelectField
+            label="Made by"
+            value={source}
+            onValue={changed((value) => setSource(value as ImportIn['source']))}
+            choices={SOURCES.map(([value, label]) => ({ value, label }))}
+          />
+          <SelectField
+            label="Into"
+            value={environment}
+            onValue={changed(chooseEnvironment)}
+            choices={environments.value.map(({ slug, name }) => ({ value: slug, label: name }))}
+          />
         </div>
         <div class="columns">
           <SelectField
@@ -144,7 +161,14 @@ export default function Import() {
               { value: 'fail', label: 'Stop the whole import' },
             ]}
           />
-          <TextField label="Folder" optional class="mono" value={prefix} onValue={changed(setPrefix)} hint="Put in front of each name, such as billing/" />
+          <TextField
+            label="Folder"
+            optional
+            class="mono"
+            value={prefix}
+            onValue={changed(setPrefix)}
+            hint="Put in front of each name, such as billing/"
+          />
         </div>
         {error ? <ErrorNote error={error} /> : null}
         <div class="row">

@@ -14,7 +14,19 @@ import { NewSecret } from './create';
 
 export type Secret = components['schemas']['Secret'];
 
-export const TYPES = ['generic', 'api_key', 'password', 'database_url', 'certificate', 'private_key', 'ssh_key', 'oauth_token', 'webhook_secret', 'env_var', 'json'] as const;
+export const TYPES = [
+  'generic',
+  'api_key',
+  'password',
+  'database_url',
+  'certificate',
+  'private_key',
+  'ssh_key',
+  'oauth_token',
+  'webhook_secret',
+  'env_var',
+  'json',
+] as const;
 const tones: Record<string, Tone> = { active: 'good', expired: 'warn', revoked: 'bad', deleted: 'bad' };
 
 export const StatusBadge = ({ status }: { status: string }) => <Badge tone={tones[status]}>{status}</Badge>;
@@ -55,7 +67,11 @@ const columnsFor = (path: string, hrefOfFolder: (folder: string) => string): Col
       ),
   },
   { label: 'Type', width: '8.5rem', wide: true, cell: ({ secret }) => <span class="dim">{secret?.type}</span> },
-  { label: 'Status', width: '6.5rem', cell: ({ secret, count }) => (secret ? <StatusBadge status={secret.status} /> : <span class="dim">{count} inside</span>) },
+  {
+    label: 'Status',
+    width: '6.5rem',
+    cell: ({ secret, count }) => (secret ? <StatusBadge status={secret.status} /> : <span class="dim">{count} inside</span>),
+  },
   { label: 'Version', width: '5.5rem', wide: true, cell: ({ secret }) => secret && <span class="dim">{secret.version}</span> },
   { label: 'Changed', width: '9rem', wide: true, cell: ({ secret }) => secret && <Time at={secret.updated_at} /> },
 ];
@@ -73,7 +89,12 @@ function Path({ path, onGo }: { path: string; onGo: (path: string) => void }) {
         return (
           <span key={whole}>
             {' / '}
-            <button type="button" class="link" aria-current={index === parts.length - 1 ? 'location' : undefined} onClick={() => onGo(whole)}>
+            <button
+              type="button"
+              class="link"
+              aria-current={index === parts.length - 1 ? 'location' : undefined}
+              onClick={() => onGo(whole)}
+            >
               {part}
             </button>
           </span>

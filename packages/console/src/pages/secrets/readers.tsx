@@ -19,9 +19,18 @@ export function Readers({ id }: { id: string }) {
       keyOf={({ actor, via }) => `${actor.kind} ${actor.id} ${via}`}
       onEnd={more}
       columns={[
-        { label: 'Who', width: 'minmax(10rem, 2fr)', cell: ({ actor }) => <span class="truncate">{actor.name ?? actor.id ?? actor.kind}</span> },
+        {
+          label: 'Who',
+          width: 'minmax(10rem, 2fr)',
+          cell: ({ actor }) => <span class="truncate">{actor.name ?? actor.id ?? actor.kind}</span>,
+        },
         { label: 'Kind', width: '8rem', wide: true, cell: ({ actor }) => <span class="dim">{actor.kind.replaceAll('_', ' ')}</span> },
-        { label: 'How', width: '6rem', wide: true, cell: ({ via }) => <span class="dim">{via === 'bulk' ? 'with others' : 'by itself'}</span> },
+        {
+          label: 'How',
+          width: '6rem',
+          wide: true,
+          cell: ({ via }) => <span class="dim">{via === 'bulk' ? 'with others' : 'by itself'}</span>,
+        },
         { label: 'Reads', width: '5rem', cell: ({ count }) => count.toLocaleString() },
         { label: 'Last read', width: '9rem', cell: ({ last_read_at }) => <Time at={last_read_at} /> },
       ]}

@@ -45,13 +45,36 @@ function NewLink({ secret, onClose }: { secret: Secret; onClose: () => void }) {
       </Dialog>
     );
   return (
-    <Dialog title={`Share ${secret.name} by a link`} lead={`Whoever opens the link sees version ${secret.version}.`} onClose={onClose} dirty={passphrase !== ''}>
+    <Dialog
+      title={`Share ${secret.name} by a link`}
+      lead={`Whoever opens the link sees version ${secret.version}.`}
+      onClose={onClose}
+      dirty={passphrase !== ''}
+    >
       <Form action="Create link" onSubmit={create} onCancel={onClose} problems={problems}>
         <div class="columns">
           <SelectField label="Works for" value={lifetime} onValue={setLifetime} choices={LIFETIMES} error={problems.of('expires_in')} />
-          <TextField label="Views" type="number" min={1} max={100} value={views} onValue={setViews} error={problems.of('max_views')} required />
+          <TextField
+            label="Views"
+            type="number"
+            min={1}
+            max={100}
+            value={views}
+            onValue={setViews}
+            error={problems.of('max_views')}
+            required
+          />
         </div>
-        <TextField label="Passphrase" optional type="password" autocomplete="new-password" value={passphrase} onValue={setPassphrase} error={problems.of('passphrase')} hint="Send it by another way than the link." />
+        <TextField
+          label="Passphrase"
+          optional
+          type="password"
+          autocomplete="new-password"
+          value={passphrase}
+          onValue={setPassphrase}
+          error={problems.of('passphrase')}
+          hint="Send it by another way than the link."
+        />
       </Form>
     </Dialog>
   );
@@ -61,10 +84,15 @@ export function Shares({ secret }: { secret: Secret }) {
   const [creating, setCreating] = useState(false);
   const [ending, setEnding] = useState<Share | null>(null);
   const { rows, error, isPending, refetch, more } = useList<Share>(['secrets', 'shares', secret.id], (cursor, signal) =>
-    vault().api.GET('/orgs/{org_id}/secrets/{id}/shares', { params: { path: { ...here(), id: secret.id }, query: { limit: 100, cursor } }, signal }),
+    vault().api.GET('/orgs/{org_id}/secrets/{id}/shares', {
+      params: { path: { ...here(), id: secret.id }, query: { limit: 100, cursor } },
+      signal,
+    }),
   );
   const revoke = async ({ id }: Share) => {
-    await vault().api.DELETE('/orgs/{org_id}/secrets/{id}/shares/{share_id}', { params: { path: { ...here(), id: secret.id, share_id: id } } });
+    await vault().api.DELETE('/orgs/{org_id}/secrets/{id}/shares/{share_id}', {
+      params: { path: { ...here(), id: secret.id, share_id: id } },
+    });
     await forget('secrets');
     tell('It is revoked');
   };
@@ -86,9 +114,23 @@ export function Shares({ secret }: { secret: Secret }) {
           keyOf={({ id }) => id}
           onEnd={more}
           columns={[
-            { label: 'Kind', width: 'minmax(9rem, 2fr)', cell: (share) => (share.kind === 'link' ? `Link to version ${share.version}` : `Grant to ${share.grantee.type} ${share.grantee.id}`) },
-            { label: 'Use', width: '9rem', cell: (share) => (share.kind === 'link' ? `${share.views} of ${share.max_views} views` : share.permission) },
-            { label: 'Passphrase', width: '7rem', wide: true, cell: (share) => (share.kind === 'link' && share.passphrase ? 'Yes' : <span class="dim">No</span>) },
+            {
+              label: 'Kind',
+              width: 'minmax(9rem, 2fr)',
+              cell: (share) =>
+                share.kind === 'link' ? `Link to version ${share.version}` : `Grant to ${share.grantee.type} ${share.grantee.id}`,
+            },
+            {
+              label: 'Use',
+              width: '9rem',
+              cell: (share) => (share.kind === 'link' ? `${share.views} of ${share.max_views} views` : share.permission),
+            },
+            {
+              label: 'Passphrase',
+              width: '7rem',
+              wide: true,
+              cell: (share) => (share.kind === 'link' && share.passphrase ? 'Yes' : <span class="dim">No</span>),
+            },
             { label: 'Ends', width: '9rem', cell: ({ expires_at }) => <Time at={expires_at} /> },
           ]}
           actions={(share) => (
@@ -101,7 +143,12 @@ export function Shares({ secret }: { secret: Secret }) {
       )}
       {creating && <NewLink secret={secret} onClose={() => setCreating(false)} />}
       {ending && (
-        <Confirm title={`Revoke this ${ending.kind}?`} action={`Revoke ${ending.kind}`} onConfirm={() => revoke(ending)} onClose={() => setEnding(null)}>
+        <Confirm
+          title={`Revoke this ${ending.kind}?`}
+          action={`Revoke ${ending.kind}`}
+          onConfirm={() => revoke(ending)}
+          onClose={() => setEnding(null)}
+        >
           <p>It stops working at once.</p>
         </Confirm>
       )}
