@@ -9,6 +9,10 @@ import { pages } from './pages';
 
 export const isPaletteOpen = signal(false);
 
+export const openPalette = (): void => {
+  isPaletteOpen.value = true;
+};
+
 interface Entry {
   label: string;
   value: string;
@@ -51,7 +55,9 @@ export function Palette() {
   const [typed, setTyped] = useState('');
   const [, go] = useLocation();
   const found = useFound(typed);
-  const close = () => void (isPaletteOpen.value = false);
+  const close = () => {
+    isPaletteOpen.value = false;
+  };
   useEffect(() => {
     dialog.current?.showModal();
   }, []);

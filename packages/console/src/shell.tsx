@@ -6,7 +6,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { environments, useEnvironments } from './environments';
 import { type PageEntry, pages } from './pages';
-import { isPaletteOpen, Palette } from './palette';
+import { isPaletteOpen, openPalette, Palette } from './palette';
 import { me, signOut } from './session';
 import { chooseTheme } from './theme';
 import { Button, IconButton } from './ui/button';
@@ -83,7 +83,7 @@ function usePaletteKeys(): void {
       const opens = (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)) || (event.key === '/' && !isField);
       if (!opens || event.altKey) return;
       event.preventDefault();
-      isPaletteOpen.value = true;
+      openPalette();
     };
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
@@ -116,7 +116,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
           <span>Secrets Vault</span>
         </Link>
         <span class="grow" />
-        <Button class="find" onPress={() => void (isPaletteOpen.value = true)}>
+        <Button class="find" onPress={openPalette}>
           <Search size={16} aria-hidden="true" />
           <span class="find-words">Search or jump to</span>
           <kbd>Ctrl K</kbd>

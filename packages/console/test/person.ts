@@ -15,6 +15,7 @@ export interface Person {
   org: string;
   key: string;
   /** Calls the API with the organisation's first API key, below `/orgs/ORG`. */
+  // biome-ignore lint/suspicious/noExplicitAny: what the test knows of the answer.
   api: (method: string, at: string, body?: unknown) => Promise<any>;
   /** Goes to an address below /console and waits for its heading. */
   go: (at: string, heading?: string) => Promise<void>;

@@ -58,7 +58,7 @@ export function Time({ at, none = 'Never' }: { at: string | null | undefined; no
 }
 
 /** Copies a text that is no secret: an id, a command. Values are copied by `RevealedValue`, which clears the clipboard. */
-export function CopyButton({ text, label }: { text: string; label: string }) {
+export function CopyButton({ text, label, onCopied }: { text: string; label: string; onCopied?: () => void }) {
   const [done, setDone] = useState(false);
   return (
     <IconButton
@@ -67,6 +67,7 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
       onPress={async () => {
         await navigator.clipboard.writeText(text);
         setDone(true);
+        onCopied?.();
         setTimeout(() => setDone(false), 1500);
       }}
     >

@@ -50,7 +50,8 @@ export function SecretValue({ name, read }: SecretValueProps) {
   return (
     <div class="value">
       {value === null ? (
-        <p class="value-hidden mono" aria-label="The value is hidden">
+        <p class="value-hidden mono">
+          <span class="unseen">The value is hidden</span>
           ••••••••••••••••
         </p>
       ) : (

@@ -30,35 +30,46 @@ export const tagsOf = (lines: string): Record<string, string> =>
       }),
   );
 
+interface Details {
+  name: string;
+  type: string;
+  description: string;
+  tags: string;
+  every: string;
+}
+
+const detailsOf = (secret: Secret): Details => ({
+  name: secret.name,
+  type: secret.type,
+  description: secret.description ?? '',
+  tags: Object.entries(secret.tags)
+    .map(([key, value]) => `${key}: ${value}`)
+    .join('\n'),
+  every: secret.rotate_every_seconds ? String(secret.rotate_every_seconds / DAY) : '',
+});
+
+/** What differs, as the API takes it. */
+const patchOf = (first: Details, draft: Details) => ({
+  ...(draft.name !== first.name && { name: draft.name }),
+  ...(draft.type !== first.type && { type: draft.type as Secret['type'] }),
+  ...(draft.description !== first.description && { description: draft.description || null }),
+  ...(draft.tags !== first.tags && { tags: tagsOf(draft.tags) }),
+  ...(draft.every !== first.every && { rotate_every_seconds: seconds(draft.every) }),
+});
+
 export function EditSecret({ secret, onClose }: Props) {
-  const first = {
-    name: secret.name,
-    type: secret.type as string,
-    description: secret.description ?? '',
-    tags: Object.entries(secret.tags)
-      .map(([key, value]) => `${key}: ${value}`)
-      .join('\n'),
-    every: secret.rotate_every_seconds ? String(secret.rotate_every_seconds / DAY) : '',
-  };
+  const [first] = useState(() => detailsOf(secret));
   const [draft, setDraft] = useState(first);
   const problems = useProblems();
-  const change = (part: Partial<typeof first>) => setDraft({ ...draft, ...part });
+  const change = (part: Partial<Details>) => setDraft({ ...draft, ...part });
+  const patch = patchOf(first, draft);
+  const isSame = !Object.keys(patch).length;
   const save = async () => {
-    await vault().api.PATCH('/orgs/{org_id}/secrets/{id}', {
-      ...at(secret.id),
-      body: {
-        ...(draft.name !== first.name && { name: draft.name }),
-        ...(draft.type !== first.type && { type: draft.type as Secret['type'] }),
-        ...(draft.description !== first.description && { description: draft.description || null }),
-        ...(draft.tags !== first.tags && { tags: tagsOf(draft.tags) }),
-        ...(draft.every !== first.every && { rotate_every_seconds: seconds(draft.every) }),
-      },
-    });
+    await vault().api.PATCH('/orgs/{org_id}/secrets/{id}', { ...at(secret.id), body: patch });
     await forget('secrets');
     tell(`${draft.name} is changed`);
     onClose();
   };
-  const isSame = Object.entries(first).every(([key, value]) => draft[key as keyof typeof first] === value);
   return (
     <Dialog title={`Edit ${secret.name}`} onClose={onClose} dirty={!isSame}>
       <Form action="Save changes" onSubmit={save} onCancel={onClose} problems={problems} disabled={isSame}>

@@ -130,13 +130,13 @@ export function NewSecret({ environment, path, onClose }: { environment: string;
     go(`/secrets/${data.id}`);
   };
 
+  const leave = () => {
+    onClose();
+    if (made) go(`/secrets/${made.id}`);
+  };
   if (made)
     return (
-      <Dialog
-        title={`${made.name} is stored`}
-        lead="This is the generated value. You can read it again at any time."
-        onClose={() => (onClose(), go(`/secrets/${made.id}`))}
-      >
+      <Dialog title={`${made.name} is stored`} lead="This is the generated value. You can read it again at any time." onClose={leave}>
         <SecretValue read={async () => made.value} name={made.name} />
       </Dialog>
     );

@@ -12,7 +12,7 @@ import { SecretValue } from '../../ui/secret-value';
 import { Tabs } from '../../ui/tabs';
 import { tell } from '../../ui/toast';
 import { EditSecret, NewValue, Rotate } from './change';
-import { History } from './history';
+import { Versions } from './history';
 import { type Secret, StatusBadge } from './list';
 import { Readers } from './readers';
 import { Shares } from './shares';
@@ -170,7 +170,7 @@ export default function SecretPage({ params: { id = '' } }: { params: Record<str
         label="About this secret"
         items={[
           { id: 'overview', label: 'Overview', content: () => <Overview key={secret.version} secret={secret} /> },
-          { id: 'history', label: 'History', count: versions.length, content: () => <History secret={secret} versions={versions} /> },
+          { id: 'history', label: 'History', count: versions.length, content: () => <Versions secret={secret} versions={versions} /> },
           { id: 'readers', label: 'Readers', content: () => <Readers id={id} /> },
           { id: 'shares', label: 'Shares', content: () => <Shares secret={secret} /> },
         ]}

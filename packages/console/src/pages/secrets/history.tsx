@@ -11,7 +11,7 @@ import type { Secret } from './list';
 
 type Version = components['schemas']['Version'];
 
-const valueOf = async (id: string, version: number): Promise<string> => {
+const readVersion = async (id: string, version: number): Promise<string> => {
   const { data } = await vault().api.GET('/orgs/{org_id}/secrets/{id}', { params: { path: { ...here(), id }, query: { version } } });
   return data.value;
 };
@@ -38,11 +38,11 @@ function Diff({ before, after }: { before: string; after: string }) {
   );
 }
 
-export function History({ secret, versions }: { secret: Secret; versions: Version[] }) {
+export function Versions({ secret, versions }: { secret: Secret; versions: Version[] }) {
   const [compared, setCompared] = useState<{ version: number; before: string; after: string } | null>(null);
   const [returning, setReturning] = useState<number | null>(null);
   const compare = async (version: number) => {
-    const [before, after] = await Promise.all([valueOf(secret.id, version), valueOf(secret.id, secret.version)]);
+    const [before, after] = await Promise.all([readVersion(secret.id, version), readVersion(secret.id, secret.version)]);
     setCompared({ version, before, after });
   };
   const rollBack = async (version: number) => {

@@ -64,31 +64,128 @@ function Plan({ plan, done }: { plan: Imported; done: boolean }) {
   );
 }
 
-export default function Import() {
-  const [environment, chooseEnvironment] = useEnvironment();
-  const [file, setFile] = useState<{ name: string; text: string } | null>(null);
-  const [source, setSource] = useState<ImportIn['source']>('dotenv');
-  const [onConflict, setOnConflict] = useState<ImportIn['onConflict']>('skip');
-  const [prefix, setPrefix] = useState('');
-  const [plan, setPlan] = useState<{ plan: Imported; done: boolean } | null>(null);
-  const [error, setError] = useState<unknown>(null);
+function Drop({ file, onFile }: { file: Chosen | null; onFile: (file: File | undefined) => void }) {
   const [over, setOver] = useState(false);
   const input = useId();
+  return (
+    <label
+      for={input}
+      class={over ? 'drop over' : 'drop'}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        setOver(false);
+        onFile(event.dataTransfer?.files[0]);
+      }}
+    >
+      <FileUp size={22} aria-hidden="true" />
+      {file ? (
+        <span>
+          <strong class="mono">{file.name}</strong>{' '}
+          <span class="dim">{file.text.length.toLocaleString()} characters. Drop another to replace it.</span>
+        </span>
+      ) : (
+        <span>Drop a file here, or choose one</span>
+      )}
+      <input id={input} type="file" class="unseen" onChange={(event) => onFile(event.currentTarget.files?.[0])} />
+    </label>
+  );
+}
 
+interface Chosen {
+  name: string;
+  text: string;
+}
+
+interface Options {
+  source: ImportIn['source'];
+  onConflict: ImportIn['onConflict'];
+  prefix: string;
+}
+
+function How({
+  options,
+  environment,
+  change,
+  chooseEnvironment,
+}: {
+  options: Options;
+  environment: string;
+  change: (part: Partial<Options>) => void;
+  chooseEnvironment: (slug: string) => void;
+}) {
+  return (
+    <>
+      <div class="columns">
+        <SelectField
+          label="Made by"
+          value={options.source}
+          onValue={(value) => change({ source: value as ImportIn['source'] })}
+          choices={SOURCES.map(([value, label]) => ({ value, label }))}
+        />
+        <SelectField
+          label="Into"
+          value={environment}
+          onValue={chooseEnvironment}
+          choices={environments.value.map(({ slug, name }) => ({ value: slug, label: name }))}
+        />
+      </div>
+      <div class="columns">
+        <SelectField
+          label="Secrets that exist"
+          value={options.onConflict}
+          onValue={(value) => change({ onConflict: value as ImportIn['onConflict'] })}
+          choices={[
+            { value: 'skip', label: 'Stay as they are' },
+            { value: 'overwrite', label: 'Get a new version' },
+            { value: 'fail', label: 'Stop the whole import' },
+          ]}
+        />
+        <TextField
+          label="Folder"
+          optional
+          class="mono"
+          value={options.prefix}
+          onValue={(prefix) => change({ prefix })}
+          hint="Put in front of each name, such as billing/"
+        />
+      </div>
+    </>
+  );
+}
+
+export default function Import() {
+  const [environment, chooseEnvironment] = useEnvironment();
+  const [file, setFile] = useState<Chosen | null>(null);
+  const [options, setOptions] = useState<Options>({ source: 'dotenv', onConflict: 'skip', prefix: '' });
+  const [plan, setPlan] = useState<{ plan: Imported; done: boolean } | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const change = (part: Partial<Options>) => {
+    setOptions((before) => ({ ...before, ...part }));
+    setPlan(null);
+  };
+  const onEnvironment = (slug: string) => {
+    setPlan(null);
+    chooseEnvironment(slug);
+  };
   const take = async (taken: File | undefined) => {
     if (!taken) return;
     const text = await taken.text();
     setFile({ name: taken.name, text });
-    setSource(sourceOf(taken.name, text));
-    setPlan(null);
+    change({ source: sourceOf(taken.name, text) });
     setError(null);
   };
   const run = async (dryRun: boolean) => {
     setError(null);
     try {
+      const { prefix, ...rest } = options;
       const { data } = await vault().api.POST('/orgs/{org_id}/integrations/import', {
         params: { path: here() },
-        body: { source, data: file?.text ?? '', environmentId: environment, onConflict, dryRun, ...(prefix && { prefix }) },
+        body: { ...rest, data: file?.text ?? '', environmentId: environment, dryRun, ...(prefix && { prefix }) },
       });
       setPlan({ plan: data, done: !dryRun });
       if (dryRun) return;
@@ -98,12 +195,7 @@ export default function Import() {
       setError(refused);
     }
   };
-  const changed =
-    <Value,>(set: (value: Value) => void) =>
-    (value: Value) => {
-      set(value);
-      setPlan(null);
-    };
+  const count = plan ? plan.plan.created.length + plan.plan.updated.length : 0;
   return (
     <>
       <PageHead
@@ -111,73 +203,16 @@ export default function Import() {
         lead="From a .env file or the export of another tool. You see what would happen before anything is written."
       />
       <div class="stack narrow">
-        <label
-          for={input}
-          class={over ? 'drop over' : 'drop'}
-          onDragOver={(event) => {
-            event.preventDefault();
-            setOver(true);
-          }}
-          onDragLeave={() => setOver(false)}
-          onDrop={(event) => {
-            event.preventDefault();
-            setOver(false);
-            void take(event.dataTransfer?.files[0]);
-          }}
-        >
-          <FileUp size={22} aria-hidden="true" />
-          {file ? (
-            <span>
-              <strong class="mono">{file.name}</strong>{' '}
-              <span class="dim">{file.text.length.toLocaleString()} characters. Drop another to replace it.</span>
-            </span>
-          ) : (
-            <span>Drop a file here, or choose one</span>
-          )}
-          <input id={input} type="file" class="unseen" onChange={(event) => void take(event.currentTarget.files?.[0])} />
-        </label>
-        <div class="columns">
-          <SelectField
-            label="Made by"
-            value={source}
-            onValue={changed((value) => setSource(value as ImportIn['source']))}
-            choices={SOURCES.map(([value, label]) => ({ value, label }))}
-          />
-          <SelectField
-            label="Into"
-            value={environment}
-            onValue={changed(chooseEnvironment)}
-            choices={environments.value.map(({ slug, name }) => ({ value: slug, label: name }))}
-          />
-        </div>
-        <div class="columns">
-          <SelectField
-            label="Secrets that exist"
-            value={onConflict}
-            onValue={changed((value) => setOnConflict(value as ImportIn['onConflict']))}
-            choices={[
-              { value: 'skip', label: 'Stay as they are' },
-              { value: 'overwrite', label: 'Get a new version' },
-              { value: 'fail', label: 'Stop the whole import' },
-            ]}
-          />
-          <TextField
-            label="Folder"
-            optional
-            class="mono"
-            value={prefix}
-            onValue={changed(setPrefix)}
-            hint="Put in front of each name, such as billing/"
-          />
-        </div>
+        <Drop file={file} onFile={(taken) => void take(taken)} />
+        <How options={options} environment={environment} change={change} chooseEnvironment={onEnvironment} />
         {error ? <ErrorNote error={error} /> : null}
         <div class="row">
           <Button kind={plan && !plan.done ? 'plain' : 'primary'} disabled={!file} onPress={() => run(true)}>
             Show what would happen
           </Button>
           {plan && !plan.done && (
-            <Button kind="primary" disabled={!(plan.plan.created.length + plan.plan.updated.length)} onPress={() => run(false)}>
-              Import {plan.plan.created.length + plan.plan.updated.length} secrets
+            <Button kind="primary" disabled={!count} onPress={() => run(false)}>
+              Import {count} secrets
             </Button>
           )}
           {plan?.done && <Link href={`/secrets?environment=${environment}`}>See the secrets of {environment}</Link>}

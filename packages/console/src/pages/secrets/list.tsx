@@ -8,8 +8,10 @@ import { here, useList, vault } from '../../api';
 import { environments, useEnvironment } from '../../environments';
 import { useParameter } from '../../router';
 import { Button } from '../../ui/button';
-import { Badge, Empty, ErrorNote, PageHead, Skeleton, Time, type Tone } from '../../ui/parts';
-import { type Column, Table } from '../../ui/table';
+import { FilterSelect, FilterText, Segments } from '../../ui/filters';
+import { Listing, type Read } from '../../ui/listing';
+import { Badge, Empty, PageHead, Time, type Tone } from '../../ui/parts';
+import type { Column } from '../../ui/table';
 import { NewSecret } from './create';
 
 export type Secret = components['schemas']['Secret'];
@@ -104,15 +106,17 @@ function Path({ path, onGo }: { path: string; onGo: (path: string) => void }) {
   );
 }
 
-export default function Secrets() {
-  const [environment, chooseEnvironment] = useEnvironment();
-  const [path, setPath] = useParameter('path', true);
-  const [search, setSearch] = useParameter('search');
-  const [type, setType] = useParameter('type');
-  const [status, setStatus] = useParameter('status');
-  const [creating, setCreating] = useState(false);
-  const prefix = useDeferredValue(search ? path + search : path);
-  const list = useList<Secret>(['secrets', 'list', environment, prefix, type, status], (cursor, signal) =>
+interface Filters {
+  environment: string;
+  path: string;
+  search: string;
+  type: string;
+  status: string;
+}
+
+function useSecrets({ environment, path, search, type, status }: Filters) {
+  const prefix = useDeferredValue(path + search);
+  return useList<Secret>(['secrets', 'list', environment, prefix, type, status], (cursor, signal) =>
     vault().api.GET('/orgs/{org_id}/secrets', {
       params: {
         path: here(),
@@ -129,84 +133,81 @@ export default function Secrets() {
       signal,
     }),
   );
+}
+
+const Actions = ({ environment, onCreate }: { environment: string; onCreate: () => void }) => (
+  <PageHead title="Secrets" lead="Values that programs and people read. Each new value is a version.">
+    <Link href={`/secrets/compare?left=${environment}`} class="button plain">
+      <GitCompare size={16} aria-hidden="true" /> Compare
+    </Link>
+    <Link href={`/secrets/import?environment=${environment}`} class="button plain">
+      <Upload size={16} aria-hidden="true" /> Import
+    </Link>
+    <Link href={`/secrets/export?environment=${environment}`} class="button plain">
+      <Download size={16} aria-hidden="true" /> Export
+    </Link>
+    <Button kind="primary" onPress={onCreate}>
+      <Plus size={16} aria-hidden="true" /> New secret
+    </Button>
+  </PageHead>
+);
+
+const Nothing = ({ isFiltered, environment, onCreate }: { isFiltered: boolean; environment: string; onCreate: () => void }) =>
+  isFiltered ? (
+    <Empty title="No secret matches">Change the filters, or choose another environment.</Empty>
+  ) : (
+    <Empty
+      title={`No secrets in ${environment} yet`}
+      action={
+        <Button kind="primary" onPress={onCreate}>
+          Store the first secret
+        </Button>
+      }
+    >
+      Store one, or import what you have from another tool or a .env file.
+    </Empty>
+  );
+
+export default function Secrets() {
+  const [environment, chooseEnvironment] = useEnvironment();
+  const [path, setPath] = useParameter('path', true);
+  const [search, setSearch] = useParameter('search');
+  const [type, setType] = useParameter('type');
+  const [status, setStatus] = useParameter('status');
+  const [creating, setCreating] = useState(false);
+  const list = useSecrets({ environment, path, search, type, status });
   const rows = useMemo(() => (search ? list.rows.map((secret) => ({ secret })) : rowsBelow(list.rows, path)), [list.rows, path, search]);
-  const hrefOfFolder = (folder: string) => `/secrets?${new URLSearchParams({ environment, path: folder })}`;
-  const isFiltered = Boolean(search || type || status || path);
+  const onCreate = () => setCreating(true);
   return (
     <>
-      <PageHead title="Secrets" lead="Values that programs and people read. Each new value is a version.">
-        <Link href={`/secrets/compare?left=${environment}`} class="button plain">
-          <GitCompare size={16} aria-hidden="true" /> Compare
-        </Link>
-        <Link href={`/secrets/import?environment=${environment}`} class="button plain">
-          <Upload size={16} aria-hidden="true" /> Import
-        </Link>
-        <Link href={`/secrets/export?environment=${environment}`} class="button plain">
-          <Download size={16} aria-hidden="true" /> Export
-        </Link>
-        <Button kind="primary" onPress={() => setCreating(true)}>
-          <Plus size={16} aria-hidden="true" /> New secret
-        </Button>
-      </PageHead>
-      <div class="filters" role="search">
-        <div class="segments" role="group" aria-label="Environment">
-          {environments.value.map(({ slug, name }) => (
-            <button key={slug} type="button" aria-pressed={slug === environment} onClick={() => chooseEnvironment(slug)}>
-              {name}
-            </button>
-          ))}
-        </div>
-        <input
-          type="search"
-          aria-label="Names that begin with"
-          placeholder="Names that begin with…"
-          value={search}
-          spellcheck={false}
-          onInput={(event) => setSearch(event.currentTarget.value)}
+      <Actions environment={environment} onCreate={onCreate} />
+      <search class="filters">
+        <Segments
+          label="Environment"
+          value={environment}
+          onValue={chooseEnvironment}
+          choices={environments.value.map(({ slug, name }) => ({ value: slug, label: name }))}
         />
-        <select aria-label="Type" value={type} onChange={(event) => setType(event.currentTarget.value)}>
-          <option value="">All types</option>
-          {TYPES.map((each) => (
-            <option key={each}>{each}</option>
-          ))}
-        </select>
-        <select aria-label="Status" value={status} onChange={(event) => setStatus(event.currentTarget.value)}>
-          <option value="">Not deleted</option>
-          {['active', 'expired', 'revoked', 'deleted'].map((each) => (
-            <option key={each}>{each}</option>
-          ))}
-        </select>
-      </div>
+        <FilterText label="Names that begin with" value={search} onValue={setSearch} />
+        <FilterSelect label="Type" all="All types" value={type} onValue={setType} choices={TYPES} />
+        <FilterSelect
+          label="Status"
+          all="Not deleted"
+          value={status}
+          onValue={setStatus}
+          choices={['active', 'expired', 'revoked', 'deleted']}
+        />
+      </search>
       <Path path={path} onGo={setPath} />
-      {list.error ? (
-        <ErrorNote error={list.error} onRetry={list.refetch} />
-      ) : list.isPending ? (
-        <Skeleton rows={8} />
-      ) : (
-        <Table
-          label={`Secrets of ${environment}`}
-          rows={rows}
-          columns={columnsFor(path, hrefOfFolder)}
-          keyOf={({ folder, secret }) => folder ?? secret?.id ?? ''}
-          onEnd={list.more}
-          empty={
-            isFiltered ? (
-              <Empty title="No secret matches">Change the filters, or choose another environment.</Empty>
-            ) : (
-              <Empty
-                title={`No secrets in ${environment} yet`}
-                action={
-                  <Button kind="primary" onPress={() => setCreating(true)}>
-                    Store the first secret
-                  </Button>
-                }
-              >
-                Store one, or import what you have from another tool or a .env file.
-              </Empty>
-            )
-          }
-        />
-      )}
+      <Listing<Row>
+        list={list as unknown as Read<Row>}
+        rows={rows}
+        skeleton={8}
+        label={`Secrets of ${environment}`}
+        columns={columnsFor(path, (folder) => `/secrets?${new URLSearchParams({ environment, path: folder })}`)}
+        keyOf={({ folder, secret }) => folder ?? secret?.id ?? ''}
+        empty={<Nothing isFiltered={Boolean(search || type || status || path)} environment={environment} onCreate={onCreate} />}
+      />
       {creating && <NewSecret environment={environment} path={path} onClose={() => setCreating(false)} />}
     </>
   );
