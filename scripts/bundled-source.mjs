@@ -1,6 +1,6 @@
 // A plugin for vitest: the Worker's source as one module. Without it, each test file loads a thousand modules one by one. The bundler, its
-// conditions and the replacement of zod are those of the deployed Worker. Invariant: every module of src exists once, in the bundle, and a
-// test that imports one of them gets what the bundle holds of it.
+// conditions and the replacement of zod are those of the deployed Worker. Invariants: every module of src exists once, and a test that imports
+// one of them gets what the bundle holds of it. A module whose functions a test spies on is no part of the bundle, where nobody could.
 import fs from 'node:fs';
 import path from 'node:path';
 import { build } from 'esbuild';
@@ -8,7 +8,8 @@ import { root } from './wrangler.mjs';
 
 const BUNDLE = 'virtual:source';
 const source = path.join(root, 'src') + path.sep;
-const isSource = (/** @type {string} */ id) => id.startsWith(source) && id.endsWith('.ts');
+const spied = spiedIn(path.join(root, 'test'));
+const isPart = (/** @type {string} */ id) => id.startsWith(source) && id.endsWith('.ts') && !spied.has(id);
 
 /** @returns {import('vite').Plugin} */
 export function bundledSource() {
@@ -22,10 +23,10 @@ export function bundledSource() {
     },
     resolveId: (id) => (id === BUNDLE ? `\0${BUNDLE}` : undefined),
     async load(id) {
-      if (id !== `\0${BUNDLE}` && !isSource(id)) return;
+      if (id !== `\0${BUNDLE}` && !isPart(id)) return;
       building ??= bundled();
       const { names, ...bundle } = await building;
-      return isSource(id)
+      return isPart(id)
         ? { code: exportsOf(id, BUNDLE, names, (name, unique) => `${unique} as ${name}`), map: { mappings: '' } }
         : bundle;
     },
@@ -36,8 +37,8 @@ export function bundledSource() {
 async function bundled() {
   const files = fs
     .readdirSync(source, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
-    .map((name) => path.join(source, name));
+    .map((name) => path.join(source, name))
+    .filter(isPart);
   const names = await namesOf(files);
   const { outputFiles } = await build({
     stdin: {
@@ -56,10 +57,31 @@ async function bundled() {
     mainFields: ['browser', 'module', 'main'],
     external: ['cloudflare:*', 'node:*'],
     alias: { zod: path.join(source, 'http', 'zod.js') },
+    plugins: [{ name: 'spied', setup: leaveOut }],
     logLevel: 'error',
   });
   const [map, code] = outputFiles.map(({ text }) => text);
   return { code, map: withoutContents(JSON.parse(map)), names };
+}
+
+/** @param {import('esbuild').PluginBuild} build */
+function leaveOut({ onResolve }) {
+  onResolve({ filter: /^\./ }, ({ path: name, resolveDir }) => {
+    const file = `${path.resolve(resolveDir, name)}.ts`;
+    return spied.has(file) ? { path: file, external: true } : undefined;
+  });
+}
+
+/** The modules of src that tests hold as a whole and spy on. @param {string} dir */
+function spiedIn(dir) {
+  const tests = fs.globSync('**/*.ts', { cwd: dir }).map((name) => path.join(dir, name));
+  const modules = tests.flatMap((file) => {
+    const text = fs.readFileSync(file, 'utf8');
+    return [...text.matchAll(/^import \* as (\w+) from '(\..*)';$/gm)]
+      .filter(([, name]) => text.includes(`spyOn(${name},`))
+      .map(([, , from]) => `${path.resolve(path.dirname(file), from)}.ts`);
+  });
+  return new Set(modules.filter((file) => file.startsWith(source)));
 }
 
 /** A map goes to each worker with the code. Blank contents keep Vite from adding the sources to it. @param {{ sources: string[] }} map */
