@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import path from 'node:path';
 import type { ViteUserConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { suitesOf } from './scripts/suites.mjs';
@@ -22,7 +23,7 @@ export default {
   ...config,
   test: {
     ...test,
-    include: ['dist/suites/*.test.ts', 'test/faults/*.test.ts', 'test/model/*.test.ts'],
+    include: [...[...suites.keys()].map((file) => path.relative('', file)), 'test/faults/*.test.ts', 'test/model/*.test.ts'],
     sequence: { sequencer: LongestFirst },
   },
 };

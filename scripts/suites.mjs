@@ -11,7 +11,6 @@ const dir = path.join(root, 'dist', 'suites');
  * @param {string[]} folders Relative to the project.
  */
 export function suitesOf(folders) {
-  fs.rmSync(dir, { recursive: true, force: true });
   fs.mkdirSync(dir, { recursive: true });
   return new Map(
     folders.map((folder) => {
