@@ -407,7 +407,8 @@ describe('limits: a flood of the largest requests on every route', () => {
       }
       const found = await flood(world, flooding.o, { rounds: isKey ? ROUNDS : Math.max(2, Math.floor(ROUNDS / 10)) });
       expectBounded(found);
-      if (who.includes('patterns')) expect(found.most.steps?.n).toBeGreaterThan(0);
+      // Who may list has names compared with patterns, so that the count of steps is known to work.
+      if (!isKey && !who.startsWith('a provider')) expect(found.most.steps?.n).toBeGreaterThan(0);
 
       expect(await costs(reader, kept)).toEqual(before);
       const contained = await o.post(`/credentials/${top.id}/contain`, {});
