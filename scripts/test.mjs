@@ -11,6 +11,7 @@ import { root } from './wrangler.mjs';
 const checks = [
   { name: 'bundle', command: 'npm run --silent bundle' },
   { name: 'types', command: 'tsc' },
+  { name: 'packages', command: 'npm run --silent build' },
   { name: 'format and lint', command: 'biome ci' },
   { name: 'migrations', command: 'npm run --silent check:migrations' },
 ];
@@ -18,6 +19,7 @@ const checks = [
 const tests = [
   { name: 'tests of scripts', command: 'npm run --silent test:scripts' },
   { name: 'tests of vendors', command: 'npm run --silent test:vendors' },
+  { name: 'tests of packages', command: 'npm run --silent test:packages' },
   { name: 'tests in the runtime', command: 'npm run --silent test:runtime' },
 ];
 
