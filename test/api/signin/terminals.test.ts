@@ -64,6 +64,10 @@ describe('device login', () => {
     await terminal.start();
     const { json } = await decide(browser, 'lookup', terminal.codes.user_code, { 'CF-Connecting-IP': terminal.address });
     expect([json.same_address, json.address]).toEqual([true, terminal.address]);
+    // Of addresses that nobody knows it is not said that they are the same.
+    const unknown = { 'CF-Connecting-IP': 'none' };
+    const { user_code } = (await terminal.auth('/device', { client_name: 'svc' }, unknown)).json;
+    expect((await decide(browser, 'lookup', user_code, unknown)).json).toMatchObject({ same_address: false, address: 'unknown' });
   });
 
   it('a member denies it; a decision stands', async () => {
