@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { notifyPlatforms, syncPlatforms } from './adapters/platforms';
 import { fromBase64 } from './crypto/bytes';
 import type { QueueMessage } from './delivery/messages';
+import type { Asking, Decision, Polled, Started } from './device-login';
 import type { GateCalls } from './gate/calls';
 
 /** What a throttle answers: see `throttle.ts`. */
@@ -10,10 +11,19 @@ export interface ThrottleCalls extends Rpc.DurableObjectBranded {
   refused(now?: number): Promise<number>;
 }
 
+/** What keeps the login of a terminal: see `device-login.ts`. */
+export interface DeviceLoginCalls extends Rpc.DurableObjectBranded {
+  start(started: Started): Promise<boolean>;
+  asking(): Promise<Asking | null>;
+  decide(session: string, decision: Decision): Promise<boolean>;
+  poll(hash: string): Promise<Polled>;
+}
+
 export interface Env {
   DB: D1Database;
   GATE: DurableObjectNamespace<GateCalls>;
   THROTTLE: DurableObjectNamespace<ThrottleCalls>;
+  DEVICE_LOGIN: DurableObjectNamespace<DeviceLoginCalls>;
   QUEUE: Queue<QueueMessage>;
   ASSETS: Fetcher;
   MASTER_KEYS?: string;

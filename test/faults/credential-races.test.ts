@@ -8,6 +8,7 @@ import { newAgent, newKey } from '../support/credentials';
 import { holdNext, until } from '../support/faults';
 import { newPasskey } from '../support/passkey';
 import { sampled } from '../support/sampled';
+import { decide, newTerminal } from '../support/terminal';
 import { type Answer, type Caller, send, useWorld } from '../support/world';
 
 useWorld();
@@ -51,6 +52,14 @@ const making: Record<string, Make | null> = {
     async ({ browser }) =>
     () =>
       newBrowser((browser as Browser).passkey).login(),
+  'auth.device_confirm': async ({ browser }) => {
+    const terminal = newTerminal();
+    await terminal.start();
+    return async () => {
+      const confirmed = await decide(browser as Browser, 'confirm', terminal.codes.user_code);
+      return confirmed.status === 200 ? terminal.poll() : confirmed;
+    };
+  },
   'auth.enrol': async ({ o, member }) => {
     const url = await newEnrolment(o.id, member as string);
     const other = newBrowser(await newPasskey(ORIGIN));
@@ -67,7 +76,16 @@ const makers: Record<string, { make: string[]; start(world: World): Promise<Make
     },
   },
   'a member in a browser session': {
-    make: ['api_key.create', 'api_key.rotate', 'agent.create', 'provider_token.create', 'break_glass.create', 'auth.login', 'auth.enrol'],
+    make: [
+      'api_key.create',
+      'api_key.rotate',
+      'agent.create',
+      'provider_token.create',
+      'break_glass.create',
+      'auth.login',
+      'auth.enrol',
+      'auth.device_confirm',
+    ],
     async start({ o }) {
       const browser = await signIn(o, 'admin');
       const id = JSON.parse(atob(browser.token.split('.')[1] as string)).sid as string;
