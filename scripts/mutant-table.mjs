@@ -286,7 +286,7 @@ export const mutants = [
   {
     name: 'what an agent made keeps what the agent has lost',
     tag: 'permissions-within-ancestors',
-    change: { from: 'overlap(narrower, permissionsOf(agent))', to: 'narrower' },
+    change: { from: 'overlap(narrower, permissionsOf(link))', to: 'narrower' },
     notice: 'api/credentials/agents: narrows its descendants too',
   },
   {
