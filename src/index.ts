@@ -8,6 +8,7 @@ import { probeCame, sendProbe } from './health';
 
 export { DeviceLogin } from './device-login';
 export { Gate } from './gate';
+export { IssuerKeys } from './issuer-keys';
 export { Throttle } from './throttle';
 
 const failed = (error: unknown) =>

@@ -29,6 +29,7 @@ import { signin } from './signin';
 import { syncs } from './syncs';
 import { teams } from './teams';
 import { terminals } from './terminals';
+import { trusts } from './trusts';
 import { webhooks } from './webhooks';
 
 /** In the order in which the OpenAPI document shows them; of two paths, that with a word before that with a parameter in its place. */
@@ -58,6 +59,7 @@ export const domains: readonly Domain[] = [
   deployment,
   signin,
   terminals,
+  trusts,
 ];
 
 /** What each action needs. */

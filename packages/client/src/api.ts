@@ -2224,7 +2224,7 @@ export interface paths {
          *
          *     Needs no credential.
          */
-        post: operations["auth_enrol"];
+        post: operations["auth_enrol_options"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2246,7 +2246,7 @@ export interface paths {
          *
          *     Needs no credential.
          */
-        post: operations["post_auth_enrol"];
+        post: operations["auth_enrol"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2268,7 +2268,7 @@ export interface paths {
          *
          *     Needs no credential.
          */
-        post: operations["auth_login"];
+        post: operations["auth_login_options"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2290,7 +2290,7 @@ export interface paths {
          *
          *     Needs no credential.
          */
-        post: operations["post_auth_login"];
+        post: operations["auth_login"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2423,7 +2423,7 @@ export interface paths {
          * Revoke one of your sessions
          * @description Accepts a browser session. No scope is needed.
          */
-        delete: operations["delete_auth_sessions_id"];
+        delete: operations["auth_session_end_one"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3866,7 +3866,7 @@ export interface components {
              *       "pattern": "^[A-Z][A-Z0-9_]*$"
              *     }
              */
-            config: components["schemas"]["NamingConfig"] | components["schemas"]["RotationConfig"] | components["schemas"]["ApprovalConfig"];
+            config: components["schemas"]["PolicyConfig"];
             /** @description Of a rotation policy with cron: the next five times, in UTC. */
             next_times?: string[];
             created_by: string;
@@ -3915,12 +3915,7 @@ export interface components {
              *       "role": "admin"
              *     }
              */
-            approvers: {
-                team_id: string;
-            } | {
-                /** @enum {string} */
-                role: "owner" | "admin" | "developer" | "viewer" | "auditor";
-            };
+            approvers: components["schemas"]["ApprovalConfigApprovers"];
             /**
              * @description Whether a break-glass token needs no approval for secrets.
              * @default false
@@ -3941,67 +3936,7 @@ export interface components {
          *       }
          *     }
          */
-        PolicyIn: {
-            name: string;
-            /** @description true by default. */
-            enabled?: boolean;
-            /** @description To which secrets the policy applies. What is left out, or null, bounds nothing. */
-            applies_to?: {
-                /** @description Environments by id or slug. */
-                environments?: string[] | null;
-                types?: ("api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic")[] | null;
-                /**
-                 * @description Secret names as glob patterns (* and ?).
-                 * @example [
-                 *       "app/*"
-                 *     ]
-                 */
-                names?: string[] | null;
-            };
-            /** @enum {string} */
-            kind: "naming";
-            config: components["schemas"]["NamingConfig"];
-        } | {
-            name: string;
-            /** @description true by default. */
-            enabled?: boolean;
-            /** @description To which secrets the policy applies. What is left out, or null, bounds nothing. */
-            applies_to?: {
-                /** @description Environments by id or slug. */
-                environments?: string[] | null;
-                types?: ("api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic")[] | null;
-                /**
-                 * @description Secret names as glob patterns (* and ?).
-                 * @example [
-                 *       "app/*"
-                 *     ]
-                 */
-                names?: string[] | null;
-            };
-            /** @enum {string} */
-            kind: "rotation";
-            config: components["schemas"]["RotationConfig"];
-        } | {
-            name: string;
-            /** @description true by default. */
-            enabled?: boolean;
-            /** @description To which secrets the policy applies. What is left out, or null, bounds nothing. */
-            applies_to?: {
-                /** @description Environments by id or slug. */
-                environments?: string[] | null;
-                types?: ("api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic")[] | null;
-                /**
-                 * @description Secret names as glob patterns (* and ?).
-                 * @example [
-                 *       "app/*"
-                 *     ]
-                 */
-                names?: string[] | null;
-            };
-            /** @enum {string} */
-            kind: "approval";
-            config: components["schemas"]["ApprovalConfig"];
-        };
+        PolicyIn: components["schemas"]["PolicyInNaming"] | components["schemas"]["PolicyInRotation"] | components["schemas"]["PolicyInApproval"];
         PolicyPage: {
             data: components["schemas"]["Policy"][];
             /** @description Pass it as cursor to get the next page. null on the last page. */
@@ -4030,7 +3965,7 @@ export interface components {
                 names?: string[] | null;
             };
             /** @description Replaces all of config. Its fields are those of the kind of the policy, which cannot change. */
-            config?: components["schemas"]["NamingConfig"] | components["schemas"]["RotationConfig"] | components["schemas"]["ApprovalConfig"];
+            config?: components["schemas"]["PolicyConfig"];
         };
         PolicyViolationPage: {
             data: components["schemas"]["PolicyViolation"][];
@@ -4457,9 +4392,7 @@ export interface components {
             /** @description The public key in PEM (SubjectPublicKeyInfo). */
             pem: string;
         };
-        AuditExportLine: components["schemas"]["AuditEntry"] | {
-            checkpoint: components["schemas"]["Checkpoint"];
-        };
+        AuditExportLine: components["schemas"]["AuditEntry"] | components["schemas"]["AuditExportLineChoice2"];
         ExportConfirmed: {
             /**
              * @description Entries up to this sequence are exported, and may be deleted.
@@ -4786,7 +4719,7 @@ export interface components {
              *       "SECRET_ROTATED"
              *     ]
              */
-            events: "*" | string[];
+            events: components["schemas"]["WebhookEvents"];
             description: string | null;
             enabled: boolean;
             /**
@@ -4825,7 +4758,7 @@ export interface components {
              *       "SECRET_DELETED"
              *     ]
              */
-            events: "*" | ("*" | "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED")[];
+            events: components["schemas"]["WebhookEventsChoice"];
             /** @example Restarts the payment service */
             description?: string;
         };
@@ -4848,7 +4781,7 @@ export interface components {
              *       "SECRET_DELETED"
              *     ]
              */
-            events?: "*" | ("*" | "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED")[];
+            events?: components["schemas"]["WebhookEventsChoice"];
             /** @example Restarts the payment service */
             description?: string | null;
             enabled?: boolean;
@@ -5087,9 +5020,7 @@ export interface components {
              *     }
              */
             config?: {
-                [key: string]: string | number | boolean | (string | number)[] | {
-                    [key: string]: string;
-                };
+                [key: string]: components["schemas"]["NotifyConfigValue"];
             };
             /**
              * @description A stored connection of kind notify, in place of platform and config.
@@ -5124,9 +5055,7 @@ export interface components {
              *     }
              */
             config: {
-                [key: string]: string | number | boolean | (string | number)[] | {
-                    [key: string]: string;
-                };
+                [key: string]: components["schemas"]["NotifyConfigValue"];
             };
             /**
              * @description Of kind notify.
@@ -5135,7 +5064,7 @@ export interface components {
              *       "SECRET_LEAKED"
              *     ]
              */
-            events?: "*" | ("SECRET_LEAKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "ORG_RECOVERED" | "SYNC_FAILED" | "WEBHOOK_DISABLED" | "POLICY_VIOLATED" | "SECRET_EXPIRING" | "CREDENTIAL_EXPIRING" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "SECRET_ROTATION_DUE" | "CREDENTIAL_REVOKED" | "DEVICE_BLOCKED" | "ENROLMENT_CREATED" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_ROTATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_REMOVED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "MEMBER_ENROLLED" | "CREDENTIAL_CREATED" | "SYNC_COMPLETED" | "AUDIT_CHECKPOINT")[];
+            events?: components["schemas"]["IntegrationEvents"];
             /**
              * @description Of kind sync: ids of environments; null for those that its maker may read.
              * @example [
@@ -5174,80 +5103,7 @@ export interface components {
          *       }
          *     }
          */
-        IntegrationIn: {
-            /**
-             * @description Secrets are written there.
-             * @enum {string}
-             */
-            kind: "sync";
-            /**
-             * @example heroku
-             * @enum {string}
-             */
-            platform: "vercel" | "netlify" | "heroku" | "fly" | "render" | "railway" | "cloudflare-workers" | "cloudflare-pages" | "digitalocean" | "supabase" | "github-actions" | "gitlab-ci" | "circleci" | "bitbucket-pipelines" | "buildkite" | "hcp-terraform" | "aws-secrets-manager" | "aws-ssm" | "gcp-secret-manager" | "azure-key-vault" | "kubernetes";
-            /** @example Operations channel */
-            name: string;
-            /**
-             * @description What the platform needs, by the schema that GET /integrations/platforms shows for it. Credentials in it are never returned.
-             * @example {
-             *       "webhookUrl": "https://hooks.slack.com/services/T000/B000/XXXX"
-             *     }
-             */
-            config: {
-                [key: string]: string | number | boolean | (string | number)[] | {
-                    [key: string]: string;
-                };
-            };
-            /**
-             * @description Of kind sync: ids or slugs of the environments that it may be run on, and no others. By default those that its maker may read.
-             * @example [
-             *       "production"
-             *     ]
-             */
-            environments?: string[];
-            /**
-             * @description Of kind sync: sync an environment a few seconds after a secret there has changed. false by default.
-             * @example false
-             */
-            auto?: boolean;
-            /**
-             * @description Of kind sync: whether automatic syncs prune. false by default.
-             * @example false
-             */
-            prune?: boolean;
-        } | {
-            /**
-             * @description Messages are sent there.
-             * @enum {string}
-             */
-            kind: "notify";
-            /**
-             * @example slack
-             * @enum {string}
-             */
-            platform: "slack" | "microsoft-teams" | "discord" | "google-chat" | "mattermost" | "telegram" | "pagerduty" | "opsgenie" | "webhook" | "email";
-            /** @example Operations channel */
-            name: string;
-            /**
-             * @description What the platform needs, by the schema that GET /integrations/platforms shows for it. Credentials in it are never returned.
-             * @example {
-             *       "webhookUrl": "https://hooks.slack.com/services/T000/B000/XXXX"
-             *     }
-             */
-            config: {
-                [key: string]: string | number | boolean | (string | number)[] | {
-                    [key: string]: string;
-                };
-            };
-            /**
-             * @description Kinds of events to send messages about, or "*" for all. By default SECRET_ROTATED and SECRET_LEAKED, and POLICY_VIOLATED except for pagerduty and opsgenie.
-             * @example [
-             *       "SECRET_ROTATED",
-             *       "SECRET_LEAKED"
-             *     ]
-             */
-            events?: "*" | ("SECRET_LEAKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "ORG_RECOVERED" | "SYNC_FAILED" | "WEBHOOK_DISABLED" | "POLICY_VIOLATED" | "SECRET_EXPIRING" | "CREDENTIAL_EXPIRING" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "SECRET_ROTATION_DUE" | "CREDENTIAL_REVOKED" | "DEVICE_BLOCKED" | "ENROLMENT_CREATED" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_ROTATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_REMOVED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "MEMBER_ENROLLED" | "CREDENTIAL_CREATED" | "SYNC_COMPLETED" | "AUDIT_CHECKPOINT")[];
-        };
+        IntegrationIn: components["schemas"]["IntegrationInSync"] | components["schemas"]["IntegrationInNotify"];
         IntegrationPage: {
             data: components["schemas"]["Integration"][];
             /** @description Pass it as cursor to get the next page. null on the last page. */
@@ -5264,9 +5120,7 @@ export interface components {
              *     }
              */
             config?: {
-                [key: string]: string | number | boolean | (string | number)[] | {
-                    [key: string]: string;
-                } | null;
+                [key: string]: components["schemas"]["IntegrationConfigValue"];
             };
             /**
              * @description Kinds of events to send messages about, or "*" for all.
@@ -5275,7 +5129,7 @@ export interface components {
              *       "SECRET_LEAKED"
              *     ]
              */
-            events?: "*" | ("SECRET_LEAKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "ORG_RECOVERED" | "SYNC_FAILED" | "WEBHOOK_DISABLED" | "POLICY_VIOLATED" | "SECRET_EXPIRING" | "CREDENTIAL_EXPIRING" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "SECRET_ROTATION_DUE" | "CREDENTIAL_REVOKED" | "DEVICE_BLOCKED" | "ENROLMENT_CREATED" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_ROTATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_REMOVED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "MEMBER_ENROLLED" | "CREDENTIAL_CREATED" | "SYNC_COMPLETED" | "AUDIT_CHECKPOINT")[];
+            events?: components["schemas"]["IntegrationEvents"];
             /**
              * @description Of kind sync: ids or slugs of the environments that it may be run on, and no others. By default those that its maker may read.
              * @example [
@@ -5355,9 +5209,7 @@ export interface components {
              *     }
              */
             config?: {
-                [key: string]: string | number | boolean | (string | number)[] | {
-                    [key: string]: string;
-                };
+                [key: string]: components["schemas"]["NotifyConfigValue"];
             };
             /**
              * @description A stored connection of kind sync, in place of platform and config.
@@ -5433,79 +5285,8 @@ export interface components {
          *       "expires_at": "2026-11-21T13:00:00.000Z"
          *     }
          */
-        NewShare: {
-            /** @example shr_01M9xQeKcX3vTz6nWJfQ4b */
-            id: string;
-            /** @description Address of the page that shows the value. Shown only once. */
-            url: string | null;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
-            expires_at: string;
-        } | {
-            /** @example grt_01M9xQeKcX3vTz6nWJfQ4b */
-            id: string;
-            /** @enum {string} */
-            kind: "grant";
-            grantee: {
-                /** @enum {string} */
-                type: "member" | "team" | "agent";
-                /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
-                id: string;
-            };
-            /**
-             * @description As in POST /orgs/:org_id/grants.
-             * @enum {string}
-             */
-            permission: "read" | "write";
-            created_by: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
-            created_at: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
-            expires_at: string | null;
-        };
-        ShareIn: {
-            /** @enum {string} */
-            kind: "link";
-            /**
-             * @description Lifetime in seconds.
-             * @example 3600
-             */
-            expires_in: number;
-            /**
-             * @description How often the value can be viewed.
-             * @example 1
-             */
-            max_views: number;
-            /** @description Asked for before the value is shown. Send it by another way than the link. */
-            passphrase?: string;
-        } | {
-            /** @enum {string} */
-            kind: "grant";
-            grantee: {
-                /** @enum {string} */
-                type: "member" | "team" | "agent";
-                /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
-                id: string;
-            };
-            /**
-             * @description As in POST /orgs/:org_id/grants.
-             * @enum {string}
-             */
-            permission: "read" | "write";
-            /**
-             * Format: date-time
-             * @example 2027-11-21T12:00:00.000Z
-             */
-            expires_at?: string;
-        };
+        NewShare: components["schemas"]["NewShareChoice1"] | components["schemas"]["NewShareGrant"];
+        ShareIn: components["schemas"]["ShareInLink"] | components["schemas"]["ShareInGrant"];
         SharePage: {
             data: components["schemas"]["Share"][];
             /** @description Pass it as cursor to get the next page. null on the last page. */
@@ -5525,57 +5306,7 @@ export interface components {
          *       "expires_at": "2026-11-21T13:00:00.000Z"
          *     }
          */
-        Share: {
-            /** @example shr_01M9xQeKcX3vTz6nWJfQ4b */
-            id: string;
-            /** @enum {string} */
-            kind: "link";
-            /** @description The version that it shows. */
-            version: number;
-            max_views: number;
-            views: number;
-            /** @description Whether it asks for a passphrase. */
-            passphrase: boolean;
-            /** @description The credential or member that made it. The link ends with it. */
-            created_by: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
-            created_at: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
-            expires_at: string;
-        } | {
-            /** @example grt_01M9xQeKcX3vTz6nWJfQ4b */
-            id: string;
-            /** @enum {string} */
-            kind: "grant";
-            grantee: {
-                /** @enum {string} */
-                type: "member" | "team" | "agent";
-                /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
-                id: string;
-            };
-            /**
-             * @description As in POST /orgs/:org_id/grants.
-             * @enum {string}
-             */
-            permission: "read" | "write";
-            created_by: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
-            created_at: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
-            expires_at: string | null;
-        };
+        Share: components["schemas"]["ShareLink"] | components["schemas"]["NewShareGrant"];
         Viewed: {
             /** @example DATABASE_URL */
             name: string;
@@ -6155,18 +5886,307 @@ export interface components {
                 }[];
                 /** @description With APPROVAL_REQUIRED: the approval that the request waits for. */
                 approval?: {
-                    id?: string;
+                    id: string;
                     /** @enum {string} */
-                    status?: "pending" | "approved";
-                    operation?: string;
-                    required?: number;
-                    approvals?: Record<string, never>[];
+                    status: "pending" | "approved";
+                    operation: string;
+                    required: number;
+                    approvals: {
+                        [key: string]: unknown;
+                    }[];
                     /** Format: date-time */
-                    expires_at?: string;
+                    expires_at: string;
                 };
                 /** @description After how many seconds to repeat the request. */
                 retry_after?: number;
             };
+        };
+        /**
+         * @example {
+         *       "pattern": "^[A-Z][A-Z0-9_]*$"
+         *     }
+         */
+        PolicyConfig: components["schemas"]["NamingConfig"] | components["schemas"]["RotationConfig"] | components["schemas"]["ApprovalConfig"];
+        ApprovalConfigApproversChoice1: {
+            team_id: string;
+        };
+        ApprovalConfigApproversChoice2: {
+            /** @enum {string} */
+            role: "owner" | "admin" | "developer" | "viewer" | "auditor";
+        };
+        /**
+         * @description Whose members approve: a team, or a role.
+         * @example {
+         *       "role": "admin"
+         *     }
+         */
+        ApprovalConfigApprovers: components["schemas"]["ApprovalConfigApproversChoice1"] | components["schemas"]["ApprovalConfigApproversChoice2"];
+        PolicyInNaming: {
+            name: string;
+            /** @description true by default. */
+            enabled?: boolean;
+            /** @description To which secrets the policy applies. What is left out, or null, bounds nothing. */
+            applies_to?: {
+                /** @description Environments by id or slug. */
+                environments?: string[] | null;
+                types?: ("api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic")[] | null;
+                /**
+                 * @description Secret names as glob patterns (* and ?).
+                 * @example [
+                 *       "app/*"
+                 *     ]
+                 */
+                names?: string[] | null;
+            };
+            /** @enum {string} */
+            kind: "naming";
+            config: components["schemas"]["NamingConfig"];
+        };
+        PolicyInRotation: {
+            name: string;
+            /** @description true by default. */
+            enabled?: boolean;
+            /** @description To which secrets the policy applies. What is left out, or null, bounds nothing. */
+            applies_to?: {
+                /** @description Environments by id or slug. */
+                environments?: string[] | null;
+                types?: ("api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic")[] | null;
+                /**
+                 * @description Secret names as glob patterns (* and ?).
+                 * @example [
+                 *       "app/*"
+                 *     ]
+                 */
+                names?: string[] | null;
+            };
+            /** @enum {string} */
+            kind: "rotation";
+            config: components["schemas"]["RotationConfig"];
+        };
+        PolicyInApproval: {
+            name: string;
+            /** @description true by default. */
+            enabled?: boolean;
+            /** @description To which secrets the policy applies. What is left out, or null, bounds nothing. */
+            applies_to?: {
+                /** @description Environments by id or slug. */
+                environments?: string[] | null;
+                types?: ("api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic")[] | null;
+                /**
+                 * @description Secret names as glob patterns (* and ?).
+                 * @example [
+                 *       "app/*"
+                 *     ]
+                 */
+                names?: string[] | null;
+            };
+            /** @enum {string} */
+            kind: "approval";
+            config: components["schemas"]["ApprovalConfig"];
+        };
+        AuditExportLineChoice2: {
+            checkpoint: components["schemas"]["Checkpoint"];
+        };
+        /**
+         * @example [
+         *       "SECRET_ROTATED"
+         *     ]
+         */
+        WebhookEvents: "*" | string[];
+        /** @enum {string} */
+        WebhookEventsItem: "*" | "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED";
+        /**
+         * @description Kinds of events, or `*` for all, later ones included.
+         * @example [
+         *       "SECRET_ROTATED",
+         *       "SECRET_DELETED"
+         *     ]
+         */
+        WebhookEventsChoice: "*" | components["schemas"]["WebhookEventsItem"][];
+        NotifyConfigValueChoice5: {
+            [key: string]: string;
+        };
+        NotifyConfigValue: string | number | boolean | (string | number)[] | components["schemas"]["NotifyConfigValueChoice5"];
+        /** @enum {string} */
+        IntegrationEventsItem: "SECRET_LEAKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "ORG_RECOVERED" | "SYNC_FAILED" | "WEBHOOK_DISABLED" | "POLICY_VIOLATED" | "SECRET_EXPIRING" | "CREDENTIAL_EXPIRING" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "SECRET_ROTATION_DUE" | "CREDENTIAL_REVOKED" | "DEVICE_BLOCKED" | "ENROLMENT_CREATED" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_ROTATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_REMOVED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "MEMBER_ENROLLED" | "CREDENTIAL_CREATED" | "SYNC_COMPLETED" | "AUDIT_CHECKPOINT";
+        /**
+         * @description Of kind notify.
+         * @example [
+         *       "SECRET_ROTATED",
+         *       "SECRET_LEAKED"
+         *     ]
+         */
+        IntegrationEvents: "*" | components["schemas"]["IntegrationEventsItem"][];
+        IntegrationInSync: {
+            /**
+             * @description Secrets are written there.
+             * @enum {string}
+             */
+            kind: "sync";
+            /**
+             * @example heroku
+             * @enum {string}
+             */
+            platform: "vercel" | "netlify" | "heroku" | "fly" | "render" | "railway" | "cloudflare-workers" | "cloudflare-pages" | "digitalocean" | "supabase" | "github-actions" | "gitlab-ci" | "circleci" | "bitbucket-pipelines" | "buildkite" | "hcp-terraform" | "aws-secrets-manager" | "aws-ssm" | "gcp-secret-manager" | "azure-key-vault" | "kubernetes";
+            /** @example Operations channel */
+            name: string;
+            /**
+             * @description What the platform needs, by the schema that GET /integrations/platforms shows for it. Credentials in it are never returned.
+             * @example {
+             *       "webhookUrl": "https://hooks.slack.com/services/T000/B000/XXXX"
+             *     }
+             */
+            config: {
+                [key: string]: components["schemas"]["NotifyConfigValue"];
+            };
+            /**
+             * @description Of kind sync: ids or slugs of the environments that it may be run on, and no others. By default those that its maker may read.
+             * @example [
+             *       "production"
+             *     ]
+             */
+            environments?: string[];
+            /**
+             * @description Of kind sync: sync an environment a few seconds after a secret there has changed. false by default.
+             * @example false
+             */
+            auto?: boolean;
+            /**
+             * @description Of kind sync: whether automatic syncs prune. false by default.
+             * @example false
+             */
+            prune?: boolean;
+        };
+        IntegrationInNotify: {
+            /**
+             * @description Messages are sent there.
+             * @enum {string}
+             */
+            kind: "notify";
+            /**
+             * @example slack
+             * @enum {string}
+             */
+            platform: "slack" | "microsoft-teams" | "discord" | "google-chat" | "mattermost" | "telegram" | "pagerduty" | "opsgenie" | "webhook" | "email";
+            /** @example Operations channel */
+            name: string;
+            /**
+             * @description What the platform needs, by the schema that GET /integrations/platforms shows for it. Credentials in it are never returned.
+             * @example {
+             *       "webhookUrl": "https://hooks.slack.com/services/T000/B000/XXXX"
+             *     }
+             */
+            config: {
+                [key: string]: components["schemas"]["NotifyConfigValue"];
+            };
+            /**
+             * @description Kinds of events to send messages about, or "*" for all. By default SECRET_ROTATED and SECRET_LEAKED, and POLICY_VIOLATED except for pagerduty and opsgenie.
+             * @example [
+             *       "SECRET_ROTATED",
+             *       "SECRET_LEAKED"
+             *     ]
+             */
+            events?: components["schemas"]["IntegrationEvents"];
+        };
+        IntegrationConfigValue: string | number | boolean | (string | number)[] | components["schemas"]["NotifyConfigValueChoice5"] | null;
+        NewShareChoice1: {
+            /** @example shr_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /** @description Address of the page that shows the value. Shown only once. */
+            url: string | null;
+            /**
+             * Format: date-time
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            expires_at: string;
+        };
+        NewShareGrant: {
+            /** @example grt_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /** @enum {string} */
+            kind: "grant";
+            grantee: {
+                /** @enum {string} */
+                type: "member" | "team" | "agent";
+                /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
+                id: string;
+            };
+            /**
+             * @description As in POST /orgs/:org_id/grants.
+             * @enum {string}
+             */
+            permission: "read" | "write";
+            created_by: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            expires_at: string | null;
+        };
+        ShareInLink: {
+            /** @enum {string} */
+            kind: "link";
+            /**
+             * @description Lifetime in seconds.
+             * @example 3600
+             */
+            expires_in: number;
+            /**
+             * @description How often the value can be viewed.
+             * @example 1
+             */
+            max_views: number;
+            /** @description Asked for before the value is shown. Send it by another way than the link. */
+            passphrase?: string;
+        };
+        ShareInGrant: {
+            /** @enum {string} */
+            kind: "grant";
+            grantee: {
+                /** @enum {string} */
+                type: "member" | "team" | "agent";
+                /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
+                id: string;
+            };
+            /**
+             * @description As in POST /orgs/:org_id/grants.
+             * @enum {string}
+             */
+            permission: "read" | "write";
+            /**
+             * Format: date-time
+             * @example 2027-11-21T12:00:00.000Z
+             */
+            expires_at?: string;
+        };
+        ShareLink: {
+            /** @example shr_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /** @enum {string} */
+            kind: "link";
+            /** @description The version that it shows. */
+            version: number;
+            max_views: number;
+            views: number;
+            /** @description Whether it asks for a passphrase. */
+            passphrase: boolean;
+            /** @description The credential or member that made it. The link ends with it. */
+            created_by: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            expires_at: string;
         };
     };
     responses: {
@@ -12109,7 +12129,7 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
-    auth_enrol: {
+    auth_enrol_options: {
         parameters: {
             query?: never;
             header?: {
@@ -12143,7 +12163,7 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
-    post_auth_enrol: {
+    auth_enrol: {
         parameters: {
             query?: never;
             header?: {
@@ -12186,7 +12206,7 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
-    auth_login: {
+    auth_login_options: {
         parameters: {
             query?: never;
             header?: {
@@ -12216,7 +12236,7 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
-    post_auth_login: {
+    auth_login: {
         parameters: {
             query?: never;
             header?: {
@@ -12453,7 +12473,7 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
-    delete_auth_sessions_id: {
+    auth_session_end_one: {
         parameters: {
             query?: never;
             header?: {
