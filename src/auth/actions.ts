@@ -8,7 +8,7 @@ export interface Need {
   /** Any one of these; none means that every live credential may. */
   scopes: readonly (Scope | ProviderScope | '*')[];
   /** The kinds of credential that may; by default the usual ones. `system` is the bootstrap token. */
-  kinds?: readonly (Kind | 'member' | 'system')[];
+  kinds?: readonly (Kind | 'member' | 'trust' | 'system')[];
   /** Its response holds values of secrets. */
   reveals?: true;
   /** For owners alone. */
@@ -21,6 +21,8 @@ export interface Need {
   held?: true;
   /** A member must have confirmed the session with a passkey in the last five minutes. Other kinds of credential need no confirmation. */
   fresh?: true;
+  /** A member must do it in a browser session: a terminal session may not. What needs a confirmation needs a browser session anyway. */
+  inBrowser?: true;
 }
 
 export type Needs = Record<string, Need>;

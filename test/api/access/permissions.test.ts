@@ -9,6 +9,7 @@ import { newSignedIn, signIn } from '../../support/browser';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
 import { newDevice } from '../../support/device';
 import { faults } from '../../support/faults';
+import { newIssuer, newTrust } from '../../support/issuers';
 import { newGrant, newMember, newTeam } from '../../support/people';
 import { newPolicy } from '../../support/policies';
 import { type Answer, BOOTSTRAP, type Caller, newOrg, newSecret, send, useWorld } from '../../support/world';
@@ -83,8 +84,16 @@ const bodies: Record<string, unknown> = {
   'POST /provider/issue': { secretName: 'INTRUDER', environment: 'production', value: 'v', ttlSeconds: 60 },
   'POST /provider/rotate': { secretName: 'KEEP', environment: 'production', newValue: 'v' },
   'POST /provider/revoke': { secretName: 'KEEP', environment: 'production' },
+  'POST /orgs/{org_id}/trusts': { name: 'x', issuer: 'https://issuer.example.com', claims: { sub: 'x' }, scopes: ['scans:read'] },
+  'PATCH /orgs/{org_id}/trusts/{id}': { name: 'x' },
+  'POST /auth/exchange': { org_id: 'x', trust_id: 'x', token: 'x' },
   'POST /auth/enrol/options': { token: 'x' },
   'POST /auth/enrol': { token: 'x', response: creation },
+  'POST /auth/device': { client_name: 'svc on a laptop' },
+  'POST /auth/device/token': { device_code: 'svcdc_none' },
+  'POST /auth/device/lookup': { user_code: 'BCDF-GHJK' },
+  'POST /auth/device/confirm': { user_code: 'BCDF-GHJK' },
+  'POST /auth/device/deny': { user_code: 'BCDF-GHJK' },
   'POST /auth/login': { response: assertion },
   'POST /auth/confirm': { response: assertion },
   'POST /orgs/{org_id}/members/{id}/passkeys': { response: creation },
@@ -124,11 +133,13 @@ async function furnish(): Promise<World> {
     owner: o.owner,
     credentials: (await newKey(o)).id,
     passkeys: passkey,
+    trusts: (await newTrust(o, await newIssuer())).id,
   };
   return { o, other, ids };
 }
 
-type Able = (typeof actions)[Action]['kinds'][number];
+/** A trust asks for nothing but an exchange, which needs no credential. */
+type Able = Exclude<(typeof actions)[Action]['kinds'][number], 'trust'>;
 const NOTHING = ['scans:read'];
 
 /** A caller of each kind that can be made by a call. `most` holds all that its kind can, within limits if there are some; `least` nothing that matters. */
@@ -369,7 +380,7 @@ describe.each(routes.filter(({ public: isPublic }) => isPublic))('permission: $m
     expect(codeOf(await call('{}', { 'Content-Type': 'text/plain' }))).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
     expect(codeOf(await call('{'))).toEqual([400, 'MALFORMED_JSON']);
     expect(codeOf(await call(' '.repeat(1_048_577)))).toEqual([413, 'PAYLOAD_TOO_LARGE']);
-    expect(codeOf(await call({ ...(body as object), org_id: 'x' }))).toEqual([400, 'VALIDATION_FAILED']);
+    expect(codeOf(await call({ ...(body as object), surprise: 'x' }))).toEqual([400, 'VALIDATION_FAILED']);
     expect(codeOf(await call(body, {}, '?surprise=1'))).toEqual([400, 'VALIDATION_FAILED']);
     expect(codeOf(await call(body, { 'X-Access-Reason': '' }))).toEqual([400, 'VALIDATION_FAILED']);
     expect(faults.gate).toBe(before);
