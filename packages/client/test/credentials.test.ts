@@ -80,6 +80,18 @@ describe('API key', () => {
     expect(at.proxy.count('POST', MINTS)).toBe(1);
   });
 
+  it('session token: a mint that fails after every caller has given up troubles nobody', async () => {
+    const unhandled: unknown[] = [];
+    process.on('unhandledRejection', (error) => unhandled.push(error));
+    at.proxy.fail({ kind: 'refuse', status: 403, delay: 100, when: ({ method }) => method === 'POST' });
+    expect(await thrown(open(at.key).get('NAME', { signal: AbortSignal.timeout(20) }))).toMatchObject({ name: 'TimeoutError' });
+    expect(await thrown(open(at.key).api.GET('/whoami', { signal: AbortSignal.abort(new Error('before')) }))).toMatchObject({
+      message: 'before',
+    });
+    await new Promise((done) => setTimeout(done, 200));
+    expect(unhandled).toEqual([]);
+  });
+
   it('revoked: a key that is gone is refused after one attempt more', async () => {
     const key = (await at.direct('POST', '/api-keys', { name: 'short', scopes: ['secrets:read'] })) as { id: string; token: string };
     const vault = open(key.token);
@@ -161,6 +173,19 @@ describe('workload identity', () => {
       await vault.get('NAME');
       expect(sent).toEqual([expected]);
     }
+    const sent: string[] = [];
+    const byFile = open(
+      { oidc: { file }, trustId: 'trs_1' },
+      {
+        fetch: async (url: string, init: RequestInit) => {
+          if (!url.endsWith('/exchange')) return fetch(url, init);
+          sent.push(JSON.parse(new TextDecoder().decode(init.body as ArrayBuffer)).token);
+          return Response.json(await session(), { status: 201 });
+        },
+      },
+    );
+    await byFile.get('NAME');
+    expect(sent).toEqual(['from-kubernetes']);
     server.close();
     const audience = encodeURIComponent(at.url);
     expect(asked).toEqual([
