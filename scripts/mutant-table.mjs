@@ -58,7 +58,7 @@ export const mutants = [
   {
     name: 'policies change while a change is judged by them',
     tag: 'policies-stand-while-judged',
-    change: { from: "!ask.action.startsWith('policy.')", to: 'true' },
+    change: { from: '!call.need.governs', to: 'true' },
     notice: 'model/histories: a secret is created while a naming policy that forbids its name is enabled',
   },
 
@@ -2009,6 +2009,12 @@ export const mutants = [
     tag: 'sync-maker-judged-again',
     change: { from: '!maker', to: 'false' },
     notice: 'api/syncs/connections: a maker who ends before the work begins',
+  },
+  {
+    name: 'what a member stored before a panic is sent on',
+    tag: 'sync-connection-before-panic',
+    change: 'never',
+    notice: 'api/syncs/connections: after a panic, what a member stored sends nothing',
   },
   {
     name: 'a connection reaches all that its maker does',
