@@ -2011,6 +2011,12 @@ export const mutants = [
     notice: 'api/syncs/connections: a maker who ends before the work begins',
   },
   {
+    name: 'rows of any length stay parsed in memory',
+    tag: 'parsed-rows-bounded',
+    change: { from: 'body.length <= LONGEST_KEPT', to: 'true' },
+    notice: 'api/syncs/syncs: the row of one that names many secrets',
+  },
+  {
     name: 'what a member stored before a panic is sent on',
     tag: 'sync-connection-before-panic',
     change: 'never',
