@@ -1909,7 +1909,10 @@ export const mutants = [
   {
     name: 'a message is sent to any address',
     tag: 'connection-target-checked',
-    change: { from: 'checkTarget(rebased(url, deployment.platformBaseUrls[platform]), deployment)', to: 'null as string | null' },
+    change: {
+      from: 'checkTarget(rebased(url, deployment.platformBaseUrls[platform]), { ...deployment, ports })',
+      to: 'null as string | null',
+    },
     notice: 'api/integrations/integrations: is no target',
   },
   {
