@@ -58,7 +58,7 @@ export const mutants = [
   {
     name: 'policies change while a change is judged by them',
     tag: 'policies-stand-while-judged',
-    change: { from: "!ask.action.startsWith('policy.')", to: 'true' },
+    change: { from: '!call.need.governs', to: 'true' },
     notice: 'model/histories: a secret is created while a naming policy that forbids its name is enabled',
   },
 
@@ -2092,6 +2092,18 @@ export const mutants = [
     tag: 'sync-maker-judged-again',
     change: { from: '!maker', to: 'false' },
     notice: 'api/syncs/connections: a maker who ends before the work begins',
+  },
+  {
+    name: 'rows of any length stay parsed in memory',
+    tag: 'parsed-rows-bounded',
+    change: { from: 'body.length <= LONGEST_KEPT', to: 'true' },
+    notice: 'api/syncs/syncs: the row of one that names many secrets',
+  },
+  {
+    name: 'what a member stored before a panic is sent on',
+    tag: 'sync-connection-before-panic',
+    change: 'never',
+    notice: 'api/syncs/connections: after a panic, what a member stored sends nothing',
   },
   {
     name: 'a connection reaches all that its maker does',
