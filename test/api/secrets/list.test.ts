@@ -18,7 +18,7 @@ describe('list secrets: sort=name', () => {
     const first = (await o.get('/secrets?environment=production&sort=name&limit=2')).json;
     expect(namesOf(first.data)).toEqual(['a', 'b']);
     await put(o, 'aa');
-    await o.delete(`/secrets/${ids.get('d')}`);
+    await o.del(`/secrets/${ids.get('d')}`);
     const next = (await o.get(`/secrets?environment=production&sort=name&limit=2&cursor=${first.next_cursor}`)).json;
     expect(namesOf(next.data)).toEqual(['c/1', 'e']);
     expect(next.has_more).toBe(false);
@@ -52,7 +52,7 @@ describe('list secrets: id', () => {
     const { data, has_more } = (await o.get(`/secrets?id=${id}`)).json;
     expect([namesOf(data), has_more, JSON.stringify(data).includes('value of a')]).toEqual([['a'], false, false]);
     expect((await o.get(`/secrets/${id}/readers`)).json.data).toEqual([]);
-    await o.delete(`/secrets/${id}`);
+    await o.del(`/secrets/${id}`);
     expect((await o.get(`/secrets?id=${id}`)).json.data).toMatchObject([{ id, status: 'deleted' }]);
   });
 
