@@ -1,0 +1,41 @@
+// One call of svc, from its arguments to its exit code. Tests call it in their own process.
+import { asCliError, EXIT_CODES, jsonOf, textOf, usage } from './errors.ts';
+import type { Host } from './host.ts';
+import { CommanderError, errorOutput, ofCommander, programOf, type Result } from './program.ts';
+import { safeJson } from './text.ts';
+
+/** Our own tokens, whole or in part: an argument that holds one was typed where others see it. */
+const TOKEN = /\bsvc(_live_|sess_|ag_|_agent_|prov_|bg_)[A-Za-z0-9]{12,}/;
+
+/**
+ * Runs one command.
+ * @param argv what follows `svc`
+ * @returns the exit code
+ */
+export async function svc(argv: string[], host: Host): Promise<number> {
+  const result: Result = { exit: 0 };
+  try {
+    const args = argv[0] === 'help' ? [...argv.slice(1), '--help'] : argv;
+    refuseTokens(args);
+    await programOf(host, result).parseAsync(args, { from: 'user' });
+    return result.exit;
+  } catch (thrown) {
+    const failure = thrown instanceof CommanderError ? ofCommander(thrown) : asCliError(thrown);
+    if (!failure) return 0;
+    const out = errorOutput(host, argv);
+    if (out.json) host.stderr.write(`${safeJson(jsonOf(failure), 2)}\n`);
+    else host.stderr.write(textOf(failure, out.errorColors.red));
+    return EXIT_CODES[failure.problem.exit][0];
+  }
+}
+
+/** What a program is run with is that program's business. */
+function refuseTokens(args: string[]): void {
+  const own = args.includes('run') ? args.slice(0, args.indexOf('run')) : args;
+  // safety: CLI_TOKEN_IN_ARGV
+  if (own.some((arg) => TOKEN.test(arg)))
+    throw usage(
+      'A token stands in an argument. Other users of this machine see arguments, and the history of the shell keeps them.',
+      'Pass it through stdin, svc login --key-stdin, or the variable SVC_TOKEN; then revoke this one',
+    );
+}

@@ -1,0 +1,82 @@
+// Questions to a person. Invariants: nothing is asked where nobody can answer; what is typed as a secret is not shown; a question is
+// written to stderr, so that stdout holds the result alone.
+import { CliError, usage } from './errors.ts';
+import type { Host, Input, Sink } from './host.ts';
+import { clean } from './text.ts';
+
+const interrupted = () => new CliError('Interrupted.', { exit: 'interrupted', code: 'INTERRUPTED' });
+
+/** Whether somebody can be asked. */
+export const canAsk = ({ stdin, stderr }: Host): boolean => Boolean(stdin.isTTY && stderr.isTTY);
+
+const streams = (host: Host) => ({ input: host.stdin as Input & NodeJS.ReadStream, output: host.stderr as Sink & NodeJS.WriteStream });
+
+async function answer<Value>(asked: Promise<Value | symbol>): Promise<Value> {
+  const given = await asked;
+  if (typeof given === 'symbol') throw interrupted();
+  return given;
+}
+
+export async function ask(host: Host, message: string, initial?: string): Promise<string> {
+  const { text } = await import('@clack/prompts');
+  return (await answer(text({ message: clean(message), initialValue: initial, ...streams(host) }))) ?? '';
+}
+
+/** A question that is answered by yes or no; no is the default. */
+export async function askYesNo(host: Host, message: string): Promise<boolean> {
+  const { confirm } = await import('@clack/prompts');
+  return answer(confirm({ message: clean(message), initialValue: false, ...streams(host) }));
+}
+
+/** A secret, typed or pasted on one line. What follows a pasted line break would go to the shell, so it is caught and the value refused. */
+export async function askSecret(host: Host, message: string): Promise<string> {
+  const { password } = await import('@clack/prompts');
+  const given = (await answer(password({ message: clean(message), ...streams(host) }))) ?? '';
+  if (await restOfPaste(host.stdin as NodeJS.ReadStream))
+    throw usage('A prompt takes one line, and more was pasted.', 'Pass it through stdin: svc set NAME < FILE');
+  return given;
+}
+
+/** Whether more input is there already, which is dropped. */
+async function restOfPaste(stdin: NodeJS.ReadStream): Promise<boolean> {
+  stdin.setRawMode?.(true);
+  stdin.resume();
+  let more = false;
+  const seen = () => {
+    more = true;
+  };
+  stdin.on('data', seen);
+  await new Promise((done) => setTimeout(done, 40));
+  stdin.off('data', seen);
+  stdin.pause();
+  stdin.setRawMode?.(false);
+  return more;
+}
+
+const MOST = 1024 * 1024;
+
+/** All of stdin as text. @param what names it in errors */
+export async function readStdin(host: Host, what: string): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of host.stdin) {
+    chunks.push(Buffer.from(chunk));
+    size += chunks.at(-1)?.length ?? 0;
+    if (size > MOST) throw usage(`${what} from stdin is over 1 MiB.`);
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks));
+  } catch {
+    throw usage(`${what} from stdin is no UTF-8 text.`, 'Encode it, for example with base64');
+  }
+}
+
+/** A text of one line loses the line break that echo adds; a text of several lines, such as a PEM file, stays as it is. */
+export const withoutEchoedBreak = (text: string): string => text.replace(/^([^\r\n]*)\r?\n$/, '$1');
+
+/** One of several. */
+export async function choose(host: Host, message: string, among: string[], initial?: string): Promise<string> {
+  const { select } = await import('@clack/prompts');
+  const options = among.map((value) => ({ value, label: clean(value) }));
+  return answer(select({ message: clean(message), options, initialValue: initial, ...streams(host) }));
+}

@@ -1,0 +1,52 @@
+// How svc calls the vault, beneath the client: who calls, and what happens where an approval is needed. Invariant: with --wait the very same
+// request is repeated once it is approved, and no other.
+import type { Context } from './context.ts';
+import { CliError } from './errors.ts';
+import { clean } from './text.ts';
+import { VERSION } from './version.ts';
+
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+/** Stands for an API key, which is used as it is: session tokens of it would be left behind by each command. */
+export const DIRECT = 'api-key';
+
+interface Held {
+  error?: { code?: string; approval?: { id?: string } };
+}
+
+/** The fetch of the client. @param key an API key that is used as it is */
+export function fetchOf(context: Context, key?: string): Fetch {
+  const plain = context.host.fetch ?? fetch;
+  const send: Fetch = (url, init) => {
+    const headers = new Headers(init.headers);
+    if (key && headers.get('Authorization') === `Bearer ${DIRECT}`) headers.set('Authorization', `Bearer ${key}`);
+    headers.set('User-Agent', `svc/${VERSION}`);
+    return plain(url, { ...init, headers });
+  };
+  return async (url, init) => {
+    const response = await send(url, init);
+    if (response.status !== 403 || !context.options.wait) return response;
+    const held = (await response.clone().json().catch(() => null)) as Held | null;
+    const id = held?.error?.code === 'APPROVAL_REQUIRED' ? held.error.approval?.id : undefined;
+    if (!id || !/^apr_[A-Za-z0-9]{1,60}$/.test(id)) return response;
+    context.out.note(`Waiting for approval ${id}: ${new URL(url).origin}/approvals`);
+    await approved(send, new URL(url), init, id);
+    const headers = new Headers(init.headers);
+    headers.set('Approval-Id', id);
+    return send(url, { ...init, headers });
+  };
+}
+
+/** Resolves once the approval is given. */
+async function approved(send: Fetch, url: URL, init: RequestInit, id: string): Promise<void> {
+  const [, prefix] = /^(\/api\/v1\/orgs\/[^/]+)\//.exec(url.pathname) ?? [];
+  const Authorization = new Headers(init.headers).get('Authorization') ?? '';
+  for (;;) {
+    // The client's limit in time is for the request itself, not for people.
+    const response = await send(`${url.origin}${prefix}/approvals/${id}?wait=25`, { headers: { Authorization }, redirect: 'manual' });
+    const { status } = response.ok ? ((await response.json()) as { status?: string }) : { status: `unknown (${response.status})` };
+    if (status === 'approved') return;
+    if (status !== 'pending')
+      throw new CliError(`The approval ${id} is ${clean(String(status))}.`, { exit: 'refused', code: 'APPROVAL_NOT_GIVEN', approval: id });
+  }
+}
