@@ -11,6 +11,8 @@ import { reachedAt } from '../../scripts/settings.mjs';
 
 export const project = path.resolve(import.meta.dirname, '..', '..');
 const LEFT_OUT = ['node_modules', '.git', '.sdks', '.wrangler', '.dev.vars', '.production.vars'];
+/** What a package has beside its source. */
+const IN_PACKAGES = /packages.[^/\\]+.(node_modules|dist)$/;
 const NOT_INHERITED = [
   ...['HOST', 'PORT', 'STATE_DIR', 'BOOTSTRAP_TOKEN', 'MASTER_KEYS', 'ALLOW_PRIVATE_TARGETS', 'PLATFORM_BASE_URLS', 'PUBLIC_URL'],
   ...['NODE_TEST_CONTEXT', 'NODE_OPTIONS', 'INIT_CWD'],
@@ -31,7 +33,10 @@ export const freePort = () =>
 /** A copy of the project, as a fresh clone would be; removed after the test. */
 export function copyOfProject() {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'vault-'));
-  fs.cpSync(project, dir, { recursive: true, filter: (from) => !LEFT_OUT.includes(path.relative(project, from)) });
+  fs.cpSync(project, dir, {
+    recursive: true,
+    filter: (from) => !LEFT_OUT.includes(path.relative(project, from)) && !IN_PACKAGES.test(from),
+  });
   fs.symlinkSync(fs.realpathSync(path.join(project, 'node_modules')), path.join(dir, 'node_modules'));
   after(() => fs.rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 }));
   return dir;

@@ -1,0 +1,63 @@
+// Every operation of the vault, typed by its OpenAPI document. Invariant: a call resolves with what the operation answers, or throws; what
+// cannot be parsed is not quoted in the error.
+import createClient, { type Client, type ClientPathsWithMethod, type FetchResponse, type MaybeOptionalInit } from 'openapi-fetch';
+import type { paths } from './api.js';
+import { VaultError } from './errors.js';
+
+type Methods = 'get' | 'put' | 'post' | 'delete' | 'patch';
+type Arguments<Init> = Record<never, never> extends Init ? [init?: Init] : [init: Init];
+type Answered<Answer> = Answer extends { data: infer Data; error?: never } ? { data: Data; response: Response } : never;
+
+/** One method of {@link Api}: a path of the document, then `params`, `body`, `headers` and `signal`. */
+export type Call<Method extends Methods> = <
+  Path extends ClientPathsWithMethod<Client<paths>, Method>,
+  Init extends MaybeOptionalInit<paths[Path], Method>,
+>(
+  path: Path,
+  ...init: Arguments<Init>
+) => Promise<
+  // biome-ignore lint/suspicious/noExplicitAny: the path's operation, which the generic parameter above has already checked.
+  paths[Path][Method] extends Record<string | number, any>
+    ? Answered<FetchResponse<paths[Path][Method], Init, `${string}/${string}`>>
+    : never
+>;
+
+/**
+ * Every operation of the vault. Paths, parameters, bodies and answers are typed. A call throws a {@link VaultError} where the vault refuses it.
+ *
+ * @example
+ * const { data } = await vault.api.GET('/orgs/{org_id}/members', { params: { path: { org_id: vault.org } } });
+ * for (const member of data.data) console.log(member.email);
+ */
+export interface Api {
+  GET: Call<'get'>;
+  PUT: Call<'put'>;
+  POST: Call<'post'>;
+  PATCH: Call<'patch'>;
+  DELETE: Call<'delete'>;
+}
+
+/** The operations of the vault at `url`, sent by `send`. */
+export function apiOf(url: string, send: (request: Request) => Promise<Response>): Api {
+  const client = createClient<paths>({ baseUrl: `${url}/api/v1`, fetch: send });
+  const throwing =
+    (method: Uppercase<Methods>) =>
+    async (path: string, init?: object): Promise<unknown> => {
+      try {
+        const { data, response } = await (client.request as (...args: unknown[]) => Promise<{ data?: unknown; response: Response }>)(
+          method.toLowerCase(),
+          path,
+          init,
+        );
+        return { data, response };
+      } catch (error) {
+        if (!(error instanceof SyntaxError)) throw error;
+        throw new VaultError('The response is not JSON: check the URL, and proxies on the way.', {
+          code: 'UNEXPECTED_RESPONSE',
+          status: 0,
+        });
+      }
+    };
+  const methods = ['GET', 'PUT', 'POST', 'PATCH', 'DELETE'] as const;
+  return Object.fromEntries(methods.map((method) => [method, throwing(method)])) as unknown as Api;
+}

@@ -1,0 +1,82 @@
+// Where tokens come from. Invariants: many calls at once share one renewal; a call's signal never ends a renewal that others wait for; and a
+// token is renewed before it ends, or once when the vault refuses it.
+import { AuthenticationError, VaultError } from './errors.js';
+import { orAborted } from './wait.js';
+
+/** A token, and how long it is good for. */
+export interface Token {
+  token: string;
+  /** When it ends, in milliseconds of this machine's clock. */
+  until: number;
+  /** From when on a new one is fetched. */
+  renewAt: number;
+}
+
+/** What a call needs of its credential. */
+export interface Tokens {
+  /** A token for a call. */
+  current(signal?: AbortSignal): Promise<string>;
+  /** Another token in place of one that the vault refused; null if there is none. */
+  after(refused: string, signal?: AbortSignal): Promise<string | null>;
+}
+
+/** A token that is used as it is. */
+export const fixedToken = (token: string): Tokens => ({
+  current: async () => token,
+  after: async () => null,
+});
+
+/** Tokens that `renew` fetches. */
+export class RenewedTokens implements Tokens {
+  readonly #renew: (refused: string | null) => Promise<Token>;
+  #held: Token | null = null;
+  #renewal: Promise<Token> | null = null;
+
+  constructor(renew: (refused: string | null) => Promise<Token>) {
+    this.#renew = renew;
+  }
+
+  async current(signal?: AbortSignal): Promise<string> {
+    const held = this.#held;
+    const now = Date.now();
+    if (held && now < held.renewAt) return held.token;
+    const renewal = this.#fetch(null);
+    if (!held || now >= held.until) return (await orAborted(renewal, signal)).token;
+    // The old one still serves if no new one can be had just now.
+    return (await orAborted(renewal, signal).catch((error) => (isTemporary(error) ? held : Promise.reject(error)))).token;
+  }
+
+  async after(refused: string, signal?: AbortSignal): Promise<string | null> {
+    if (this.#held && this.#held.token !== refused) return this.#held.token;
+    this.#held = null;
+    return (await orAborted(this.#fetch(refused), signal)).token;
+  }
+
+  #fetch(refused: string | null): Promise<Token> {
+    this.#renewal ??= this.#renew(refused)
+      .then((token) => {
+        this.#held = token;
+        return token;
+      })
+      .finally(() => {
+        this.#renewal = null;
+      });
+    return this.#renewal;
+  }
+}
+
+const isTemporary = (error: unknown) =>
+  error instanceof VaultError &&
+  !(error instanceof AuthenticationError) &&
+  (error.status === 0 || error.status === 429 || error.status >= 500);
+
+/**
+ * A token as the vault gave it. Its lifetime is counted from the response's own Date, so that a wrong clock here does not matter.
+ * @param expiresAt ISO 8601
+ */
+export function tokenOf(token: string, expiresAt: string, response?: Response): Token {
+  const now = Date.now();
+  const issued = Date.parse(response?.headers.get('Date') ?? '') || now;
+  const left = Math.max(0, Date.parse(expiresAt) - issued);
+  return { token, until: now + left, renewAt: now + Math.max(left * 0.8, left - 120_000) };
+}

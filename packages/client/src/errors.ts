@@ -1,0 +1,175 @@
+// Refusals and failures as classes. Invariant: an error holds what the vault said about a refusal, and never a value, a token or a request.
+import type { components } from './api.js';
+
+type Refusal = components['schemas']['Error']['error'];
+
+/** What the vault, or this client, says about a call that failed. */
+export interface VaultErrorInit {
+  /** A stable code, such as `SECRET_EXPIRED`. */
+  code: string;
+  /** The HTTP status, 0 where there was no response. */
+  status: number;
+  /** The page that explains cause and remedy. */
+  docs?: string;
+  /** Seconds after which the call may succeed. */
+  retryAfter?: number;
+  /** The `Request-Id` of the response. The vault's logs and audit log name it. */
+  requestId?: string;
+  /** What is wrong with each field. */
+  details?: readonly { path: string; message: string }[];
+  /** What made it fail, where that is not the vault. */
+  cause?: unknown;
+}
+
+/**
+ * A call that the vault refused, or that did not reach it. Each subclass stands for a group of statuses; `code` tells them apart exactly.
+ *
+ * @example
+ * try {
+ *   await vault.get('DATABASE_URL');
+ * } catch (error) {
+ *   if (error instanceof NotFoundError) useDefault();
+ *   else throw error;
+ * }
+ */
+export class VaultError extends Error {
+  override name = 'VaultError';
+  /** A stable code, such as `SECRET_EXPIRED`. The [error reference](https://github.com/secrets-vault/secrets-vault-service/blob/main/docs/reference/errors.md) lists them. */
+  readonly code: string;
+  /** The HTTP status, 0 where there was no response. */
+  readonly status: number;
+  /** The page of the deployment that explains cause and remedy. */
+  readonly docs: string | undefined;
+  /** Seconds after which the call may succeed. */
+  readonly retryAfter: number | undefined;
+  /** The `Request-Id` of the response. */
+  readonly requestId: string | undefined;
+  /** What is wrong with each field, where the vault says so. */
+  readonly details: readonly { path: string; message: string }[];
+
+  /** @internal */
+  constructor(message: string, { cause, ...about }: VaultErrorInit) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = about.code;
+    this.status = about.status;
+    this.docs = about.docs;
+    this.retryAfter = about.retryAfter;
+    this.requestId = about.requestId;
+    this.details = about.details ?? [];
+  }
+
+  /** What a log may hold. */
+  toJSON(): Record<string, unknown> {
+    const { name, message, code, status, docs, retryAfter, requestId } = this;
+    return { name, message, code, status, docs, retryAfter, requestId };
+  }
+}
+
+/** 400, 405, 413, 415 or 422: the request itself is wrong. `details` names the fields. */
+export class InvalidRequestError extends VaultError {
+  override name = 'InvalidRequestError';
+}
+
+/** 401: the credential is unknown, expired or revoked. */
+export class AuthenticationError extends VaultError {
+  override name = 'AuthenticationError';
+}
+
+/** 403: the credential may not do this. */
+export class PermissionError extends VaultError {
+  override name = 'PermissionError';
+}
+
+/**
+ * 403 `APPROVAL_REQUIRED`: a policy holds the call until people approve it. Nothing has been done. Repeat the same call with `approval` once
+ * it is approved.
+ *
+ * @example
+ * const held = await vault.rotate('API_KEY', { value }).catch((error) => error);
+ * if (held instanceof ApprovalRequiredError) console.log(`waiting for ${held.approval.id}`);
+ */
+export class ApprovalRequiredError extends PermissionError {
+  override name = 'ApprovalRequiredError';
+  /** The request for approval. */
+  readonly approval: NonNullable<Refusal['approval']>;
+
+  /** @internal */
+  constructor(message: string, about: VaultErrorInit & { approval: NonNullable<Refusal['approval']> }) {
+    super(message, about);
+    this.approval = about.approval;
+  }
+}
+
+/** 404: there is no such thing, or none that the credential reaches. */
+export class NotFoundError extends VaultError {
+  override name = 'NotFoundError';
+}
+
+/** 409 or 412: the call does not fit what is there, such as a name that is taken or a version that has changed. */
+export class ConflictError extends VaultError {
+  override name = 'ConflictError';
+}
+
+/** 410: it was there and has ended, such as an expired or revoked secret. */
+export class GoneError extends VaultError {
+  override name = 'GoneError';
+}
+
+/** 429: too many calls. `retryAfter` says how long to wait. */
+export class RateLimitError extends VaultError {
+  override name = 'RateLimitError';
+}
+
+/** 5xx: the vault, or the target of the call, failed. */
+export class ServerError extends VaultError {
+  override name = 'ServerError';
+}
+
+/**
+ * There was no whole response: the connection failed or broke (`CONNECTION_FAILED`), or the vault took too long (`TIMED_OUT`). A change
+ * may have been made.
+ */
+export class ConnectionError extends VaultError {
+  override name = 'ConnectionError';
+}
+
+/** The client cannot get a token: no OIDC token was found, or `load` gave no session (`NO_CREDENTIAL`). */
+export class CredentialError extends VaultError {
+  override name = 'CredentialError';
+}
+
+const classes: Record<number, typeof VaultError> = {
+  401: AuthenticationError,
+  403: PermissionError,
+  404: NotFoundError,
+  409: ConflictError,
+  410: GoneError,
+  412: ConflictError,
+  429: RateLimitError,
+};
+
+/** The error that a response stands for. */
+export async function errorOf(response: Response): Promise<VaultError> {
+  const body = (await response.json().catch(() => null)) as { error?: Partial<Refusal> } | null;
+  const refusal = typeof body?.error?.code === 'string' ? body.error : null;
+  const { status } = response;
+  const about: VaultErrorInit = {
+    code: refusal?.code ?? 'UNEXPECTED_RESPONSE',
+    status,
+    docs: refusal?.docs,
+    retryAfter: secondsOf(response.headers.get('Retry-After')) ?? refusal?.retry_after,
+    requestId: response.headers.get('Request-Id') ?? undefined,
+    details: refusal?.details,
+  };
+  const message = refusal?.message ?? `The response has status ${status} and is not from the vault: check the URL, and proxies on the way.`;
+  if (refusal?.approval) return new ApprovalRequiredError(message, { ...about, approval: refusal.approval });
+  const Class = classes[status] ?? (status >= 500 ? ServerError : status >= 400 ? InvalidRequestError : VaultError);
+  return new Class(message, about);
+}
+
+/** Retry-After in seconds: a number, or a date. */
+function secondsOf(header: string | null): number | undefined {
+  if (!header) return undefined;
+  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000;
+  return Number.isNaN(seconds) ? undefined : Math.max(0, Math.ceil(seconds));
+}

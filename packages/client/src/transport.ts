@@ -1,0 +1,101 @@
+// How a call reaches the vault: its credential, its attempts, and how many calls go at a time. Invariants: all attempts of a change bear one
+// Idempotency-Key and, unless the vault refuses it, one token, since what is kept under a key shows a one-time value to that token alone;
+// every refusal becomes an error.
+import { attempt, type Fetch, type Outgoing } from './attempt.js';
+import type { Tokens } from './credentials.js';
+import { errorOf, VaultError } from './errors.js';
+import { delayBefore, isRepeatable, takesKey } from './retry.js';
+import { Slots, sleep } from './wait.js';
+
+export interface TransportOptions {
+  fetch: Fetch | undefined;
+  retries: number;
+  timeout: number;
+  concurrency: number;
+  reason: string | undefined;
+}
+
+/** What differs for one call. */
+export interface CallOptions {
+  /** Whose token it bears; `null` for none. */
+  tokens: Tokens | null;
+  retries?: number;
+  timeout?: number;
+  /** Whether it may be sent again although it may have had its effect. */
+  repeatable?: boolean;
+}
+
+export class Transport {
+  readonly #options: TransportOptions;
+  readonly #slots: Slots;
+
+  constructor(options: TransportOptions) {
+    this.#options = options;
+    this.#slots = new Slots(options.concurrency);
+  }
+
+  /**
+   * Sends a call, again if need be.
+   * @returns a response that is 2xx or 304
+   * @throws VaultError for every other outcome
+   */
+  async send(request: Request, call: CallOptions): Promise<Response> {
+    const { retries = this.#options.retries } = call;
+    const outgoing = await this.#outgoing(request);
+    const repeatable = call.repeatable ?? isRepeatable(outgoing.method, outgoing.headers);
+    const { signal } = outgoing;
+    let token = (await call.tokens?.current(signal)) ?? null;
+    let renewed = false;
+    let isRepeat = false;
+    for (let attempts = 1; ; attempts++) {
+      try {
+        return await this.#once(outgoing, token, call.timeout);
+      } catch (error) {
+        if (isRepeat && outgoing.method === 'DELETE' && error instanceof VaultError && error.status === 404)
+          return new Response(null, { status: 204 });
+        if (!renewed && token && call.tokens && isRefusedToken(error)) {
+          renewed = true;
+          token = await call.tokens.after(token, signal);
+          if (!token) throw error;
+          attempts--;
+          continue;
+        }
+        const delay = attempts > retries ? null : delayBefore(error, repeatable, attempts);
+        if (delay === null) throw error;
+        isRepeat ||= (error as VaultError).status !== 429;
+        await sleep(delay, signal);
+      }
+    }
+  }
+
+  /** A request whose body can be sent again, with the headers that every call bears. */
+  async #outgoing(request: Request): Promise<Outgoing> {
+    const { method, url, signal } = request;
+    const headers = new Headers(request.headers);
+    if (this.#options.reason !== undefined && !headers.has('X-Access-Reason')) headers.set('X-Access-Reason', this.#options.reason);
+    if (takesKey(method, new URL(url).pathname) && !headers.has('Idempotency-Key')) headers.set('Idempotency-Key', newKey());
+    const body = method === 'GET' || method === 'HEAD' ? undefined : await request.arrayBuffer();
+    return { method, url, headers, body: body?.byteLength ? body : undefined, signal };
+  }
+
+  /** One attempt, in its turn. */
+  #once(outgoing: Outgoing, token: string | null, timeout = this.#options.timeout): Promise<Response> {
+    const headers = new Headers(outgoing.headers);
+    if (token !== null && !headers.has('Authorization')) headers.set('Authorization', `Bearer ${token}`);
+    const send = this.#options.fetch ?? ((url, init) => globalThis.fetch(url, init));
+    return this.#slots.run(async () => {
+      const response = await attempt(send, { ...outgoing, headers }, timeout);
+      if (response.ok || response.status === 304) return response;
+      throw await errorOf(response);
+    }, outgoing.signal);
+  }
+}
+
+/** A 401 that another token of the same credential may mend. */
+const isRefusedToken = (error: unknown) => error instanceof VaultError && error.status === 401 && !error.code.startsWith('DEVICE_PROOF_');
+
+/** A key that no other call has. */
+function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return `svc-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+}

@@ -1,0 +1,22 @@
+// `npm run build`: compiles every package to its dist, and checks the types of its tests. Packages that others depend on come first.
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { root } from './wrangler.mjs';
+
+const require = createRequire(path.join(root, 'package.json'));
+const tsc = path.join(path.dirname(require.resolve('typescript/package.json')), 'bin', 'tsc');
+const packages = path.join(root, 'packages');
+const first = ['client'];
+const names = fs.readdirSync(packages).filter((name) => fs.existsSync(path.join(packages, name, 'tsconfig.json')));
+names.sort((a, b) => Number(first.includes(b)) - Number(first.includes(a)) || a.localeCompare(b));
+for (const name of names) {
+  fs.rmSync(path.join(packages, name, 'dist'), { recursive: true, force: true }); // a file that is gone from src is gone from the package
+  for (const project of ['tsconfig.json', 'test/tsconfig.json']) {
+    const file = path.join(packages, name, project);
+    if (!fs.existsSync(file)) continue;
+    const { status } = spawnSync(process.execPath, [tsc, '-p', file], { cwd: root, stdio: 'inherit' });
+    if (status !== 0) process.exit(status ?? 1);
+  }
+}

@@ -1,0 +1,9 @@
+// What the global set-up gives to tests.
+import 'vitest';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The origin of the service. */
+    vaultUrl: string;
+  }
+}

@@ -1,0 +1,82 @@
+// A real service for the packages' tests: `npm start` of this checkout, with a state of its own in the scratch directory.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const root = path.resolve(import.meta.dirname, '..', '..');
+const BOOTSTRAP_TOKEN = 'bootstrap-token-of-the-packages-tests-0123456789';
+
+/** A free port. @returns {Promise<number>} */
+export const freePort = () =>
+  new Promise((done) => {
+    const probe = net.createServer().listen(0, '127.0.0.1', () => {
+      const { port } = /** @type {net.AddressInfo} */ (probe.address());
+      probe.close(() => done(port));
+    });
+  });
+
+/**
+ * Starts the service and waits until it answers.
+ * @param {{ port?: number, state?: string, variables?: Record<string, string> }} [options] the state of a service that was stopped, to start it again
+ */
+export async function startVault(options = {}) {
+  const port = options.port ?? (await freePort());
+  const state = options.state ?? fs.mkdtempSync(path.join(os.tmpdir(), 'vault-'));
+  const url = `http://127.0.0.1:${port}`;
+  const child = spawn(process.execPath, [path.join(root, 'scripts', 'start.mjs')], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      TMPDIR: process.env.TMPDIR,
+      ...{ PORT: String(port), STATE_DIR: state, PUBLIC_URL: url, BOOTSTRAP_TOKEN },
+      ...{ MASTER_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`, ALLOW_PRIVATE_TARGETS: 'true' },
+      ...options.variables,
+    },
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (said = (said + data).slice(-4000)));
+  while (!said.includes(' is ready at ')) {
+    if (child.exitCode !== null) throw new Error(`the service did not start: ${said}`);
+    await sleep(50);
+  }
+  const stop = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+  };
+  return { url, port, state, stop, pid: child.pid };
+}
+
+/**
+ * A new organisation.
+ * @param {string} url
+ * @returns {Promise<{ url: string, org: string, key: string }>} its id and its first API key, which may do everything
+ */
+export async function newOrg(url) {
+  const { org, api_key } = await call(url, BOOTSTRAP_TOKEN, 'POST', '/orgs', {
+    name: 'Acme',
+    owner: { email: 'ann@example.com', name: 'Ann' },
+  });
+  return { url, org: org.id, key: api_key.token };
+}
+
+/**
+ * A call without the client that is tested.
+ * @param {string} url @param {string} token @param {string} method @param {string} at below /api/v1 @param {unknown} [body]
+ */
+export async function call(url, token, method, at, body) {
+  const answer = await fetch(`${url}/api/v1${at}`, {
+    method,
+    headers: { Authorization: `Bearer ${token}`, ...(body !== undefined && { 'Content-Type': 'application/json' }) },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`${method} ${at} is ${answer.status}: ${text}`);
+  return text ? JSON.parse(text) : null;
+}
