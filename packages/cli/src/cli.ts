@@ -1,8 +1,7 @@
 // One call of svc, from its arguments to its exit code. Tests call it in their own process.
-import { asCliError, EXIT_CODES, jsonOf, textOf, usage } from './errors.ts';
+import { asCliError, EXIT_CODES, usage } from './errors.ts';
 import type { Host } from './host.ts';
 import { CommanderError, errorOutput, ofCommander, programOf, type Result } from './program.ts';
-import { safeJson } from './text.ts';
 
 /** Our own tokens, whole or in part: an argument that holds one was typed where others see it. */
 const TOKEN = /\bsvc(_live_|sess_|ag_|_agent_|prov_|bg_)[A-Za-z0-9]{12,}/;
@@ -22,9 +21,7 @@ export async function svc(argv: string[], host: Host): Promise<number> {
   } catch (thrown) {
     const failure = thrown instanceof CommanderError ? ofCommander(thrown) : asCliError(thrown);
     if (!failure) return 0;
-    const out = errorOutput(host, argv);
-    if (out.json) host.stderr.write(`${safeJson(jsonOf(failure), 2)}\n`);
-    else host.stderr.write(textOf(failure, out.errorColors.red));
+    errorOutput(host, argv).fail(failure);
     return EXIT_CODES[failure.problem.exit][0];
   }
 }

@@ -22,6 +22,7 @@ export interface Input<Options> {
   options: Options;
 }
 
+// biome-ignore lint/suspicious/noExplicitAny: each command types its own options.
 export interface Command<Options = any> {
   needs: Needs;
   /** As commander spells them: `<name>`, `[file]`, `<names...>`. */
@@ -52,7 +53,10 @@ export const isGroup = (command: Command | Group): command is Group => 'commands
 export const command = <Options = Record<never, never>>(spec: Command<Options>): Command => spec;
 
 /** A command of a group. */
-export const member = <Options = Record<never, never>>(summary: string, spec: Command<Options>): Command & { summary: string } => ({ summary, ...spec });
+export const member = <Options = Record<never, never>>(summary: string, spec: Command<Options>): Command & { summary: string } => ({
+  summary,
+  ...spec,
+});
 
 // ---------------------------------------------------------------- parsers of options
 
@@ -68,7 +72,11 @@ export function count(text: string, flag: string): number {
 }
 
 /** A comma-separated list. */
-export const list = (text: string): string[] => text.split(',').map((part) => part.trim()).filter(Boolean);
+export const list = (text: string): string[] =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean);
 
 export function tag(text: string, flag: string): [string, string] {
   const at = text.indexOf('=');

@@ -34,7 +34,8 @@ export function originOf(text: string): string | undefined {
 
 /** One setting from a flag, a variable or a file, checked. */
 export function checked<Field extends keyof Settings>(field: Field, text: string, from: string): string {
-  if (!FIELDS[field].test(text)) throw usage(`${from} must be ${FIELDS[field].what}.`, field === 'url' ? 'Plain http is for this machine alone' : undefined);
+  if (!FIELDS[field].test(text))
+    throw usage(`${from} must be ${FIELDS[field].what}.`, field === 'url' ? 'Plain http is for this machine alone' : undefined);
   return field === 'url' ? (originOf(text) as string) : text;
 }
 
@@ -61,7 +62,11 @@ export function findProject(cwd: string): Project | undefined {
       // A file that another user of this machine put into a directory above, such as /tmp, decides nothing.
       // safety: CLI_FOREIGN_PROJECT
       if (process.platform !== 'win32' && !owners.includes(stat.uid))
-        throw new CliError(`${clean(file)} belongs to somebody else.`, { exit: 'usage', code: 'UNSAFE_FILE', next: 'Remove it, or work in another directory' });
+        throw new CliError(`${clean(file)} belongs to somebody else.`, {
+          exit: 'usage',
+          code: 'UNSAFE_FILE',
+          next: 'Remove it, or work in another directory',
+        });
     });
     if (text !== undefined) return { file, settings: projectSettings(text, file) };
     if (path.dirname(dir) === dir) return undefined;
@@ -74,7 +79,10 @@ function projectSettings(text: string, file: string): Settings {
   for (const [name, value] of Object.entries(parsed)) {
     if (name === '$schema') continue;
     if (!Object.hasOwn(FIELDS, name))
-      throw usage(`${clean(file)} has the unknown field ${clean(name.slice(0, 40))}.`, 'It takes url, org and environment, and never a credential');
+      throw usage(
+        `${clean(file)} has the unknown field ${clean(name.slice(0, 40))}.`,
+        'It takes url, org and environment, and never a credential',
+      );
     if (typeof value !== 'string') throw usage(`${name} in ${clean(file)} must be a text.`);
     settings[name as keyof Settings] = checked(name as keyof Settings, value, `${name} in ${clean(file)}`);
   }

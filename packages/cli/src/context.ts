@@ -115,7 +115,11 @@ export class Context {
     if (url?.source !== 'project') return;
     const known = Object.values(readProfiles(this.configDir)).some((profile) => profile.url === url.value);
     // safety: CLI_TOKEN_ORIGIN
-    if (!known) throw usage(`${what} is not sent to ${url.value}, which only ${clean(this.project?.file ?? '')} names.`, `Name the vault yourself: SVC_URL=${url.value}`);
+    if (!known)
+      throw usage(
+        `${what} is not sent to ${url.value}, which only ${clean(this.project?.file ?? '')} names.`,
+        `Name the vault yourself: SVC_URL=${url.value}`,
+      );
   }
 
   /** The client, signed in, and the organisation. */
@@ -132,11 +136,16 @@ export class Context {
   private async open(): Promise<OpenVault> {
     const url = this.origin;
     const identity = this.identity();
-    if (!identity) throw new CliError(`You are not signed in to ${url}.`, { exit: 'signedOut', code: 'NOT_SIGNED_IN', next: 'Sign in: svc login. In CI, set SVC_TOKEN or SVC_TRUST_ID' });
+    if (!identity)
+      throw new CliError(`You are not signed in to ${url}.`, {
+        exit: 'signedOut',
+        code: 'NOT_SIGNED_IN',
+        next: 'Sign in: svc login. In CI, set SVC_TOKEN or SVC_TRUST_ID',
+      });
     const { createVault } = await import('@secrets-vault/client');
     const credential = await this.credential(url, identity);
     const key = typeof credential === 'string' && credential.startsWith('svc_live_') ? credential : undefined;
-    const base = { url, credential: key ? DIRECT : credential, fetch: fetchOf(this, key), reason: this.reason() };
+    const base = { url, credential: (key ? DIRECT : credential) as never, fetch: fetchOf(this, key), reason: this.reason() };
     const org_id = this.setting('org')?.value ?? (await this.ownOrg(() => createVault({ ...base, org: '' })));
     return { vault: createVault({ ...base, org: org_id, environment: this.setting('environment')?.value }), org_id };
   }
@@ -203,7 +212,8 @@ export class Context {
   }
 
   private async confirm(what: string): Promise<void> {
-    if (!(await askYesNo(this.host, `${what} Continue?`))) throw new CliError('Nothing was changed.', { exit: 'failure', code: 'DECLINED' });
+    if (!(await askYesNo(this.host, `${what} Continue?`)))
+      throw new CliError('Nothing was changed.', { exit: 'failure', code: 'DECLINED' });
   }
 }
 

@@ -98,7 +98,11 @@ export function asCliError(error: unknown): CliError {
   if (!(error instanceof Error)) return new CliError('Something unexpected went wrong.', { exit: 'failure' });
   if (typeof known.code === 'string' && typeof known.status === 'number' && known.status > 0) return fromVault(known);
   if (isUnreachable(error))
-    return new CliError('The vault cannot be reached.', { exit: 'unreachable', code: 'UNREACHABLE', next: 'Check the address and the network: svc doctor' });
+    return new CliError('The vault cannot be reached.', {
+      exit: 'unreachable',
+      code: 'UNREACHABLE',
+      next: 'Check the address and the network: svc doctor',
+    });
   return new CliError(error.message, { exit: 'failure' });
 }
 

@@ -1,6 +1,7 @@
 // What commands print: tables for people, JSON and tab-separated lines for programs. Invariants: stdout holds the result alone, everything
 // else goes to stderr; text that others wrote cannot act on the terminal; no colour where nobody looks.
 import pc from 'picocolors';
+import { type CliError, jsonOf, textOf } from './errors.ts';
 import type { Host } from './host.ts';
 import { clean, cleanLines, safeJson } from './text.ts';
 
@@ -43,7 +44,11 @@ export class Output {
   list<Row>(rows: Row[], columns: Record<string, (row: Row) => Cell>, nothing = 'Nothing to show.', more: object = {}): void {
     this.result({ data: rows, ...more }, () => {
       if (rows.length === 0) this.note(nothing);
-      else this.table(Object.keys(columns), rows.map((row) => Object.values(columns).map((of) => of(row))));
+      else
+        this.table(
+          Object.keys(columns),
+          rows.map((row) => Object.values(columns).map((of) => of(row))),
+        );
     });
   }
 
@@ -55,7 +60,8 @@ export class Output {
       return;
     }
     const widths = header.map((title, at) => Math.max(title.length, ...cells.map((row) => width(row[at] ?? ''))));
-    const padded = (row: string[]) => row.map((text, at) => (at === row.length - 1 ? text : text + ' '.repeat((widths[at] ?? 0) - width(text)))).join('  ');
+    const padded = (row: string[]) =>
+      row.map((text, at) => (at === row.length - 1 ? text : text + ' '.repeat((widths[at] ?? 0) - width(text)))).join('  ');
     this.line(this.colors.dim(padded(header.map((title) => title.toUpperCase()))));
     for (const row of cells) this.line(padded(row));
   }
@@ -85,6 +91,11 @@ export class Output {
     this.host.stderr.write(`${this.errorColors.yellow('warning:')} ${cleanLines(text)}\n`);
   }
 
+  /** A failure, on stderr. */
+  fail(error: CliError): void {
+    this.host.stderr.write(this.json ? `${safeJson(jsonOf(error), 2)}\n` : textOf(error, this.errorColors.red));
+  }
+
   success(text: string): void {
     this.host.stderr.write(`${this.errorColors.green('✓')} ${cleanLines(text)}\n`);
   }
@@ -96,6 +107,11 @@ const segments = new Intl.Segmenter();
 function width(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   let sum = 0;
-  for (const { segment } of segments.segment(text)) sum += /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u.test(segment) ? 2 : 1;
+  for (const { segment } of segments.segment(text))
+    sum += /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u.test(
+      segment,
+    )
+      ? 2
+      : 1;
   return sum;
 }

@@ -1,6 +1,6 @@
 // The command line as commander sees it. Names and summaries are there at once; what a command takes is loaded when it is called.
 // Invariant: an error of the command line never repeats what stood in an argument, since that may be a value.
-import { Command as Program, CommanderError, Option } from 'commander';
+import { CommanderError, Option, Command as Program } from 'commander';
 import { type Command, type Group, isGroup, type OptionSpec } from './command.ts';
 import { COMMANDS } from './commands/index.ts';
 import { type CommonOptions, Context } from './context.ts';
@@ -46,6 +46,7 @@ export function programOf(host: Host, result: Result): Program {
     .enablePositionalOptions()
     .showSuggestionAfterError(false)
     .exitOverride()
+    .configureHelp({ subcommandTerm: (sub) => sub.name() })
     .configureOutput({ writeOut: (text) => host.stdout.write(text), writeErr: () => {} })
     .addHelpText('after', '\nHelp on a command: svc COMMAND --help');
   for (const [name, { section, summary }] of Object.entries(COMMANDS)) {
@@ -77,7 +78,8 @@ export function configure(sub: Program, command: Command | Group, host: Host, re
 
 function configureLeaf(leaf: Program, command: Command, host: Host, result: Result): void {
   for (const [syntax, description] of Object.entries(command.args ?? {})) leaf.argument(syntax, description);
-  for (const [flags, spec] of Object.entries(command.options ?? {})) leaf.addOption(optionOf(flags, typeof spec === 'string' ? { description: spec } : spec));
+  for (const [flags, spec] of Object.entries(command.options ?? {}))
+    leaf.addOption(optionOf(flags, typeof spec === 'string' ? { description: spec } : spec));
   leaf.optionsGroup('Common options:');
   for (const [flags, description] of Object.entries(commonOptions(command))) leaf.option(flags, description);
   if (command.passThrough) leaf.passThroughOptions();
@@ -91,7 +93,7 @@ function configureLeaf(leaf: Program, command: Command, host: Host, result: Resu
     try {
       result.exit = (await command.run(context, { args, rest, options })) ?? 0;
     } finally {
-      await context.openedVault?.then(({ vault }) => vault.close()).catch(() => {});
+      await context.openedVault?.then(({ vault }) => (vault as { close?: () => void }).close?.()).catch(() => {});
     }
   });
 }

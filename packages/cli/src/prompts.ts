@@ -14,24 +14,24 @@ const streams = (host: Host) => ({ input: host.stdin as Input & NodeJS.ReadStrea
 async function answer<Value>(asked: Promise<Value | symbol>): Promise<Value> {
   const given = await asked;
   if (typeof given === 'symbol') throw interrupted();
-  return given;
+  return given as Value;
 }
 
 export async function ask(host: Host, message: string, initial?: string): Promise<string> {
   const { text } = await import('@clack/prompts');
-  return (await answer(text({ message: clean(message), initialValue: initial, ...streams(host) }))) ?? '';
+  return (await answer<string>(text({ message: clean(message), initialValue: initial, ...streams(host) }))) ?? '';
 }
 
 /** A question that is answered by yes or no; no is the default. */
 export async function askYesNo(host: Host, message: string): Promise<boolean> {
   const { confirm } = await import('@clack/prompts');
-  return answer(confirm({ message: clean(message), initialValue: false, ...streams(host) }));
+  return answer<boolean>(confirm({ message: clean(message), initialValue: false, ...streams(host) }));
 }
 
 /** A secret, typed or pasted on one line. What follows a pasted line break would go to the shell, so it is caught and the value refused. */
 export async function askSecret(host: Host, message: string): Promise<string> {
   const { password } = await import('@clack/prompts');
-  const given = (await answer(password({ message: clean(message), ...streams(host) }))) ?? '';
+  const given = (await answer<string>(password({ message: clean(message), ...streams(host) }))) ?? '';
   if (await restOfPaste(host.stdin as NodeJS.ReadStream))
     throw usage('A prompt takes one line, and more was pasted.', 'Pass it through stdin: svc set NAME < FILE');
   return given;
@@ -78,5 +78,5 @@ export const withoutEchoedBreak = (text: string): string => text.replace(/^([^\r
 export async function choose(host: Host, message: string, among: string[], initial?: string): Promise<string> {
   const { select } = await import('@clack/prompts');
   const options = among.map((value) => ({ value, label: clean(value) }));
-  return answer(select({ message: clean(message), options, initialValue: initial, ...streams(host) }));
+  return answer<string>(select({ message: clean(message), options, initialValue: initial, ...streams(host) }));
 }

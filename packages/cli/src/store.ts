@@ -32,7 +32,8 @@ const SERVICE = 'svc: Secrets Vault Service';
 export async function systemKeychain(env: NodeJS.ProcessEnv): Promise<Keychain | undefined> {
   if (env.SVC_KEYCHAIN === 'off') return undefined;
   // Without a session bus, Linux has only the kernel's keyring, which a restart empties.
-  if (process.platform === 'linux' && !env.DBUS_SESSION_BUS_ADDRESS && !fs.existsSync(`/run/user/${process.getuid?.()}/bus`)) return undefined;
+  if (process.platform === 'linux' && !env.DBUS_SESSION_BUS_ADDRESS && !fs.existsSync(`/run/user/${process.getuid?.()}/bus`))
+    return undefined;
   try {
     const { Entry } = await import('@napi-rs/keyring');
     const entry = (account: string) => new Entry(SERVICE, account);

@@ -26,7 +26,10 @@ export function fetchOf(context: Context, key?: string): Fetch {
   return async (url, init) => {
     const response = await send(url, init);
     if (response.status !== 403 || !context.options.wait) return response;
-    const held = (await response.clone().json().catch(() => null)) as Held | null;
+    const held = (await response
+      .clone()
+      .json()
+      .catch(() => null)) as Held | null;
     const id = held?.error?.code === 'APPROVAL_REQUIRED' ? held.error.approval?.id : undefined;
     if (!id || !/^apr_[A-Za-z0-9]{1,60}$/.test(id)) return response;
     context.out.note(`Waiting for approval ${id}: ${new URL(url).origin}/approvals`);

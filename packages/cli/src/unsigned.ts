@@ -23,7 +23,11 @@ export async function call<Result>(host: Host, url: string, path: string, init: 
       signal: AbortSignal.timeout(30_000),
     });
   } catch {
-    throw new CliError(`${url} cannot be reached.`, { exit: 'unreachable', code: 'UNREACHABLE', next: 'Check the address and the network: svc doctor' });
+    throw new CliError(`${url} cannot be reached.`, {
+      exit: 'unreachable',
+      code: 'UNREACHABLE',
+      next: 'Check the address and the network: svc doctor',
+    });
   }
   const answer = (await response.json().catch(() => ({}))) as Answer & Result;
   if (response.ok) return answer;

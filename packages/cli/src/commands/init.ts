@@ -21,15 +21,24 @@ export default command<Options>({
     if (options.force) context.ignoreProject();
     const { vault, org_id } = await context.vault();
     const { data } = await vault.api.GET('/orgs/{org_id}/environments', { params: { path: { org_id }, query: { limit: 100 } } });
-    const environment = await chosen(context, data.data.map(({ slug }) => slug));
+    const environment = await chosen(
+      context,
+      data.data.map(({ slug }) => slug),
+    );
     const settings = { url: context.origin, org: org_id, environment };
     try {
       fs.writeFileSync(file, `${JSON.stringify(settings, null, 2)}\n`, { flag: options.force ? 'w' : 'wx' });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      throw new CliError(`${PROJECT_FILE} is there already.`, { exit: 'conflict', code: 'FILE_EXISTS', next: 'Replace it: svc init --force' });
+      throw new CliError(`${PROJECT_FILE} is there already.`, {
+        exit: 'conflict',
+        code: 'FILE_EXISTS',
+        next: 'Replace it: svc init --force',
+      });
     }
-    context.out.result({ file, ...settings }, () => context.out.success(`${PROJECT_FILE} chooses ${environment} of ${org_id}. You can commit it.`));
+    context.out.result({ file, ...settings }, () =>
+      context.out.success(`${PROJECT_FILE} chooses ${environment} of ${org_id}. You can commit it.`),
+    );
     return 0;
   },
 });

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { command } from '../command.ts';
 import { readProfiles, writeProfile } from '../config.ts';
-import { type CommonOptions, type Context } from '../context.ts';
+import type { CommonOptions, Context } from '../context.ts';
 import { CliError, EXIT_CODES, usage } from '../errors.ts';
 import { ask, askSecret, askYesNo, canAsk, readStdin } from '../prompts.ts';
 import type { Credential } from '../store.ts';
@@ -49,7 +49,7 @@ export default command<Options>({
     'login --url https://vault.example.com --key-stdin < key.txt': 'Store an API key for a machine',
   },
   notes: [
-    'The credential is stored in the keychain of the system, or in a file that only you can read where there is none. It belongs to the vault\'s address and to the profile, and is never sent to another address.',
+    "The credential is stored in the keychain of the system, or in a file that only you can read where there is none. It belongs to the vault's address and to the profile, and is never sent to another address.",
     'In CI there is no need to sign in: set SVC_URL, SVC_ORG_ID and SVC_TRUST_ID, and each command exchanges the OIDC token of the job. SVC_TOKEN is used as it is.',
   ],
   async run(context, { options }) {
@@ -61,10 +61,13 @@ export default command<Options>({
     writeProfile(context.configDir, context.profile, { url, org: caller.org_id, environment });
     const where = place === 'keychain' ? 'the keychain' : context.store.fileOf(url, context.profile);
     const who = caller.name ? `${clean(caller.name)} (${caller.kind})` : caller.kind;
-    context.out.result({ url, org_id: caller.org_id, kind: caller.kind, id: caller.id, name: caller.name, profile: context.profile, stored_in: place }, () => {
-      context.out.success(`Signed in to ${url} as ${who}.`);
-      context.out.note(`The credential is stored in ${where}.`);
-    });
+    context.out.result(
+      { url, org_id: caller.org_id, kind: caller.kind, id: caller.id, name: caller.name, profile: context.profile, stored_in: place },
+      () => {
+        context.out.success(`Signed in to ${url} as ${who}.`);
+        context.out.note(`The credential is stored in ${where}.`);
+      },
+    );
     return EXIT_CODES.ok[0];
   },
 });
@@ -92,7 +95,8 @@ async function chooseVault(context: Context): Promise<string> {
 async function keyFromStdin(context: Context): Promise<Credential> {
   const text = context.host.stdin.isTTY ? await askSecret(context.host, 'API key:') : await readStdin(context.host, 'The key');
   const token = text.trim();
-  if (!/^svc[a-z_]{1,8}_[A-Za-z0-9]{20,400}$/.test(token)) throw usage('stdin holds no token of a vault.', 'An API key begins with svc_live_');
+  if (!/^svc[a-z_]{1,8}_[A-Za-z0-9]{20,400}$/.test(token))
+    throw usage('stdin holds no token of a vault.', 'An API key begins with svc_live_');
   return { kind: 'token', token };
 }
 
@@ -117,7 +121,14 @@ async function poll({ host }: Context, url: string, { device_code, expires_in, i
       if (code === 'SLOW_DOWN') pause += 5;
       else if (code === 'ACCESS_DENIED') throw new CliError('The code was refused in the browser.', { exit: 'refused', code });
       // What passes by itself does not end the login.
-      else if (code !== 'AUTHORIZATION_PENDING' && code !== 'UNREACHABLE' && code !== 'UNAVAILABLE' && code !== 'OVERLOADED' && code !== 'RATE_LIMITED') throw error;
+      else if (
+        code !== 'AUTHORIZATION_PENDING' &&
+        code !== 'UNREACHABLE' &&
+        code !== 'UNAVAILABLE' &&
+        code !== 'OVERLOADED' &&
+        code !== 'RATE_LIMITED'
+      )
+        throw error;
     }
   }
   throw new CliError('Nobody confirmed the code in time.', { exit: 'signedOut', code: 'CODE_EXPIRED', next: 'Try again: svc login' });
@@ -127,11 +138,16 @@ async function poll({ host }: Context, url: string, { device_code, expires_in, i
 function ofOrigin(address: string, url: string): string {
   // safety: CLI_LOGIN_PAGE
   if (!URL.canParse(address) || !['http:', 'https:'].includes(new URL(address).protocol))
-    throw new CliError('The vault names no address to confirm the code at.', { exit: 'failure', code: 'UNEXPECTED_RESPONSE', next: `Check that ${url} is a vault` });
+    throw new CliError('The vault names no address to confirm the code at.', {
+      exit: 'failure',
+      code: 'UNEXPECTED_RESPONSE',
+      next: `Check that ${url} is a vault`,
+    });
   return new URL(address).href;
 }
 
-const clientName = (env: NodeJS.ProcessEnv) => `svc on ${env.HOSTNAME || process.env.COMPUTERNAME || process.platform}`.replace(/[^\x20-\x7e]/g, '').slice(0, 60);
+const clientName = (env: NodeJS.ProcessEnv) =>
+  `svc on ${env.HOSTNAME || process.env.COMPUTERNAME || process.platform}`.replace(/[^\x20-\x7e]/g, '').slice(0, 60);
 
 const tokenOf = (credential: Credential) => (credential.kind === 'token' ? credential.token : String(credential.session.token));
 
