@@ -1,7 +1,7 @@
 // svc list: names and metadata, never a value.
 import { command, count } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
-import { listSecrets, type SecretInfo } from '../secrets.ts';
+import { listSecrets, type SecretInfo, TYPES } from '../secrets.ts';
 import { relative } from '../text.ts';
 
 interface Options extends CommonOptions {
@@ -11,20 +11,6 @@ interface Options extends CommonOptions {
   status?: SecretInfo['status'];
   limit?: number;
 }
-
-export const TYPES = [
-  'api_key',
-  'password',
-  'database_url',
-  'certificate',
-  'private_key',
-  'ssh_key',
-  'oauth_token',
-  'webhook_secret',
-  'env_var',
-  'json',
-  'generic',
-] as const satisfies SecretInfo['type'][];
 
 export default command<Options>({
   needs: 'environment',
