@@ -1,6 +1,7 @@
 // Bindings and deployment variables. Every variable is checked before anything is served; a fault names the variable, never its value.
 import { z } from 'zod';
 import { notifyPlatforms, syncPlatforms } from './adapters/platforms';
+import type { IssuerKey } from './auth/trusts';
 import { fromBase64 } from './crypto/bytes';
 import type { QueueMessage } from './delivery/messages';
 import type { GateCalls } from './gate/calls';
@@ -10,10 +11,16 @@ export interface ThrottleCalls extends Rpc.DurableObjectBranded {
   refused(now?: number): Promise<number>;
 }
 
+/** What the keys of an issuer are asked for: see `issuer-keys.ts`. */
+export interface IssuerKeysCalls extends Rpc.DurableObjectBranded {
+  keys(issuer: string, kid: string | undefined, now?: number): Promise<IssuerKey[] | string>;
+}
+
 export interface Env {
   DB: D1Database;
   GATE: DurableObjectNamespace<GateCalls>;
   THROTTLE: DurableObjectNamespace<ThrottleCalls>;
+  ISSUER_KEYS: DurableObjectNamespace<IssuerKeysCalls>;
   QUEUE: Queue<QueueMessage>;
   ASSETS: Fetcher;
   MASTER_KEYS?: string;

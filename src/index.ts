@@ -7,6 +7,7 @@ import { ApiError } from './errors';
 import { probeCame, sendProbe } from './health';
 
 export { Gate } from './gate';
+export { IssuerKeys } from './issuer-keys';
 export { Throttle } from './throttle';
 
 const failed = (error: unknown) =>

@@ -8,7 +8,7 @@ export interface Need {
   /** Any one of these; none means that every live credential may. */
   scopes: readonly (Scope | ProviderScope | '*')[];
   /** The kinds of credential that may; by default the usual ones. `system` is the bootstrap token. */
-  kinds?: readonly (Kind | 'member' | 'system')[];
+  kinds?: readonly (Kind | 'member' | 'trust' | 'system')[];
   /** Its response holds values of secrets. */
   reveals?: true;
   /** For owners alone. */

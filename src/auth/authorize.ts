@@ -21,7 +21,7 @@ export interface PermissionSet {
 
 /** Who asks, with all that bounds them. */
 export interface Caller {
-  kind: Kind | 'member' | 'system';
+  kind: Kind | 'member' | 'trust' | 'system';
   id: string;
   name: string | null;
   parent_id: string | null;
@@ -105,6 +105,7 @@ export const kindNames: Record<Caller['kind'], string> = {
   provider: 'a provider token',
   break_glass: 'a break-glass token',
   member: 'a browser session',
+  trust: 'a trust',
   system: 'the bootstrap token',
 };
 

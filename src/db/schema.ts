@@ -3,6 +3,7 @@
 // columns under a key of the org, and nobody acts on a row whose MAC is wrong. `revision` counts the changes of a row.
 import { sql } from 'drizzle-orm';
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import type { Trust, Workload } from '../auth/trusts';
 
 const tenant = () => ({ org_id: text().notNull(), id: text().notNull() });
 const decided = () => ({ revision: integer().notNull(), mac: text().notNull() });
@@ -151,8 +152,8 @@ export const grants = sqliteTable(
 );
 
 /**
- * Everything that admits a request: API keys, session tokens, agents, provider and break-glass tokens, browser sessions. `environments`
- * and `secrets` are null where unbounded; a credential with a parent ends with it.
+ * Everything that admits a request: API keys, session tokens, agents, provider and break-glass tokens, browser sessions; and trusts, which
+ * give session tokens. `environments` and `secrets` are null where unbounded; a credential with a parent ends with it.
  */
 export const credentials = sqliteTable(
   'credentials',
@@ -191,6 +192,9 @@ export const credentials = sqliteTable(
     accountable: strings(),
     /** The device whose key must sign each request (DPoP); it ends with the device. */
     device_id: text(),
+    /** Of a trust: which tokens of which issuer it accepts. Of a session token that it gave: what the accepted token said. */
+    trust: text({ mode: 'json' }).$type<Trust>(),
+    workload: text({ mode: 'json' }).$type<Workload>(),
     ...decided(),
   },
   (t) => [
@@ -200,7 +204,7 @@ export const credentials = sqliteTable(
   ],
 );
 
-export type CredentialKind = 'api_key' | 'session' | 'agent' | 'provider' | 'break_glass' | 'browser';
+export type CredentialKind = 'api_key' | 'session' | 'agent' | 'provider' | 'break_glass' | 'browser' | 'trust';
 
 /** Numbers of the cookies that may be used, those that were used and when, for as long as a lost reply is forgiven, and the last given. */
 export interface Refresh {

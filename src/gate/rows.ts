@@ -273,7 +273,7 @@ export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
         .exec<{ parent: string | null; n: number }>(
           `select body ->> 'dies_with' parent, count(*) n from rows indexed by rows_live
             where kind = 'credential' and space not in ('session', 'browser') and body ->> 'revoked_at' is null
-              and coalesce(body ->> 'expires_at', 9e15) > ? and (coalesce(body ->> 'generation', 0) >= iif(space = 'api_key', ?, ?) or id = ?)
+              and coalesce(body ->> 'expires_at', 9e15) > ? and (coalesce(body ->> 'generation', 0) >= iif(space in ('api_key', 'trust'), ?, ?) or id = ?)
             group by parent`,
           now,
           keys_generation ?? 0,
@@ -301,7 +301,7 @@ export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
       sql
         .exec<{ id: string }>(
           `select id from rows where kind = 'credential' and space not in ('session', 'browser') and body is not null and id is not ?
-            and coalesce(body ->> 'generation', 0) < iif(space = 'api_key', ?, ?) limit ?`,
+            and coalesce(body ->> 'generation', 0) < iif(space in ('api_key', 'trust'), ?, ?) limit ?`,
           spared,
           keys_generation ?? 0,
           generation ?? 0,

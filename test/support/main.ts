@@ -5,6 +5,7 @@ import { Gate as RealGate } from '../../src/gate';
 import worker from '../../src/index';
 import { faults, faulty, faultyStorage } from './faults';
 
+export { IssuerKeys } from '../../src/issuer-keys';
 export { Throttle } from '../../src/throttle';
 
 const { DB } = outer as unknown as Env;

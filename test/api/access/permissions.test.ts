@@ -9,6 +9,7 @@ import { newSignedIn, signIn } from '../../support/browser';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
 import { newDevice } from '../../support/device';
 import { faults } from '../../support/faults';
+import { newIssuer, newTrust } from '../../support/issuers';
 import { newGrant, newMember, newTeam } from '../../support/people';
 import { newPolicy } from '../../support/policies';
 import { type Answer, BOOTSTRAP, type Caller, newOrg, newSecret, send, useWorld } from '../../support/world';
@@ -83,6 +84,8 @@ const bodies: Record<string, unknown> = {
   'POST /provider/issue': { secretName: 'INTRUDER', environment: 'production', value: 'v', ttlSeconds: 60 },
   'POST /provider/rotate': { secretName: 'KEEP', environment: 'production', newValue: 'v' },
   'POST /provider/revoke': { secretName: 'KEEP', environment: 'production' },
+  'POST /orgs/{org_id}/trusts': { name: 'x', issuer: 'https://issuer.example.com', claims: { sub: 'x' }, scopes: ['scans:read'] },
+  'PATCH /orgs/{org_id}/trusts/{id}': { name: 'x' },
   'POST /auth/enrol/options': { token: 'x' },
   'POST /auth/enrol': { token: 'x', response: creation },
   'POST /auth/login': { response: assertion },
@@ -124,11 +127,13 @@ async function furnish(): Promise<World> {
     owner: o.owner,
     credentials: (await newKey(o)).id,
     passkeys: passkey,
+    trusts: (await newTrust(o, await newIssuer())).id,
   };
   return { o, other, ids };
 }
 
-type Able = (typeof actions)[Action]['kinds'][number];
+/** A trust asks for nothing but an exchange, which needs no credential. */
+type Able = Exclude<(typeof actions)[Action]['kinds'][number], 'trust'>;
 const NOTHING = ['scans:read'];
 
 /** A caller of each kind that can be made by a call. `most` holds all that its kind can, within limits if there are some; `least` nothing that matters. */
