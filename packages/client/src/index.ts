@@ -2,7 +2,23 @@
 export type { components, paths } from './api.js';
 export type { Fetch } from './attempt.js';
 export type { Api, Call } from './client.js';
-export * from './errors.js';
+export {
+  ApprovalRequiredError,
+  AuthenticationError,
+  ConflictError,
+  ConnectionError,
+  CredentialError,
+  GoneError,
+  InvalidRequestError,
+  NotFoundError,
+  PermissionError,
+  RateLimitError,
+  ServerError,
+  VaultError,
+} from './errors.js';
+export type * from './options.js';
 export { Secret } from './secret.js';
-export type { Credential } from './sources.js';
-export { type CallOptions, createVault, type SecretInfo, type SetOptions, type Vault, type VaultOptions } from './vault.js';
+export type { Credential, OidcCredential, TerminalSession, TerminalStore } from './sources.js';
+export type { Values } from './values.js';
+export { createVault, type Vault } from './vault.js';
+export type { Change } from './watcher.js';

@@ -23,6 +23,8 @@ export interface CallOptions {
   timeout?: number;
   /** Whether it may be sent again although it may have had its effect. */
   repeatable?: boolean;
+  /** Whether the response goes on after its headers: it takes no slot. */
+  isStream?: boolean;
 }
 
 export class Transport {
@@ -49,7 +51,7 @@ export class Transport {
     let isRepeat = false;
     for (let attempts = 1; ; attempts++) {
       try {
-        return await this.#once(outgoing, token, call.timeout);
+        return await this.#once(outgoing, token, call);
       } catch (error) {
         if (isRepeat && outgoing.method === 'DELETE' && error instanceof VaultError && error.status === 404)
           return new Response(null, { status: 204 });
@@ -79,15 +81,16 @@ export class Transport {
   }
 
   /** One attempt, in its turn. */
-  #once(outgoing: Outgoing, token: string | null, timeout = this.#options.timeout): Promise<Response> {
+  #once(outgoing: Outgoing, token: string | null, call: CallOptions): Promise<Response> {
     const headers = new Headers(outgoing.headers);
     if (token !== null && !headers.has('Authorization')) headers.set('Authorization', `Bearer ${token}`);
     const send = this.#options.fetch ?? ((url, init) => globalThis.fetch(url, init));
-    return this.#slots.run(async () => {
-      const response = await attempt(send, { ...outgoing, headers }, timeout);
+    const task = async () => {
+      const response = await attempt(send, { ...outgoing, headers }, call.timeout ?? this.#options.timeout);
       if (response.ok || response.status === 304) return response;
       throw await errorOf(response);
-    }, outgoing.signal);
+    };
+    return call.isStream ? task() : this.#slots.run(task, outgoing.signal);
   }
 }
 

@@ -1,68 +1,67 @@
 // `createVault`: one organisation's vault, for one credential. Invariant: values leave it as `Secret` alone.
-import type { components } from './api.js';
-import type { Fetch } from './attempt.js';
+import { Cache, type Loaded } from './cache.js';
 import { type Api, apiOf } from './client.js';
+import type { Tokens } from './credentials.js';
+import { AuthenticationError, NotFoundError, VaultError } from './errors.js';
+import type { CallOptions, Rotated, RotateOptions, SecretInfo, SetOptions, ValuesOptions, VaultOptions } from './options.js';
 import { Secret } from './secret.js';
-import { type Credential, tokensOf } from './sources.js';
-import { Transport } from './transport.js';
+import { tokensOf } from './sources.js';
+import { type CallOptions as Limits, Transport } from './transport.js';
+import { Values } from './values.js';
+import { type Change, Watcher } from './watcher.js';
 
-/** What {@link createVault} takes. Times are in milliseconds. */
-export interface VaultOptions {
-  /** The deployment's origin, such as `https://vault.example.com`. */
-  url: string;
-  /** The organisation's id, `org_…`. */
-  org: string;
-  /** Who calls. See {@link Credential}. */
-  credential: Credential;
-  /** The environment that calls mean where they name none: a slug or an id. The organisation's default environment by default. */
-  environment?: string;
-  /** How often a call is sent again after a failure that may pass. 3 by default. */
-  retries?: number;
-  /** How long one attempt may take. 30 seconds by default. */
-  timeout?: number;
-  /** How many calls go at a time; others wait. 6 by default. */
-  concurrency?: number;
-  /** Kept in the audit log entry of every call, as `X-Access-Reason`. */
-  reason?: string;
-  /** Used instead of the global `fetch`: a Worker's service binding, a proxy agent, a test. */
-  fetch?: Fetch;
-}
+/** A read for which an older value could serve is not worth waiting for. */
+const QUICK = { retries: 0, timeout: 3_000 };
 
-/** What every method takes. */
-export interface CallOptions {
-  /** The environment's slug or id. */
-  environment?: string;
-  /** Ends the call. */
-  signal?: AbortSignal;
-  /** The reason for this call, in its audit log entry. */
-  reason?: string;
-  /** The id of an approval (`apr_…`), to repeat the call that it was asked for. */
-  approval?: string;
-}
-
-/** How {@link Vault.set} stores a value. */
-export interface SetOptions extends CallOptions {
-  /** The secret's type: `generic` where a new secret gives none. */
-  type?: components['schemas']['SecretPut']['type'];
-  description?: string | null;
-  tags?: Record<string, string>;
-  /** A lifetime from now on, in seconds; `null` for none. */
-  ttlSeconds?: number | null;
-  /** Replaces this version only; any other is a {@link ConflictError} with `VERSION_CONFLICT`. */
-  version?: number;
-  /** Creates only: a name that exists is a {@link ConflictError}. */
-  create?: boolean;
-}
-
-/** A secret without its value. */
-export type SecretInfo = components['schemas']['Secret'];
+const MOST_TOLD = 10_000;
+/** How long the organisation's default environment is taken to stay the same. */
+const DEFAULT_KEPT = 60_000;
 
 /** One organisation's vault. Made by {@link createVault}. */
-export interface Vault {
+export class Vault {
   /** The organisation's id. */
   readonly org: string;
   /** Every operation of the vault, typed. */
   readonly api: Api;
+  readonly #options: VaultOptions;
+  readonly #url: string;
+  readonly #transport: Transport;
+  readonly #tokens: Tokens;
+  readonly #quick: Api;
+  readonly #cache: Cache;
+  readonly #watcher: Watcher;
+  readonly #listeners = new Set<(change: Change) => void>();
+  /** The version that listeners were last told of, by environment and name; 0 for one that is gone. */
+  readonly #told = new Map<string, number>();
+  #default: { slug: string; until: number } | null = null;
+  #isClosed = false;
+
+  /** @internal */
+  constructor(options: VaultOptions) {
+    this.#options = options;
+    this.#url = originOf(options.url);
+    this.org = options.org;
+    const { retries = 3, timeout = 30_000, concurrency = 6, reason, fetch } = options;
+    this.#transport = new Transport({ retries, timeout, concurrency, reason, fetch });
+    this.#tokens = tokensOf(options.credential, { url: this.#url, org: options.org, transport: this.#transport });
+    this.api = apiOf(this.#url, (request) => this.#send(request));
+    this.#quick = apiOf(this.#url, (request) => this.#send(request, QUICK));
+    this.#cache = new Cache({
+      maxAge: options.maxAge ?? 0,
+      staleFor: options.staleFor ?? 0,
+      onDifference: (environment, versions) => this.#found(environment, versions),
+    });
+    this.#watcher = new Watcher({
+      open: (query, lastEventId, signal) => this.#open(query, lastEventId, signal),
+      onChange: (change, version) => this.#heard(change, version),
+      onConnection: (n) => {
+        this.#cache.connection = n;
+      },
+      poll: () => this.#cache.refresh(),
+      onEnd: () => this.#cache.clear(),
+    });
+  }
+
   /**
    * Reads a secret by its name.
    *
@@ -70,14 +69,229 @@ export interface Vault {
    * const secret = await vault.get('DATABASE_URL');
    * connect(secret.reveal());
    */
-  get(name: string, options?: CallOptions): Promise<Secret>;
+  async get(name: string, call: CallOptions = {}): Promise<Secret> {
+    const environment = this.#environmentOf(call);
+    const load = async (api: Api, etag: string | null, signal?: AbortSignal): Promise<Loaded<Secret> | null> => {
+      const { data, response } = await api.GET('/orgs/{org_id}/secrets/by-name/{name}', {
+        params: { path: { org_id: this.org, name }, query: { environment } },
+        headers: headersOf(call, etag),
+        signal,
+      });
+      if (!data) return null;
+      return {
+        data: new Secret(data.value, data),
+        etag: response.headers.get('ETag'),
+        environment: data.environment,
+        versions: new Map([[data.name, data.version]]),
+        endsAt: data.expires_at === null ? null : Date.parse(data.expires_at),
+      };
+    };
+    return this.#read(`get ${environment ?? ''} ${name}`, (other) => other === name, load, call);
+  }
+
   /**
-   * Creates a secret, or gives the one of that name a new value.
+   * Reads all secrets of an environment that the credential may read, or those whose names begin with `prefix`.
    *
    * @example
-   * await vault.set('SMTP_PASSWORD', await readLine(), { type: 'password' });
+   * const values = await vault.values({ prefix: 'SMTP_' });
+   * const password = values.get('SMTP_PASSWORD')?.reveal();
    */
-  set(name: string, value: string | Secret, options?: SetOptions): Promise<SecretInfo>;
+  async values(call: ValuesOptions = {}): Promise<Values> {
+    const environment = this.#environmentOf(call) ?? (await this.#defaultEnvironment(call.signal));
+    const { prefix } = call;
+    const load = async (api: Api, etag: string | null, signal?: AbortSignal): Promise<Loaded<Values> | null> => {
+      const { data, response } = await api.GET('/orgs/{org_id}/environments/{environment}/values', {
+        params: { path: { org_id: this.org, environment }, query: { prefix } },
+        headers: headersOf(call, etag),
+        signal,
+      });
+      if (!data) return null;
+      const versions = new Map(Object.entries(data.versions));
+      const secretOf = (name: string, value: string) =>
+        new Secret(value, { name, environment: data.environment, version: versions.get(name) ?? 0 });
+      const secrets = Object.entries(data.values).map(([name, value]) => [name, secretOf(name, value)] as const);
+      return {
+        data: new Values(data.environment, secrets, data.withheld),
+        etag: response.headers.get('ETag'),
+        environment: data.environment,
+        versions,
+        endsAt: null,
+      };
+    };
+    const found = await this.#read(`values ${environment} ${prefix ?? ''}`, (name) => name.startsWith(prefix ?? ''), load, call);
+    return new Values(found.environment, found, found.withheld);
+  }
+
+  /**
+   * Creates a secret, or gives the one of that name a new value. An equal value makes no new version.
+   *
+   * @example
+   * await vault.set('SMTP_PASSWORD', password, { type: 'password', environment: 'staging' });
+   */
+  async set(name: string, value: string | Secret, call: SetOptions = {}): Promise<SecretInfo> {
+    const { type, description, tags, ttlSeconds, ifMatch, create } = call;
+    const { data } = await this.api.PUT('/orgs/{org_id}/secrets/by-name/{name}', {
+      params: { path: { org_id: this.org, name }, query: { environment: this.#environmentOf(call) } },
+      headers: { ...headersOf(call), ...(ifMatch !== undefined && { 'If-Match': ifMatch }), ...(create && { 'If-None-Match': '*' }) },
+      body: { value: textOf(value), type, description, tags, ttlSeconds },
+      signal: call.signal,
+    });
+    return data;
+  }
+
+  /**
+   * Gives a secret a new value: the one that is passed, or one that the vault generates.
+   *
+   * @example
+   * const { secret } = await vault.rotate('SESSION_KEY');
+   * restartWith(secret.reveal());
+   */
+  async rotate(name: string, call: RotateOptions = {}): Promise<Rotated> {
+    const { value, generate, ifMatch } = call;
+    const id = await this.#idOf(name, call);
+    const { data } = await this.api.POST('/orgs/{org_id}/secrets/{id}/rotate', {
+      params: { path: { org_id: this.org, id } },
+      headers: { ...headersOf(call), ...(ifMatch !== undefined && { 'If-Match': ifMatch }) },
+      body: { ...(value !== undefined && { value: textOf(value) }), ...(generate && { generate }) },
+      signal: call.signal,
+    });
+    const { value: generated, public_key, ...info } = data;
+    return { info, secret: generated == null ? null : new Secret(generated, info), publicKey: public_key ?? null };
+  }
+
+  /**
+   * Calls `listener` when secrets change: created, given a new value, renamed, deleted, restored, revoked or expired. It is told names, not
+   * values; read what you need. The first listener opens the event stream, which {@link Vault.close} ends. Where there is no stream, the client
+   * asks every 15 seconds about what it has read before.
+   *
+   * @returns a function that removes the listener
+   * @example
+   * const stop = vault.onChange(async ({ names }) => {
+   *   if (names.includes('DATABASE_URL')) await reconnect(await vault.get('DATABASE_URL'));
+   * });
+   */
+  onChange(listener: (change: Change) => void): () => void {
+    this.#listeners.add(listener);
+    if (!this.#isClosed) this.#watcher.start();
+    return () => {
+      this.#listeners.delete(listener);
+    };
+  }
+
+  /**
+   * Ends the event stream and forgets what was read. Later calls fail with `CLOSED`.
+   *
+   * @example
+   * process.once('SIGTERM', () => vault.close());
+   */
+  close(): void {
+    this.#isClosed = true;
+    this.#listeners.clear();
+    this.#watcher.stop();
+    this.#cache.clear();
+  }
+
+  /** The same as {@link Vault.close}, for `using`. */
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  #environmentOf(call: CallOptions): string | undefined {
+    return call.environment ?? this.#options.environment;
+  }
+
+  /** A read, from memory where it may be. One with a reason or an approval of its own is between the caller and the vault. */
+  async #read<T>(
+    key: string,
+    covers: (name: string) => boolean,
+    load: (api: Api, etag: string | null, signal?: AbortSignal) => Promise<Loaded<T> | null>,
+    { signal, reason, approval }: CallOptions,
+  ): Promise<T> {
+    this.#assertOpen();
+    const { cache = true } = this.#options;
+    if (!cache || reason !== undefined || approval !== undefined) return ((await load(this.api, null, signal)) as Loaded<T>).data;
+    if (cache === 'watch') this.#watcher.start();
+    return this.#cache.read({ key, covers, load: (etag, hasOther) => load(hasOther ? this.#quick : this.api, etag) }, signal);
+  }
+
+  #assertOpen(): void {
+    if (this.#isClosed) throw new VaultError('This vault has been closed: create another one.', { code: 'CLOSED', status: 0 });
+  }
+
+  /** Sends a call. After a change, what was read is asked about anew; after a 401 it is forgotten. */
+  async #send(request: Request, limits: Omit<Limits, 'tokens'> = {}): Promise<Response> {
+    this.#assertOpen();
+    try {
+      return await this.#transport.send(request, { tokens: this.#tokens, ...limits });
+    } catch (error) {
+      if (error instanceof AuthenticationError) this.#cache.clear();
+      throw error;
+    } finally {
+      if (request.method !== 'GET') this.#cache.invalidateAll();
+    }
+  }
+
+  #open(query: string, lastEventId: string | null, signal: AbortSignal): Promise<Response> {
+    const headers = { Accept: 'text/event-stream', ...(lastEventId !== null && { 'Last-Event-ID': lastEventId }) };
+    const request = new Request(`${this.#url}/api/v1/orgs/${this.org}/events/stream?${query}`, { headers, signal });
+    return this.#transport.send(request, { tokens: this.#tokens, retries: 0, isStream: true });
+  }
+
+  /** An event: first what was read is marked, so that a listener that reads gets the new value. */
+  #heard(change: Change, version: number | null): void {
+    for (const name of change.names) {
+      this.#cache.invalidate(change.environment, name);
+      this.#tell(change.environment, name, isGone(change) || change.names.indexOf(name) > 0 ? 0 : (version ?? 0));
+    }
+    this.#report(change);
+  }
+
+  /** A read found other versions than the last one did. Those that an event told of before are no news. */
+  #found(environment: string, versions: ReadonlyMap<string, number>): void {
+    const names = [...versions].filter(([name, version]) => this.#told.get(`${environment} ${name}`) !== version).map(([name]) => name);
+    for (const name of names) this.#tell(environment, name, versions.get(name) ?? 0);
+    if (names.length > 0) this.#report({ environment, names, type: null });
+  }
+
+  #tell(environment: string, name: string, version: number): void {
+    if (this.#listeners.size === 0) return;
+    if (this.#told.size >= MOST_TOLD) this.#told.clear();
+    this.#told.set(`${environment} ${name}`, version);
+  }
+
+  #report(change: Change): void {
+    for (const listener of this.#listeners)
+      try {
+        listener(change);
+      } catch (error) {
+        // A listener's fault is its own: it ends neither the stream nor the other listeners.
+        queueMicrotask(() => {
+          throw error;
+        });
+      }
+  }
+
+  async #idOf(name: string, call: CallOptions): Promise<string> {
+    const query = { environment: this.#environmentOf(call), prefix: name, limit: 100 };
+    for (let cursor: string | undefined; ; ) {
+      const { data } = await this.api.GET('/orgs/{org_id}/secrets', {
+        params: { path: { org_id: this.org }, query: { ...query, cursor } },
+        signal: call.signal,
+      });
+      const found = data.data.find((secret) => secret.name === name);
+      if (found) return found.id;
+      if (!data.next_cursor) throw new NotFoundError('There is no secret of that name.', { code: 'NOT_FOUND', status: 404 });
+      cursor = data.next_cursor;
+    }
+  }
+
+  /** The slug of the default environment: `values` has no other name for it. */
+  async #defaultEnvironment(signal?: AbortSignal): Promise<string> {
+    if (this.#default && Date.now() < this.#default.until) return this.#default.slug;
+    const { data } = await this.api.GET('/orgs/{org_id}', { params: { path: { org_id: this.org } }, signal });
+    this.#default = { slug: data.default_environment, until: Date.now() + DEFAULT_KEPT };
+    return data.default_environment;
+  }
 }
 
 /**
@@ -91,55 +305,20 @@ export interface Vault {
  * });
  * const secret = await vault.get('DATABASE_URL');
  */
-export function createVault(options: VaultOptions): Vault {
-  const url = originOf(options.url);
-  const { org } = options;
-  const transport = new Transport({
-    fetch: options.fetch,
-    retries: options.retries ?? 3,
-    timeout: options.timeout ?? 30_000,
-    concurrency: options.concurrency ?? 6,
-    reason: options.reason,
-  });
-  const tokens = tokensOf(options.credential, { url, org, transport });
-  const api = apiOf(url, (request) => transport.send(request, { tokens }));
-  const environmentOf = (call: CallOptions) => call.environment ?? options.environment;
+export const createVault = (options: VaultOptions): Vault => new Vault(options);
 
-  return {
-    org,
-    api,
-    async get(name, call = {}) {
-      const { data } = await api.GET('/orgs/{org_id}/secrets/by-name/{name}', {
-        params: { path: { org_id: org, name }, query: { environment: environmentOf(call) } },
-        headers: headersOf(call),
-        signal: call.signal,
-      });
-      return new Secret(data.value, data);
-    },
-    async set(name, value, call = {}) {
-      const { type, description, tags, ttlSeconds, version, create } = call;
-      const { data } = await api.PUT('/orgs/{org_id}/secrets/by-name/{name}', {
-        params: { path: { org_id: org, name }, query: { environment: environmentOf(call) } },
-        headers: {
-          ...headersOf(call),
-          ...(version !== undefined && { 'If-Match': `"v${version}"` }),
-          ...(create && { 'If-None-Match': '*' }),
-        },
-        body: { value: typeof value === 'string' ? value : value.reveal(), type, description, tags, ttlSeconds },
-        signal: call.signal,
-      });
-      return data;
-    },
-  };
-}
+const isGone = ({ type }: Change) => ['SECRET_DELETED', 'SECRET_REVOKED', 'SECRET_EXPIRED'].includes(type ?? '');
+
+const textOf = (value: string | Secret) => (typeof value === 'string' ? value : value.reveal());
 
 /** The headers of a call's options. */
-const headersOf = ({ reason, approval }: CallOptions): Record<string, string> => ({
+const headersOf = ({ reason, approval }: CallOptions, etag: string | null = null): Record<string, string> => ({
   ...(reason !== undefined && { 'X-Access-Reason': reason }),
   ...(approval !== undefined && { 'Approval-Id': approval }),
+  ...(etag !== null && { 'If-None-Match': etag }),
 });
 
-/** An address without a path; http only where nothing but this machine listens, since a token would be readable on the way. */
+/** The deployment's address, without a slash at its end. */
 function originOf(text: string): string {
   const url = new URL(text);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new TypeError('url must begin with https://');

@@ -1,0 +1,17 @@
+// The values of an environment.
+import type { Secret } from './secret.js';
+
+/** Secrets by name. It prints without values. */
+export class Values extends Map<string, Secret> {
+  /** The slug of the environment. */
+  readonly environment: string;
+  /** Names that an approval policy holds back. Read each by itself to ask for approval. */
+  readonly withheld: readonly string[];
+
+  /** @internal */
+  constructor(environment: string, secrets: Iterable<readonly [string, Secret]>, withheld: readonly string[]) {
+    super(secrets);
+    this.environment = environment;
+    this.withheld = withheld;
+  }
+}

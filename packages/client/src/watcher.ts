@@ -1,0 +1,148 @@
+// The event stream: tells of changes as they happen, and keeps a connection open for as long as somebody wants it. Invariants: what is heard
+// on a connection that is open misses nothing; after a gap, everything is asked about anew; events carry names, never values.
+import { EventSourceParserStream } from 'eventsource-parser/stream';
+import { AuthenticationError, ConnectionError, VaultError } from './errors.js';
+import { sleep } from './wait.js';
+
+/** A change of secrets, without values. */
+export interface Change {
+  /** The slug of the environment. */
+  environment: string;
+  /** The names that changed: one, two for a rename, more where a poll found them. */
+  names: string[];
+  /** What happened, such as `SECRET_ROTATED`; null where a poll found it. */
+  type: string | null;
+}
+
+/** The kinds of events after which a read gives something else. */
+const KINDS = ['CREATED', 'UPDATED', 'ROTATED', 'DELETED', 'RESTORED', 'REVOKED', 'EXPIRED'].map((kind) => `SECRET_${kind}`).join(',');
+/** The vault writes at once, then at least every 25 seconds. */
+const FIRST_WITHIN = 10_000;
+const NEXT_WITHIN = 40_000;
+const LONGEST_PAUSE = 15_000;
+/** After how many polls a stream that was refused is tried again. */
+const POLLS = 20;
+
+export interface WatcherOptions {
+  /** Opens the stream with this query and `Last-Event-ID`. */
+  open(query: string, lastEventId: string | null, signal: AbortSignal): Promise<Response>;
+  onChange(change: Change, version: number | null): void;
+  /** The stream is open as connection `n`, or closed with 0. */
+  onConnection(n: number): void;
+  /** Events may have been missed, or there is no stream: asks about everything that is held. */
+  poll(): Promise<void>;
+  /** The credential has ended. */
+  onEnd(): void;
+}
+
+export class Watcher {
+  readonly #options: WatcherOptions;
+  readonly #ending = new AbortController();
+  #isRunning = false;
+  #connections = 0;
+  #lastEventId: string | null = null;
+
+  constructor(options: WatcherOptions) {
+    this.#options = options;
+  }
+
+  /** Begins, if it has not yet. */
+  start(): void {
+    if (this.#isRunning || this.#ending.signal.aborted) return;
+    this.#isRunning = true;
+    this.#run().catch(() => {}); // stopped
+  }
+
+  stop(): void {
+    this.#ending.abort();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#ending;
+    for (let failures = 0; ; ) {
+      const opened = this.#connections;
+      const error = await this.#listen().catch((thrown: unknown) => thrown);
+      this.#options.onConnection(0);
+      signal.throwIfAborted();
+      if (error instanceof AuthenticationError) {
+        this.#isRunning = false; // a later listener tries again
+        this.#options.onEnd();
+        return;
+      }
+      failures = this.#connections > opened ? 1 : failures + 1;
+      if (error instanceof VaultError && error.code === 'EVENTS_GONE') this.#lastEventId = null;
+      const isRefused = error instanceof VaultError && !(error instanceof ConnectionError) && error.status < 500 && error.status !== 429;
+      for (let polls = isRefused && error.code !== 'EVENTS_GONE' ? POLLS : 1; polls > 0; polls--) {
+        await this.#options.poll();
+        await sleep(isRefused ? LONGEST_PAUSE : pauseAfter(failures), signal);
+      }
+    }
+  }
+
+  /** One connection, until it ends. */
+  async #listen(): Promise<void> {
+    const ending = new AbortController();
+    const end = () => ending.abort();
+    this.#ending.signal.addEventListener('abort', end, { once: true });
+    let timer = setTimeout(end, FIRST_WITHIN);
+    try {
+      const response = await this.#options.open(`types=${KINDS}`, this.#lastEventId, ending.signal);
+      const heard = () => {
+        clearTimeout(timer);
+        timer = setTimeout(end, NEXT_WITHIN);
+      };
+      const body = response.body;
+      if (!body || !response.headers.get('Content-Type')?.startsWith('text/event-stream'))
+        throw new VaultError('The response is not an event stream.', { code: 'UNEXPECTED_RESPONSE', status: response.status });
+      await this.#read(body, heard);
+    } finally {
+      clearTimeout(timer);
+      this.#ending.signal.removeEventListener('abort', end);
+    }
+  }
+
+  async #read(body: ReadableStream<Uint8Array>, heard: () => void): Promise<void> {
+    let isOpen = false;
+    const bytes = new TransformStream<Uint8Array, Uint8Array>({
+      transform: (chunk, controller) => {
+        heard();
+        if (!isOpen) this.#opened();
+        isOpen = true;
+        controller.enqueue(chunk);
+      },
+    });
+    const events = body
+      .pipeThrough(bytes)
+      .pipeThrough(new TextDecoderStream() as unknown as TransformStream<Uint8Array, string>)
+      .pipeThrough(new EventSourceParserStream())
+      .getReader();
+    for (;;) {
+      const { value, done } = await events.read();
+      if (done) return;
+      if (value.id) this.#lastEventId = value.id;
+      this.#tell(value.data);
+    }
+  }
+
+  #opened(): void {
+    this.#connections++;
+    this.#options.onConnection(this.#connections);
+    // What happened before the stream was open is not told by it.
+    this.#options.poll().catch(() => {});
+  }
+
+  #tell(text: string): void {
+    let event: { type: string; data: { name?: string; former_name?: string; environment?: string; version?: number } };
+    try {
+      event = JSON.parse(text);
+    } catch {
+      return;
+    }
+    const { name, former_name, environment, version } = event.data ?? {};
+    if (name === undefined || environment === undefined) return;
+    const names = former_name === undefined ? [name] : [name, former_name];
+    this.#options.onChange({ environment, names, type: event.type }, version ?? null);
+  }
+}
+
+const pauseAfter = (failures: number) => Math.min(LONGEST_PAUSE, 250 * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);

@@ -1,0 +1,266 @@
+// What reads may come from memory, and what may not, in front of a real vault whose network fails on purpose.
+import {
+  AuthenticationError,
+  type Change,
+  ConnectionError,
+  createVault,
+  GoneError,
+  PermissionError,
+  type VaultOptions,
+} from '@secrets-vault/client';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { newVault, thrown, until } from './support.ts';
+
+let at: Awaited<ReturnType<typeof newVault>>;
+beforeAll(async () => {
+  at = await newVault();
+});
+beforeEach(() => at.proxy.reset());
+const open: { close(): void }[] = [];
+afterEach(() => {
+  for (const vault of open.splice(0)) vault.close();
+});
+
+const READS = '/by-name/';
+let n = 0;
+const fresh = () => `C${++n}`;
+
+/** A vault that reads with an agent's credential, what it is told of, and its credential. */
+async function reader(options: Partial<VaultOptions> = {}, limits: object = {}) {
+  const agent = await at.agent(limits);
+  const vault = createVault({ url: at.url, org: at.org, credential: agent.token, retries: 0, ...options });
+  open.push(vault);
+  const changes: Change[] = [];
+  /** Opens the stream, and waits until it tells of changes. */
+  const watch = async () => {
+    const probe = fresh();
+    let isOpen = false;
+    vault.onChange((change) => {
+      if (change.names.includes(probe)) isOpen = true;
+      else changes.push(change);
+    });
+    await until(async () => {
+      await at.put(probe, String(Math.random()));
+      return isOpen;
+    });
+  };
+  const revoke = () => at.direct('DELETE', `/agent-credentials/${agent.id}`);
+  return { vault, changes, watch, revoke, id: agent.id };
+}
+
+describe('cache', () => {
+  it('ETag: without a stream every read asks, and an unchanged value is not sent again', async () => {
+    const name = fresh();
+    await at.put(name, 'one');
+    const { vault } = await reader();
+    for (let read = 0; read < 3; read++) expect((await vault.get(name)).reveal()).toBe('one');
+    expect(at.proxy.count('GET', READS)).toBe(3);
+    expect(at.proxy.seen.filter(({ headers }) => headers['if-none-match'] === '"v1"').length).toBe(2);
+    await at.put(name, 'two');
+    expect((await vault.get(name)).reveal()).toBe('two');
+  });
+
+  it('max age: so long a read comes from memory', async () => {
+    const name = fresh();
+    await at.put(name, 'one');
+    const { vault } = await reader({ maxAge: 60_000 });
+    const reads = await Promise.all(Array.from({ length: 50 }, () => vault.get(name)));
+    expect(new Set(reads.map((secret) => secret.reveal()))).toEqual(new Set(['one']));
+    await vault.get(name);
+    expect(at.proxy.count('GET', READS)).toBe(1);
+    const { vault: none } = await reader({ cache: false });
+    await Promise.all([none.get(name), none.get(name)]);
+    expect(at.proxy.count('GET', READS)).toBe(3);
+  });
+
+  it('stream: reads come from memory until an event, and a rotation is read at once', async () => {
+    const name = fresh();
+    await at.put(name, 'one');
+    const { vault, changes, watch } = await reader();
+    await watch();
+    await vault.get(name);
+    const before = at.proxy.count('GET', READS);
+    for (let read = 0; read < 100; read++) await vault.get(name);
+    expect(at.proxy.count('GET', READS)).toBe(before);
+    await at.put(name, 'two');
+    await until(() => changes.length > 0);
+    expect(changes).toEqual([{ environment: 'production', names: [name], type: 'SECRET_UPDATED' }]);
+    expect((await vault.get(name)).reveal()).toBe('two');
+    expect(JSON.stringify(changes)).not.toContain('two');
+  });
+
+  it('stream: an event while a read is under way makes the next read ask again', async () => {
+    const name = fresh();
+    await at.put(name, 'one');
+    let isArmed = false;
+    const { vault, changes, watch } = await reader({
+      fetch: async (url, init) => {
+        const response = await fetch(url, init);
+        if (isArmed && url.includes(READS)) {
+          isArmed = false;
+          await at.put(name, 'two'); // the first value is on its way
+          await until(() => changes.length > 0);
+        }
+        return response;
+      },
+    });
+    await watch();
+    isArmed = true;
+    expect((await vault.get(name)).reveal()).toBe('one');
+    expect((await vault.get(name)).reveal()).toBe('two');
+    const before = at.proxy.count('GET', READS);
+    expect((await vault.get(name)).reveal()).toBe('two');
+    expect(at.proxy.count('GET', READS)).toBe(before);
+  });
+
+  it('stream: a rename, a deletion and another environment reach the right entries', async () => {
+    const [a, b] = [fresh(), fresh()];
+    const { id } = await at.put(a, 'one');
+    await at.put(a, 'of staging', 'staging');
+    const { vault, changes, watch } = await reader();
+    await watch();
+    const staging = { environment: 'staging' };
+    expect((await vault.get(a, staging)).reveal()).toBe('of staging');
+    expect((await vault.values({ environment: 'production', prefix: a })).get(a)?.reveal()).toBe('one');
+    await vault.get(a);
+    await at.direct('PATCH', `/secrets/${id}`, { name: b });
+    await until(() => changes.length > 0);
+    expect(changes[0]?.names).toEqual([b, a]);
+    const before = at.proxy.count('GET', READS);
+    expect((await vault.get(a, staging)).reveal()).toBe('of staging');
+    expect(at.proxy.count('GET', READS)).toBe(before);
+    expect(await thrown(vault.get(a))).toMatchObject({ code: 'NOT_FOUND' });
+    expect((await vault.values({ environment: 'production', prefix: a })).has(a)).toBe(false);
+    await at.direct('DELETE', `/secrets/${id}`);
+    await until(() => changes.some(({ type }) => type === 'SECRET_DELETED'));
+    expect(await thrown(vault.get(b))).toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  it('stream: after a broken connection, what was missed is told and read', async () => {
+    const name = fresh();
+    await at.put(name, 'one');
+    const { vault, changes, watch } = await reader();
+    await watch();
+    await vault.get(name);
+    at.proxy.down(true);
+    await at.put(name, 'two');
+    at.proxy.down(false);
+    await until(() => changes.some(({ names }) => names.includes(name)));
+    expect((await vault.get(name)).reveal()).toBe('two');
+    expect(at.proxy.seen.some(({ path, headers }) => path.includes('/stream') && headers['last-event-id'] !== undefined)).toBe(true);
+  });
+
+  it('poll: where the stream is refused, changes of what was read are found by asking', async () => {
+    const name = fresh();
+    await at.put(name, 'one');
+    const body = { error: { code: 'INSUFFICIENT_SCOPE', message: 'm', docs: 'd' } };
+    at.proxy.fail({ kind: 'refuse', status: 403, body, times: 99, when: ({ url }) => (url ?? '').includes('/events/stream') });
+    const { vault, changes } = await reader();
+    await vault.get(name);
+    await at.put(name, 'two');
+    vault.onChange((change) => changes.push(change));
+    await until(() => changes.length > 0);
+    expect(changes).toEqual([{ environment: 'production', names: [name], type: null }]);
+    expect((await vault.get(name)).reveal()).toBe('two');
+  });
+
+  it('outage: the last known values serve for as long as the caller set, and by default not at all', async () => {
+    const name = fresh();
+    await at.put(name, 'one');
+    const { vault: strict } = await reader();
+    const { vault } = await reader({ staleFor: 1_500 });
+    for (const each of [strict, vault]) await each.get(name);
+    const values = await vault.values({ environment: 'production', prefix: name });
+    at.proxy.down(true);
+    expect(await thrown(strict.get(name))).toBeInstanceOf(ConnectionError);
+    expect((await vault.get(name)).reveal()).toBe('one');
+    expect((await vault.values({ environment: 'production', prefix: name })).get(name)?.reveal()).toBe(values.get(name)?.reveal());
+    expect(await thrown(vault.get('NEVER_READ'))).toBeInstanceOf(ConnectionError);
+    await until(async () => (await vault.get(name).catch(() => null)) === null);
+    at.proxy.down(false);
+    expect((await vault.get(name)).reveal()).toBe('one');
+    at.proxy.fail({ kind: 'refuse', status: 503, times: 9 });
+    expect((await vault.get(name)).reveal()).toBe('one');
+  });
+
+  it('refusal: after a 401, 403, 404 or 410 nothing that was read before serves, whatever follows', async () => {
+    const staleFor = 600_000;
+    const cases = [
+      [AuthenticationError, 'TOKEN_REVOKED', ({ revoke }: Awaited<ReturnType<typeof reader>>) => revoke()],
+      [
+        PermissionError,
+        'SECRET_ACCESS_DENIED',
+        ({ id }: Awaited<ReturnType<typeof reader>>) => at.direct('PATCH', `/agent-credentials/${id}`, { secrets: ['OTHER_*'] }),
+      ],
+      [GoneError, 'SECRET_REVOKED', null],
+    ] as const;
+    for (const [Class, code, change] of cases) {
+      const name = fresh();
+      await at.put(name, 'one');
+      const it = await reader({ staleFor });
+      await it.vault.get(name);
+      await it.vault.values({ environment: 'production', prefix: name });
+      if (change) await change(it);
+      else at.proxy.fail({ kind: 'refuse', status: 410, body: { error: { code, message: 'm', docs: 'd' } } });
+      const error = await thrown(it.vault.get(name));
+      expect(error).toBeInstanceOf(Class);
+      expect(error).toMatchObject({ code });
+      at.proxy.down(true);
+      expect(await thrown(it.vault.get(name))).toBeInstanceOf(ConnectionError);
+      if (Class === AuthenticationError)
+        expect(await thrown(it.vault.values({ environment: 'production', prefix: name }))).toBeInstanceOf(ConnectionError);
+      at.proxy.reset();
+    }
+  });
+
+  it('revocation: the stream ends with its credential, and memory is cleared', async () => {
+    const name = fresh();
+    await at.put(name, 'one');
+    const { vault, watch, revoke } = await reader({ staleFor: 600_000 });
+    await watch();
+    await vault.get(name);
+    await revoke();
+    await until(async () => (await vault.get(name).catch(() => null)) === null);
+    expect(await thrown(vault.get(name))).toMatchObject({ code: 'TOKEN_REVOKED' });
+  });
+
+  it('lifetime: a value is not served past its end, not even in an outage', async () => {
+    const name = fresh();
+    await at.direct('PUT', `/secrets/by-name/${name}`, { value: 'one', ttlSeconds: 1 });
+    const { vault } = await reader({ maxAge: 600_000, staleFor: 600_000 });
+    await vault.get(name);
+    at.proxy.down(true);
+    await until(async () => (await vault.get(name).catch(() => null)) === null);
+    at.proxy.down(false);
+    expect(await thrown(vault.get(name))).toMatchObject({ code: 'SECRET_EXPIRED', status: 410 });
+  });
+
+  it('own change: what this client wrote is read, whatever the age', async () => {
+    const name = fresh();
+    const { vault } = await reader({ maxAge: 600_000 }, { scopes: ['secrets:*'] });
+    await vault.set(name, 'one', { type: 'password' });
+    expect((await vault.get(name)).reveal()).toBe('one');
+    const { info, secret } = await vault.rotate(name);
+    expect(info).toMatchObject({ version: 2, generated: true });
+    expect(info).not.toHaveProperty('value');
+    expect((await vault.get(name)).reveal()).toBe(secret?.reveal());
+  });
+
+  it('reason: a read with a reason of its own asks the vault, which keeps the reason', async () => {
+    const name = fresh();
+    await at.put(name, 'one');
+    const { vault } = await reader({ maxAge: 600_000, reason: 'start' });
+    await vault.get(name);
+    await vault.get(name, { reason: 'incident 42' });
+    const reasons = at.proxy.seen.filter(({ path }) => path.includes(READS)).map(({ headers }) => headers['x-access-reason']);
+    expect(reasons).toEqual(['start', 'incident 42']);
+  });
+
+  it('close: the stream ends, memory is empty, and later calls are refused', async () => {
+    const { vault, watch } = await reader();
+    await watch();
+    vault.close();
+    expect(await thrown(vault.get('ANY'))).toMatchObject({ code: 'CLOSED' });
+    expect(await thrown(vault.api.GET('/whoami'))).toMatchObject({ code: 'CLOSED' });
+  });
+});

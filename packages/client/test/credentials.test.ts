@@ -1,0 +1,249 @@
+// Where tokens come from: minted, exchanged, refreshed, shared by many calls, and renewed once when the vault refuses one.
+import fs from 'node:fs';
+import http from 'node:http';
+import os from 'node:os';
+import path from 'node:path';
+import { AuthenticationError, CredentialError, createVault, type TerminalSession } from '@secrets-vault/client';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { newVault, thrown } from './support.ts';
+
+let at: Awaited<ReturnType<typeof newVault>>;
+beforeAll(async () => {
+  at = await newVault();
+  await at.put('NAME', 'one');
+});
+beforeEach(() => at.proxy.reset());
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllEnvs();
+});
+
+const MINTS = '/access-tokens';
+const tokens = () => new Set(at.proxy.seen.filter(({ path }) => path.includes('/by-name/')).map(({ headers }) => headers.authorization));
+const open = (credential: Parameters<typeof createVault>[0]['credential'], options: object = {}) =>
+  createVault({ url: at.url, org: at.org, credential, cache: false, ...options });
+const session = async () =>
+  (await at.direct('POST', '/access-tokens', { ttlSeconds: 600 })) as { token: string; expiresAt: string; id: string };
+
+describe('API key', () => {
+  it('session token: many calls at once share one, and the key itself reads nothing', async () => {
+    const vault = open(at.key);
+    await Promise.all(Array.from({ length: 20 }, () => vault.get('NAME')));
+    await vault.get('NAME');
+    expect(at.proxy.count('POST', MINTS)).toBe(1);
+    expect([...tokens()]).toEqual([expect.stringMatching(/^Bearer svcsess_/)]);
+  });
+
+  it('session token: it is renewed before it ends', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const vault = open(at.key);
+    await vault.get('NAME');
+    vi.setSystemTime(Date.now() + 13 * 60_000 - 10_000);
+    await vault.get('NAME');
+    expect(at.proxy.count('POST', MINTS)).toBe(1);
+    vi.setSystemTime(Date.now() + 20_000);
+    await Promise.all([vault.get('NAME'), vault.get('NAME')]);
+    expect(at.proxy.count('POST', MINTS)).toBe(2);
+    // While a new one cannot be had, the old one still serves.
+    vi.setSystemTime(Date.now() + 13 * 60_000 + 10_000);
+    at.proxy.fail({ kind: 'refuse', status: 503, times: 9, when: ({ method }) => method === 'POST' });
+    await vault.get('NAME');
+    expect(at.proxy.count('POST', MINTS)).toBeGreaterThan(2);
+  });
+
+  it('session token: one that was revoked is renewed once, and all calls that it failed are made again', async () => {
+    const vault = open(at.key);
+    await vault.get('NAME');
+    const { data } = (await at.direct('GET', '/access-tokens?limit=100')) as { data: { id: string }[] };
+    await Promise.all(data.map(({ id }) => at.direct('DELETE', `/access-tokens/${id}`)));
+    const reads = await Promise.all(Array.from({ length: 5 }, () => vault.get('NAME')));
+    expect(reads.every((secret) => secret.reveal() === 'one')).toBe(true);
+    expect(at.proxy.count('POST', MINTS)).toBe(2);
+  });
+
+  it('session token: a mint whose reply was lost leaves one token', async () => {
+    const key = (await at.direct('POST', '/api-keys', { name: 'one more', scopes: ['secrets:read'] })) as { id: string; token: string };
+    at.proxy.fail({ kind: 'lose', when: ({ method }) => method === 'POST' });
+    await open(key.token).get('NAME');
+    const { data } = (await at.direct('GET', '/access-tokens?limit=100')) as { data: { parentId: string }[] };
+    expect(data.filter(({ parentId }) => parentId === key.id).length).toBe(1);
+  });
+
+  it('session token: one call that gives up does not end the mint for the others', async () => {
+    at.proxy.fail({ delay: 300, when: ({ method }) => method === 'POST' });
+    const vault = open(at.key);
+    const [gaveUp, read] = await Promise.all([thrown(vault.get('NAME', { signal: AbortSignal.timeout(50) })), vault.get('NAME')]);
+    expect(gaveUp).toMatchObject({ name: 'TimeoutError' });
+    expect(read.reveal()).toBe('one');
+    expect(at.proxy.count('POST', MINTS)).toBe(1);
+  });
+
+  it('revoked: a key that is gone is refused after one attempt more', async () => {
+    const key = (await at.direct('POST', '/api-keys', { name: 'short', scopes: ['secrets:read'] })) as { id: string; token: string };
+    const vault = open(key.token);
+    await vault.get('NAME');
+    await at.direct('DELETE', `/api-keys/${key.id}`);
+    expect(await thrown(vault.get('NAME'))).toBeInstanceOf(AuthenticationError);
+    expect(at.proxy.count('POST', MINTS)).toBe(2);
+    expect(() => open('')).toThrow(TypeError);
+  });
+});
+
+describe('workload identity', () => {
+  /** Answers exchanges in place of the vault, with real session tokens. */
+  const exchange = (asked: { org_id: string; trust_id: string; token: string }[]) =>
+    open(
+      { oidc: async () => `oidc-${asked.length + 1}`, trustId: 'trs_1' },
+      {
+        fetch: async (url: string, init: RequestInit) => {
+          if (!url.endsWith('/api/v1/auth/exchange')) return fetch(url, init);
+          expect(new Headers(init.headers).get('Authorization')).toBe(null);
+          asked.push(JSON.parse(new TextDecoder().decode(init.body as ArrayBuffer)));
+          return Response.json(await session(), { status: 201 });
+        },
+      },
+    );
+
+  it('exchange: an OIDC token becomes a session token, and each renewal asks for a new one', async () => {
+    const asked: { org_id: string; trust_id: string; token: string }[] = [];
+    const vault = exchange(asked);
+    await Promise.all([vault.get('NAME'), vault.get('NAME')]);
+    expect(asked).toEqual([{ org_id: at.org, trust_id: 'trs_1', token: 'oidc-1' }]);
+    vi.useFakeTimers({ toFake: ['Date'] });
+    vi.setSystemTime(Date.now() + 590_000);
+    await vault.get('NAME');
+    expect(asked.map(({ token }) => token)).toEqual(['oidc-1', 'oidc-2']);
+  });
+
+  it('platform: the token is where each platform puts it', async () => {
+    const asked: { url: string; authorization?: string; flavor?: string }[] = [];
+    const server = http.createServer((request, response) => {
+      const { authorization, 'metadata-flavor': flavor } = request.headers as Record<string, string>;
+      asked.push({ url: request.url ?? '', authorization, flavor });
+      response.end(flavor ? 'from-google' : JSON.stringify({ value: 'from-github' }));
+    });
+    await new Promise((done) => server.listen(0, '127.0.0.1', () => done(null)));
+    const host = `127.0.0.1:${(server.address() as { port: number }).port}`;
+    const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'token-')), 'token');
+    fs.writeFileSync(file, 'from-kubernetes\n');
+    const platforms: [Record<string, string>, string][] = [
+      [{ SVC_ID_TOKEN: 'from-gitlab', GITLAB_CI: 'true' }, 'from-gitlab'],
+      [{ SVC_ID_TOKEN_FILE: file }, 'from-kubernetes'],
+      [
+        {
+          ACTIONS_ID_TOKEN_REQUEST_URL: `http://${host}/token?api-version=2.0`,
+          ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'runner',
+          GITHUB_ACTIONS: 'true',
+        },
+        'from-github',
+      ],
+      [{ CIRCLE_OIDC_TOKEN_V2: 'from-circleci' }, 'from-circleci'],
+      [{ BITBUCKET_STEP_OIDC_TOKEN: 'from-bitbucket' }, 'from-bitbucket'],
+      [{ VERCEL_OIDC_TOKEN: 'from-vercel' }, 'from-vercel'],
+      [{ K_SERVICE: 'app', GCE_METADATA_HOST: host }, 'from-google'],
+    ];
+    const names = [...new Set(platforms.flatMap(([variables]) => Object.keys(variables)))];
+    for (const [variables, expected] of platforms) {
+      for (const name of names) vi.stubEnv(name, variables[name]);
+      const sent: string[] = [];
+      const vault = open(
+        { oidc: 'ci', trustId: 'trs_1' },
+        {
+          fetch: async (url: string, init: RequestInit) => {
+            if (!url.endsWith('/exchange')) return fetch(url, init);
+            sent.push(JSON.parse(new TextDecoder().decode(init.body as ArrayBuffer)).token);
+            return Response.json(await session(), { status: 201 });
+          },
+        },
+      );
+      await vault.get('NAME');
+      expect(sent).toEqual([expected]);
+    }
+    server.close();
+    const audience = encodeURIComponent(at.url);
+    expect(asked).toEqual([
+      { url: `/token?api-version=2.0&audience=${audience}`, authorization: 'bearer runner', flavor: undefined },
+      {
+        url: `/computeMetadata/v1/instance/service-accounts/default/identity?audience=${audience}`,
+        authorization: undefined,
+        flavor: 'Google',
+      },
+    ]);
+    for (const [variables, says] of [
+      [{}, 'SVC_ID_TOKEN'],
+      [{ GITHUB_ACTIONS: 'true' }, 'id-token: write'],
+      [{ GITLAB_CI: 'true' }, 'id_tokens'],
+      [{ SVC_ID_TOKEN_FILE: `${file}-not-there` }, 'SVC_ID_TOKEN_FILE'],
+    ] as [Record<string, string>, string][]) {
+      for (const name of names) vi.stubEnv(name, variables[name]);
+      const error = await thrown(open({ oidc: 'ci', trustId: 'trs_1' }).get('NAME'));
+      expect(error).toBeInstanceOf(CredentialError);
+      expect(error).toMatchObject({ code: 'NO_CREDENTIAL', message: expect.stringContaining(says) });
+    }
+  });
+});
+
+describe('terminal session', () => {
+  /** A store as in a file that processes share, and a vault that refreshes as the service does: each refresh token serves once. */
+  function shared(first: TerminalSession) {
+    let kept: TerminalSession | null = first;
+    const log: string[] = [];
+    const live = new Set([first.refresh_token]);
+    let refreshes = 0;
+    const store = {
+      load: async () => kept,
+      save: async (next: TerminalSession) => {
+        await new Promise((done) => setTimeout(done, 20));
+        kept = next;
+        log.push(`saved ${next.refresh_token}`);
+      },
+    };
+    const fetching = async (url: string, init: RequestInit) => {
+      if (!url.endsWith('/api/v1/auth/refresh')) {
+        log.push('call');
+        return fetch(url, init);
+      }
+      const { refresh_token } = JSON.parse(new TextDecoder().decode(init.body as ArrayBuffer));
+      log.push(`refresh ${refresh_token}`);
+      if (!live.delete(refresh_token))
+        return Response.json({ error: { code: 'UNAUTHENTICATED', message: 'm', docs: 'd' } }, { status: 401 });
+      const next = `r${++refreshes}`;
+      live.add(next);
+      return Response.json({ ...(await session()), refresh_token: next });
+    };
+    return { store, log, open: () => open({ terminal: store }, { fetch: fetching }), set: (next: TerminalSession | null) => (kept = next) };
+  }
+  const ended = { token: 'x', expiresAt: new Date(0).toISOString(), refresh_token: 'r0' };
+
+  it('refresh: the new session is saved before its token is used, and calls share it', async () => {
+    const { log, open: start } = shared(ended);
+    const vault = start();
+    await Promise.all([vault.get('NAME'), vault.get('NAME')]);
+    expect(log).toEqual(['refresh r0', 'saved r1', 'call', 'call']);
+  });
+
+  it('refresh: a session that is still good is used as it is', async () => {
+    const { log, open: start } = shared({ ...(await session()), refresh_token: 'r0' });
+    await start().get('NAME');
+    expect(log).toEqual(['call']);
+  });
+
+  it('refresh: what another process got meanwhile is used instead of ending the session', async () => {
+    const { store, log, open: start } = shared(ended);
+    await start().get('NAME');
+    // This process read the file just before the other one wrote it.
+    const { load } = store;
+    let loads = 0;
+    store.load = async () => (++loads === 1 ? ended : load());
+    await start().get('NAME');
+    expect(log).toEqual(['refresh r0', 'saved r1', 'call', 'refresh r0', 'call']);
+  });
+
+  it('refresh: without a session, or with one that has ended, the call says so', async () => {
+    const { open: start, set } = shared(ended);
+    set(null);
+    expect(await thrown(start().get('NAME'))).toMatchObject({ code: 'NO_CREDENTIAL' });
+    set({ ...ended, refresh_token: 'spent' });
+    expect(await thrown(start().get('NAME'))).toBeInstanceOf(AuthenticationError);
+  });
+});
