@@ -1,13 +1,13 @@
 // What a command works with: where the vault is, which organisation and environment are meant, and who asks. A setting comes from a flag,
 // else a variable, else `.svc.json`, else the profile. Invariant: a credential goes to the origin that it was stored for, or that the
 // person or the job has named; what a repository says never decides where one is sent.
-import type { Vault } from '@secrets-vault/client';
+import type { Credential, Vault } from '@secrets-vault/client';
 import { checked, configDir, findProject, type Project, profileName, readProfiles, type Settings } from './config.ts';
 import { CliError, usage } from './errors.ts';
 import type { Host } from './host.ts';
 import { Output } from './output.ts';
 import { askYesNo, canAsk } from './prompts.ts';
-import { CredentialStore, type TerminalSession } from './store.ts';
+import { CredentialStore } from './store.ts';
 import { clean } from './text.ts';
 import { DIRECT, fetchOf } from './transport.ts';
 
@@ -145,24 +145,26 @@ export class Context {
     const { createVault } = await import('@secrets-vault/client');
     const credential = await this.credential(url, identity);
     const key = typeof credential === 'string' && credential.startsWith('svc_live_') ? credential : undefined;
-    const base = { url, credential: (key ? DIRECT : credential) as never, fetch: fetchOf(this, key), reason: this.reason() };
-    const org_id = this.setting('org')?.value ?? (await this.ownOrg(() => createVault({ ...base, org: '' })));
+    const base = { url, credential: key ? DIRECT : credential, fetch: fetchOf(this, key), reason: this.reason() };
+    const org = this.setting('org')?.value;
+    if (!org && identity.kind === 'ci') throw usage('No organisation is chosen.', 'Set SVC_ORG_ID');
+    const org_id = org ?? (await this.ownOrg(() => createVault({ ...base, org: '' })));
     return { vault: createVault({ ...base, org: org_id, environment: this.setting('environment')?.value }), org_id };
   }
 
-  private async credential(url: string, identity: Identity) {
+  private async credential(url: string, identity: Identity): Promise<Credential> {
     if (identity.kind === 'variable') return identity.token;
-    if (identity.kind === 'ci') return { oidc: 'ci' as const, trustId: identity.trustId };
+    if (identity.kind === 'ci') return { oidc: 'ci', trustId: identity.trustId };
     const stored = await this.store.load(url, this.profile);
     if (stored?.kind === 'token') return stored.token;
     return {
       terminal: {
         load: async () => {
           const now = await this.store.load(url, this.profile);
-          return now?.kind === 'terminal' ? (now.session as never) : undefined;
+          return now?.kind === 'terminal' ? now.session : null;
         },
-        save: async (session: unknown) => {
-          await this.store.save(url, this.profile, { kind: 'terminal', session: session as TerminalSession });
+        save: async (session) => {
+          await this.store.save(url, this.profile, { kind: 'terminal', session });
         },
       },
     };

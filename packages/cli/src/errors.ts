@@ -97,6 +97,8 @@ export function asCliError(error: unknown): CliError {
   const known = error as FromVault;
   if (!(error instanceof Error)) return new CliError('Something unexpected went wrong.', { exit: 'failure' });
   if (typeof known.code === 'string' && typeof known.status === 'number' && known.status > 0) return fromVault(known);
+  if (known.code === 'NO_CREDENTIAL')
+    return new CliError(error.message, { exit: 'signedOut', code: known.code, next: 'Sign in: svc login' });
   if (isUnreachable(error))
     return new CliError('The vault cannot be reached.', {
       exit: 'unreachable',

@@ -71,7 +71,7 @@ function configureLeaf(leaf: Program, command: Command, host: Host, result: Resu
     try {
       result.exit = (await command.run(context, { args, rest, options })) ?? 0;
     } finally {
-      await context.openedVault?.then(({ vault }) => (vault as { close?: () => void }).close?.()).catch(() => {});
+      await context.openedVault?.then(({ vault }) => vault.close()).catch(() => {});
     }
   });
 }

@@ -6,8 +6,13 @@ import path from 'node:path';
 import { CliError } from './errors.ts';
 import { readPrivate, writePrivate } from './files.ts';
 
-/** A session of a terminal login, as the client hands it over. */
-export type TerminalSession = Record<string, unknown>;
+/** A session of a terminal login: what the client renews, and whose it is. */
+export interface TerminalSession {
+  token: string;
+  expiresAt: string;
+  refresh_token: string;
+  member?: { id?: string };
+}
 
 export type Credential = { kind: 'token'; token: string } | { kind: 'terminal'; session: TerminalSession };
 

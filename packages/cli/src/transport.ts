@@ -36,7 +36,8 @@ export function fetchOf(context: Context, key?: string): Fetch {
     await approved(send, new URL(url), init, id);
     const headers = new Headers(init.headers);
     headers.set('Approval-Id', id);
-    return send(url, { ...init, headers });
+    // The client's limit in time has passed while people decided.
+    return send(url, { ...init, headers, signal: AbortSignal.timeout(30_000) });
   };
 }
 

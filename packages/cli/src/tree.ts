@@ -16,7 +16,9 @@ export async function leaves(): Promise<Leaf[]> {
   for (const [name, { section, summary, load }] of Object.entries(COMMANDS)) {
     const { default: command } = await load();
     if (!isGroup(command)) found.push({ name, section, summary, command });
-    else for (const [below, sub] of Object.entries(command.commands)) found.push({ name: `${name} ${below}`, section, summary: sub.summary, command: sub });
+    else
+      for (const [below, sub] of Object.entries(command.commands))
+        found.push({ name: `${name} ${below}`, section, summary: sub.summary, command: sub });
   }
   return found;
 }

@@ -1,9 +1,9 @@
 // svc completion: a script for the shell, made from the tree of commands. It asks nothing of the vault.
 import { command } from '../command.ts';
 import { commonOptions } from '../common.ts';
-import { COMMANDS } from './index.ts';
 import { usage } from '../errors.ts';
 import { leaves } from '../tree.ts';
+import { COMMANDS } from './index.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
@@ -20,7 +20,7 @@ export default command({
   args: { '<shell>': SHELLS.join(', ') },
   examples: {
     'completion bash > ~/.local/share/bash-completion/completions/svc': 'For bash',
-    "completion zsh > ~/.zfunc/_svc": 'For zsh, with ~/.zfunc in fpath',
+    'completion zsh > ~/.zfunc/_svc': 'For zsh, with ~/.zfunc in fpath',
     'completion fish > ~/.config/fish/completions/svc.fish': 'For fish',
   },
   async run(context, { args: [shell = ''] }) {
@@ -35,7 +35,11 @@ const flagsOf = (flags: string) => flags.match(/--?[a-z][a-z-]*/g) ?? [];
 
 async function branches(): Promise<Branch[]> {
   const found: Branch[] = [
-    { path: [], words: [...Object.keys(COMMANDS), '--help', '--version'], about: Object.fromEntries(Object.entries(COMMANDS).map(([name, { summary }]) => [name, summary])) },
+    {
+      path: [],
+      words: [...Object.keys(COMMANDS), '--help', '--version'],
+      about: Object.fromEntries(Object.entries(COMMANDS).map(([name, { summary }]) => [name, summary])),
+    },
   ];
   for (const { name, summary, command } of await leaves()) {
     const path = name.split(' ');
@@ -66,7 +70,10 @@ _svc() {
     [[ $word == -* ]] && continue
     [[ $word == -- ]] && return
     case "$path $word" in
-${branches.filter(({ path }) => path.length > 0).map(({ path }) => `      ${seen(path)}) path=${quoted(path.join(' '))} ;;`).join('\n')}
+${branches
+  .filter(({ path }) => path.length > 0)
+  .map(({ path }) => `      ${seen(path)}) path=${quoted(path.join(' '))} ;;`)
+  .join('\n')}
     esac
   done
   case "$path" in
@@ -86,7 +93,10 @@ _svc() {
     [[ $word == -- ]] && { _files; return }
     [[ $word == -* ]] && continue
     case "$at_path $word" in
-${branches.filter(({ path }) => path.length > 0).map(({ path }) => `      ${seen(path)}) at_path=${quoted(path.join(' '))} ;;`).join('\n')}
+${branches
+  .filter(({ path }) => path.length > 0)
+  .map(({ path }) => `      ${seen(path)}) at_path=${quoted(path.join(' '))} ;;`)
+  .join('\n')}
     esac
   done
   case "$at_path" in
@@ -103,7 +113,10 @@ function __svc_at
   set -l found
   for word in $words[2..]
     switch "$found $word"
-${branches.filter(({ path }) => path.length > 0).map(({ path }) => `      case ${seen(path)}\n        set found ${quoted(path.join(' '))}`).join('\n')}
+${branches
+  .filter(({ path }) => path.length > 0)
+  .map(({ path }) => `      case ${seen(path)}\n        set found ${quoted(path.join(' '))}`)
+  .join('\n')}
     end
   end
   test "$found" = "$argv[1]"
@@ -113,4 +126,5 @@ ${branches.flatMap(({ path, words, about }) => words.map((word) => `complete -c 
 };
 
 /** How fish spells a word that may follow. */
-const wordOf = (word: string) => (word.startsWith('--') ? `-l ${word.slice(2)}` : word.startsWith('-') ? `-s ${word.slice(1)}` : `-a ${word}`);
+const wordOf = (word: string) =>
+  word.startsWith('--') ? `-l ${word.slice(2)}` : word.startsWith('-') ? `-s ${word.slice(1)}` : `-a ${word}`;

@@ -44,8 +44,13 @@ const program = (): Check => ({ name: 'program', ok: true, what: `svc ${VERSION}
 function configuration(context: Context): Check {
   const { url, organisation } = { url: context.setting('url'), organisation: context.setting('org') };
   if (!url) return { name: 'configuration', ok: false, what: 'no vault is chosen', next: 'svc login --url https://vault.example.com' };
-  const of = (setting: { value: string; source: string } | undefined) => (setting ? `${setting.value} (${setting.source})` : 'that of the credential');
-  return { name: 'configuration', ok: true, what: `vault ${of(url)}, organisation ${of(organisation)}, profile ${context.profile}, in ${context.configDir}` };
+  const of = (setting: { value: string; source: string } | undefined) =>
+    setting ? `${setting.value} (${setting.source})` : 'that of the credential';
+  return {
+    name: 'configuration',
+    ok: true,
+    what: `vault ${of(url)}, organisation ${of(organisation)}, profile ${context.profile}, in ${context.configDir}`,
+  };
 }
 
 function project(context: Context): Check {
@@ -61,14 +66,26 @@ async function keychain(context: Context): Promise<Check> {
 async function connection(context: Context): Promise<Check[]> {
   const url = context.origin;
   const asked = Date.now();
-  const response = await (context.host.fetch ?? fetch)(`${url}/healthz`, { redirect: 'error', signal: AbortSignal.timeout(10_000) }).catch(() => undefined);
+  const response = await (context.host.fetch ?? fetch)(`${url}/healthz`, { redirect: 'error', signal: AbortSignal.timeout(10_000) }).catch(
+    () => undefined,
+  );
   const took = Date.now() - asked;
-  if (!response) return [{ name: 'connection', ok: false, what: `${url} cannot be reached`, next: 'Check the address, the network, proxies and certificates' }];
-  if (!response.ok) return [{ name: 'connection', ok: false, what: `${url} answers with status ${response.status}`, next: 'Ask whoever runs the vault' }];
+  if (!response)
+    return [
+      { name: 'connection', ok: false, what: `${url} cannot be reached`, next: 'Check the address, the network, proxies and certificates' },
+    ];
+  if (!response.ok)
+    return [{ name: 'connection', ok: false, what: `${url} answers with status ${response.status}`, next: 'Ask whoever runs the vault' }];
   const served = Date.parse(response.headers.get('Date') ?? '');
   const skew = Math.abs(served - (asked + took / 2));
   const checks: Check[] = [{ name: 'connection', ok: true, what: `${url} answers, in ${took} ms` }];
-  if (!Number.isNaN(served)) checks.push({ name: 'clock', ok: skew < MOST_SKEW, what: `off by ${Math.round(skew / 1000)} s`, next: 'Set the clock of this machine' });
+  if (!Number.isNaN(served))
+    checks.push({
+      name: 'clock',
+      ok: skew < MOST_SKEW,
+      what: `off by ${Math.round(skew / 1000)} s`,
+      next: 'Set the clock of this machine',
+    });
   return checks;
 }
 
@@ -78,11 +95,14 @@ async function credential(context: Context): Promise<Check> {
   const from = { variable: 'SVC_TOKEN', ci: 'the OIDC token of this job', stored: 'stored' }[identity.kind];
   const { vault } = await context.vault();
   const { data } = await vault.api.GET('/whoami');
-  return { name: 'credential', ok: true, what: `${from}${identity.kind === 'stored' ? `, ${identity.place}` : ''}: ${data.kind} ${data.id}, ends ${data.expires_at ?? 'never'}` };
+  return {
+    name: 'credential',
+    ok: true,
+    what: `${from}${identity.kind === 'stored' ? `, ${identity.place}` : ''}: ${data.kind} ${data.id}, ends ${data.expires_at ?? 'never'}`,
+  };
 }
 
 async function environment(context: Context): Promise<Check> {
   const slug = await context.environment();
   return { name: 'environment', ok: true, what: slug };
 }
-

@@ -36,6 +36,10 @@ export const COMMANDS: Record<string, Entry> = {
   audit: { section: 'Operations', summary: 'Read the audit log', load: () => import('./audit.ts') },
   sync: { section: 'Operations', summary: 'Write secrets to other platforms', load: () => import('./sync.ts') },
   contain: { section: 'Operations', summary: 'End a leaked credential, and see what it did', load: () => import('./contain.ts') },
-  completion: { section: 'Operations', summary: 'Print a script that completes commands in the shell', load: () => import('./completion.ts') },
+  completion: {
+    section: 'Operations',
+    summary: 'Print a script that completes commands in the shell',
+    load: () => import('./completion.ts'),
+  },
   doctor: { section: 'Operations', summary: 'Check the set-up of svc', load: () => import('./doctor.ts') },
 };

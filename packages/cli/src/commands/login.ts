@@ -107,7 +107,7 @@ async function throughBrowser(context: Context, url: string, mayOpen: boolean): 
   const address = ofOrigin(started.verification_uri_complete, url);
   out.note(`Open ${ofOrigin(started.verification_uri, url)} and confirm the code ${clean(started.user_code)}`);
   if (mayOpen && canAsk(host)) await host.openBrowser(address).catch(() => {});
-  return { kind: 'terminal', session: (await poll(context, url, started)) as never };
+  return { kind: 'terminal', session: await poll(context, url, started) };
 }
 
 async function poll({ host }: Context, url: string, { device_code, expires_in, interval }: DeviceStart): Promise<SignedIn> {
@@ -149,7 +149,7 @@ function ofOrigin(address: string, url: string): string {
 const clientName = (env: NodeJS.ProcessEnv) =>
   `svc on ${env.HOSTNAME || process.env.COMPUTERNAME || process.platform}`.replace(/[^\x20-\x7e]/g, '').slice(0, 60);
 
-const tokenOf = (credential: Credential) => (credential.kind === 'token' ? credential.token : String(credential.session.token));
+const tokenOf = (credential: Credential) => (credential.kind === 'token' ? credential.token : credential.session.token);
 
 /** The organisation's default environment, where the credential may know it. */
 async function defaultEnvironment({ host }: Context, url: string, credential: Credential, org: string): Promise<string | undefined> {

@@ -55,7 +55,11 @@ const group: Group = {
       args: { '<name>': 'what it is for' },
       options: {
         '--issuer <issuer>': `its iss claim, or ${Object.keys(ISSUERS).join(', ')}`,
-        '--claim <name=glob>': { description: 'a claim that tokens must have; sub is needed; may be given several times', parse: (text, flag) => [tag(text, flag)], repeat: true },
+        '--claim <name=glob>': {
+          description: 'a claim that tokens must have; sub is needed; may be given several times',
+          parse: (text, flag) => [tag(text, flag)],
+          repeat: true,
+        },
         '--audiences <list>': { description: 'accepted aud claims, separated by commas; the address of the vault by default', parse: list },
         ...BOUNDS,
         '--ttl <duration>': { description: 'the lifetime of its session tokens, 1m to 1d; 1h by default', parse: duration },
@@ -64,10 +68,13 @@ const group: Group = {
         "trust create 'deploy job' --issuer github --claim sub=repo:acme/app:ref:refs/heads/main --scopes secrets:read --environments production":
           'Let the jobs of a branch read production',
       },
-      notes: ['Set SVC_TRUST_ID, SVC_ORG_ID and SVC_URL in the job. Every svc command there exchanges the token of the platform by itself.'],
+      notes: [
+        'Set SVC_TRUST_ID, SVC_ORG_ID and SVC_URL in the job. Every svc command there exchanges the token of the platform by itself.',
+      ],
       async run(context, { args: [name = ''], options }) {
         const { issuer, claim, audiences, environments, secrets, ttl, addresses } = options;
-        if (!issuer || !claim) throw usage('--issuer and --claim are needed.', 'Such as --issuer github --claim sub=repo:acme/app:ref:refs/heads/main');
+        if (!issuer || !claim)
+          throw usage('--issuer and --claim are needed.', 'Such as --issuer github --claim sub=repo:acme/app:ref:refs/heads/main');
         const { vault, org_id } = await context.vault();
         const { data } = await vault.api.POST('/orgs/{org_id}/trusts', {
           params: { path: { org_id } },

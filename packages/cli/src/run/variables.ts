@@ -121,7 +121,7 @@ export function isReserved(name: string): boolean {
 }
 
 /** Credentials of svc and what makes them: nothing that a child should have. */
-const OWN = ['SVC_TOKEN', 'SVC_TRUST_ID', 'SVC_OIDC_TOKEN'];
+const OWN = ['SVC_TOKEN', 'SVC_TRUST_ID', 'SVC_ID_TOKEN', 'SVC_ID_TOKEN_FILE'];
 
 export interface Choice {
   /** Names that begin with this; the child gets them without it. */
