@@ -2,10 +2,12 @@ import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
 import { defineConfig } from 'vitest/config';
 import './scripts/scratch.mjs'; // before the runtime makes its directories
 import './scripts/assets.mjs';
+import { bundledSource } from './scripts/bundled-source.mjs';
 
 // The real Worker in the local runtime, its D1 wrapped so that a test can delay or fail any call (`test/support/main.ts`).
 export default defineConfig({
   plugins: [
+    bundledSource(),
     cloudflareTest(async () => ({
       main: './test/support/main.ts',
       wrangler: { configPath: './wrangler.toml' },
@@ -28,6 +30,8 @@ export default defineConfig({
     exclude: ['test/vendors/**'],
     // The Worker's log lines are its own; a failing test says what it needs.
     silent: true,
+    // A cached module would come to a worker without its source map.
+    fsModuleCache: false,
     // On a machine of two cores the default would be one.
     maxWorkers: '100%',
     testTimeout: 60_000,

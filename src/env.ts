@@ -4,11 +4,20 @@ import { notifyPlatforms, syncPlatforms } from './adapters/platforms';
 import type { IssuerKey } from './auth/trusts';
 import { fromBase64 } from './crypto/bytes';
 import type { QueueMessage } from './delivery/messages';
+import type { Asking, Decision, Polled, Started } from './device-login';
 import type { GateCalls } from './gate/calls';
 
 /** What a throttle answers: see `throttle.ts`. */
 export interface ThrottleCalls extends Rpc.DurableObjectBranded {
   refused(now?: number): Promise<number>;
+}
+
+/** What keeps the login of a terminal: see `device-login.ts`. */
+export interface DeviceLoginCalls extends Rpc.DurableObjectBranded {
+  start(started: Started): Promise<boolean>;
+  asking(): Promise<Asking | null>;
+  decide(session: string, decision: Decision): Promise<boolean>;
+  poll(hash: string): Promise<Polled>;
 }
 
 /** What the keys of an issuer are asked for: see `issuer-keys.ts`. */
@@ -20,6 +29,7 @@ export interface Env {
   DB: D1Database;
   GATE: DurableObjectNamespace<GateCalls>;
   THROTTLE: DurableObjectNamespace<ThrottleCalls>;
+  DEVICE_LOGIN: DurableObjectNamespace<DeviceLoginCalls>;
   ISSUER_KEYS: DurableObjectNamespace<IssuerKeysCalls>;
   QUEUE: Queue<QueueMessage>;
   ASSETS: Fetcher;

@@ -29,6 +29,32 @@ export const catalogue = {
     cause: 'A cursor works for one list of one organisation. This one was changed, cut short, or comes from another list.',
     remedy: 'Pass next_cursor of the previous page unchanged to the same list, or start again without a cursor.',
   },
+  AUTHORIZATION_PENDING: {
+    status: 400,
+    message: 'Nobody has confirmed this login yet.',
+    cause: 'The terminal login waits for a member to confirm its code on the page /device.',
+    remedy: 'Poll again after the interval that POST /api/v1/auth/device returned.',
+  },
+  SLOW_DOWN: {
+    status: 400,
+    message: 'The terminal polls too often.',
+    cause: 'Two polls came sooner after one another than the interval allows.',
+    remedy: 'Add five seconds to the interval, and keep it for all further polls of this login (RFC 8628).',
+  },
+  ACCESS_DENIED: {
+    status: 400,
+    message: 'This login was denied.',
+    cause:
+      'A member denied the terminal login on the page /device, or the member, passkey or session behind a confirmed login ended before the terminal received its tokens.',
+    remedy: 'Stop polling. Start a new login if the person wants one.',
+  },
+  CODE_EXPIRED: {
+    status: 400,
+    message: 'This code is not known, was used, or has expired.',
+    cause:
+      'The code of a terminal login serves for ten minutes and for one session. A mistyped code gets the same answer, so that nobody learns which codes exist.',
+    remedy: 'Check the code. If it is right, start a new login with POST /api/v1/auth/device.',
+  },
   UNAUTHENTICATED: {
     status: 401,
     message: 'Authentication failed: no valid credential was sent.',

@@ -14,6 +14,8 @@ export interface Configured {
   oneOf: readonly (readonly string[])[];
   /** The vendor's URLs that the config chooses, with the field that does. */
   urls(config: Record<string, unknown>): { field: string; url: string }[];
+  /** Ports that its targets may have although they are of a known service. */
+  ports: readonly number[];
 }
 
 /** Any message: the address does not depend on it. */
@@ -30,12 +32,13 @@ function notify(platform: NotifyPlatform): Configured {
     credentials,
     oneOf: [],
     urls: (given) => [{ field: SECRET_URLS.find((name) => name in given) ?? '', url: request(given as never, SAMPLE).url }],
+    ports: [],
   };
 }
 
 function sync(platform: SyncPlatform): Configured {
-  const { config, credentials, oneOf = [], urls } = syncAdapters[platform];
-  return { kind: 'sync', config, credentials, oneOf, urls: (given) => urls?.(given as never) ?? [] };
+  const { config, credentials, oneOf = [], urls, ports = [] } = syncAdapters[platform];
+  return { kind: 'sync', config, credentials, oneOf, urls: (given) => urls?.(given as never) ?? [], ports };
 }
 
 /** A platform by its name. */

@@ -21,6 +21,8 @@ export interface Need {
   held?: true;
   /** A member must have confirmed the session with a passkey in the last five minutes. Other kinds of credential need no confirmation. */
   fresh?: true;
+  /** A member must do it in a browser session: a terminal session may not. What needs a confirmation needs a browser session anyway. */
+  inBrowser?: true;
 }
 
 export type Needs = Record<string, Need>;

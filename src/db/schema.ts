@@ -182,7 +182,7 @@ export const credentials = sqliteTable(
     generation: integer(),
     /** Of a break-glass token: why it was issued. */
     reason: text(),
-    /** Of a browser session: whose, by which passkey, and the refresh cookies that are good. */
+    /** Of a session of a member: whose, by which passkey, and the refresh cookies or tokens that are good. */
     member_id: text(),
     passkey_id: text(),
     refresh: text({ mode: 'json' }).$type<Refresh>(),
@@ -208,6 +208,8 @@ export type CredentialKind = 'api_key' | 'session' | 'agent' | 'provider' | 'bre
 
 /** Numbers of the cookies that may be used, those that were used and when, for as long as a lost reply is forgiven, and the last given. */
 export interface Refresh {
+  /** Absent for a browser, which has cookies; a terminal has refresh tokens. */
+  by?: 'token';
   live: number[];
   used: [number, number][];
   last: number;
@@ -216,6 +218,9 @@ export interface Refresh {
   /** Once a panic has spared the session: the first and last JWT that are good, by their numbers; null is open. */
   jwts?: [number, number | null];
 }
+
+/** Whether a session of a member is that of a terminal. */
+export const isTerminal = ({ refresh }: Pick<CredentialRow, 'refresh'>): boolean => refresh?.by === 'token';
 
 /** Where a secret stands. `version` is the current one's number, `seal_id` the random id that its ciphertext is bound to. */
 export const secrets = sqliteTable(

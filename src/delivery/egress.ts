@@ -9,6 +9,8 @@ import { version } from '../version';
 export interface Egress {
   /** Allows http and private addresses, for development and tests. */
   allowPrivate: boolean;
+  /** Ports of known services that this kind of target has: 6443 of a Kubernetes API server. */
+  ports?: readonly number[];
 }
 
 const MOST_CHARACTERS = 2048;
@@ -42,7 +44,7 @@ export function isPublicAddress(text: string): boolean {
 }
 
 /** Why a URL is no allowed target, in words that follow its name; null if it is one. `guardedFetch` looks names up later. */
-export function checkTarget(text: string, { allowPrivate }: Egress): string | null {
+export function checkTarget(text: string, { allowPrivate, ports = [] }: Egress): string | null {
   if (text.length > MOST_CHARACTERS) return `must have at most ${MOST_CHARACTERS} characters`;
   // A parser would drop or turn these: what is stored is what was read.
   if (/[\s\p{C}\\]/u.test(text) || !URL.canParse(text)) return 'must be a URL without spaces, control characters or backslashes';
@@ -52,12 +54,12 @@ export function checkTarget(text: string, { allowPrivate }: Egress): string | nu
   // safety: egress-no-user-info
   if (/^https?:\/\/[^/?#]*@/i.test(text)) return 'must not contain a user name or password';
   if (text.includes('#')) return 'must not have a fragment';
-  return portProblem(url) ?? (allowPrivate ? null : hostProblem(url.hostname));
+  return portProblem(url, ports) ?? (allowPrivate ? null : hostProblem(url.hostname));
 }
 
-function portProblem({ port }: URL): string | null {
+function portProblem({ port }: URL, ports: readonly number[]): string | null {
   // The parser leaves out the default port of the scheme.
-  if (port === '' || port === '443') return null;
+  if (port === '' || port === '443' || ports.includes(Number(port))) return null;
   // safety: egress-ports
   return Number(port) < LEAST_PORT || SERVICE_PORTS.has(Number(port))
     ? 'must have port 443, or one from 1024 that is of no known service'

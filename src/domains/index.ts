@@ -28,6 +28,7 @@ import { shares } from './shares';
 import { signin } from './signin';
 import { syncs } from './syncs';
 import { teams } from './teams';
+import { terminals } from './terminals';
 import { trusts } from './trusts';
 import { webhooks } from './webhooks';
 
@@ -57,6 +58,7 @@ export const domains: readonly Domain[] = [
   incidents,
   deployment,
   signin,
+  terminals,
   trusts,
 ];
 

@@ -12,6 +12,7 @@ import {
   type DeviceRow,
   type GrantRow,
   isMadeByOwner,
+  isTerminal,
   type MemberRow,
   type OrgRow,
   parentIdOf,
@@ -279,7 +280,8 @@ export function callerOf(core: Core, org: string, lineage: readonly CredentialRo
   const row = lineage[0] as CredentialRow;
   if (row.member_id !== null) {
     const member = memberOf(core, org, row.member_id, core.rows.get('member', row.member_id));
-    return { ...member, parent_id: row.id, credential: row.id, rate_limit: row.rate_limit };
+    // safety: terminal-known
+    return { ...member, parent_id: row.id, credential: row.id, rate_limit: row.rate_limit, isTerminal: isTerminal(row) };
   }
   const caller = (lineage.length > 1 ? null : alone.get(row)) ?? credentialCaller(core, row, lineage);
   if (lineage.length === 1) alone.set(row, caller);

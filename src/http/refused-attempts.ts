@@ -17,3 +17,7 @@ export async function countRefused({ THROTTLE }: Pick<Env, 'THROTTLE'>, ip: stri
   if (wait) over.set(client, now + wait * 1000);
   return wait;
 }
+
+/** Counts one attempt, whether it succeeds or not, of what few are enough of. Answers 0, or after how many seconds the next one is taken. */
+export const countAttempt = ({ THROTTLE }: Pick<Env, 'THROTTLE'>, what: 'device login' | 'user code', who: string): Promise<number> =>
+  THROTTLE.getByName(`${what} ${who}`).refused();

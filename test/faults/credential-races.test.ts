@@ -9,6 +9,7 @@ import { holdNext, until } from '../support/faults';
 import { exchange, newIssuer, newTrust, trustIn } from '../support/issuers';
 import { newPasskey } from '../support/passkey';
 import { sampled } from '../support/sampled';
+import { decide, newTerminal } from '../support/terminal';
 import { type Answer, type Caller, send, useWorld } from '../support/world';
 
 useWorld();
@@ -52,6 +53,14 @@ const making: Record<string, Make | null> = {
     async ({ browser }) =>
     () =>
       newBrowser((browser as Browser).passkey).login(),
+  'auth.device_confirm': async ({ browser }) => {
+    const terminal = newTerminal();
+    await terminal.start();
+    return async () => {
+      const confirmed = await decide(browser as Browser, 'confirm', terminal.codes.user_code);
+      return confirmed.status === 200 ? terminal.poll() : confirmed;
+    };
+  },
   'auth.enrol': async ({ o, member }) => {
     const url = await newEnrolment(o.id, member as string);
     const other = newBrowser(await newPasskey(ORIGIN));
@@ -94,6 +103,7 @@ const makers: Record<string, { make: string[]; start(world: World): Promise<Make
       'break_glass.create',
       'auth.login',
       'auth.enrol',
+      'auth.device_confirm',
       'trust.create',
     ],
     async start({ o }) {

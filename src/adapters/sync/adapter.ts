@@ -86,6 +86,8 @@ export interface SyncAdapter {
   identity?(config: never): unknown;
   /** The vendor's URLs that the config chooses (a host, an API server), with the field that does: they are judged before anything is called. */
   urls?(config: never): { field: string; url: string }[];
+  /** Ports that its targets may have although they are of a known service. */
+  ports?: readonly number[];
   /** The name at the target, whole: with any prefix. */
   name(name: string, config: never): Mapped;
   /** Whether names at the target are the same in upper and lower case. */

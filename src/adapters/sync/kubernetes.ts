@@ -31,6 +31,8 @@ export const kubernetes = syncAdapter({
   config: Config,
   credentials: ['token'],
   urls: ({ apiServer }) => [{ field: 'apiServer', url: apiServer }],
+  // Where API servers listen: https://kubernetes.io/docs/reference/networking/ports-and-protocols/
+  ports: [6443],
   name: (name): Mapped => checked(name.replaceAll('/', '_'), 253, /^\.(\.|$)/),
   value: (value) => tooLarge(value, MOST),
   redeploy: true,

@@ -32,7 +32,7 @@ export function requestOf(platform: string, config: Config, message: Message, { 
 
 /** Validates a whole config: the config, or the problems. */
 export function checked(platform: string, given: Config, deployment: Deployment): { config: Config } | { details: Detail[] } {
-  const { config, urls } = platformOf(platform);
+  const { config, urls, ports } = platformOf(platform);
   const parsed = config.safeParse(given, { error: messageOf });
   if (!parsed.success) {
     const details = detailsOf(parsed.error, 'is not a known field');
@@ -40,7 +40,7 @@ export function checked(platform: string, given: Config, deployment: Deployment)
   }
   for (const { field, url } of urls(parsed.data)) {
     // safety: connection-target-checked
-    const problem = checkTarget(rebased(url, deployment.platformBaseUrls[platform]), deployment);
+    const problem = checkTarget(rebased(url, deployment.platformBaseUrls[platform]), { ...deployment, ports });
     if (problem !== null) return { details: [{ path: field ? `config.${field}` : 'config', message: problem }] };
   }
   return { config: parsed.data };

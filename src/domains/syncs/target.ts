@@ -33,7 +33,7 @@ export function openTarget(platform: string, config: Config, settings: Settings,
   const client = createClient({
     vendor: adapter.vendor(found.config as never),
     base: settings.platformBaseUrls[platform],
-    fetch: (url, request) => guardedFetch(settings, url, request),
+    fetch: (url, request) => guardedFetch({ ...settings, ports: adapter.ports ?? [] }, url, request),
     once,
   });
   return { adapter, config: found.config, client, target: adapter.open(client, found.config as never) };

@@ -57,7 +57,7 @@ it('sync: a caller who ends while values are fetched gets nothing sent', async (
 it('sync: a connection that leads to a private address by now is not called', async () => {
   const o = await newOrg();
   await newSecret(o, { name: 'ALPHA', value: 'a' });
-  const config = { apiServer: 'https://cluster.example.com', token: 'x', namespace: 'default', secretName: 'app' };
+  const config = { apiServer: 'https://cluster.example.com:6443', token: 'x', namespace: 'default', secretName: 'app' };
   const { syncId } = (await o.post('/integrations/sync', { platform: 'kubernetes', config, environmentId: 'production' })).json;
   faults.variables = { PLATFORM_BASE_URLS: JSON.stringify({ kubernetes: 'https://10.0.0.1' }) };
   faults.isolate++;

@@ -77,3 +77,18 @@ it('sync: no config leads to an address that is not public, and nothing is calle
   expect(targets.calls).toEqual([]);
   expect((await o.get('/integrations/syncs')).json.data).toEqual([]);
 });
+
+it('sync: port 6443 is allowed for an API server of Kubernetes alone', async () => {
+  const targets: Targets = useTargets();
+  const o = await newOrg();
+  const asked = async (url: string) => {
+    const answers = await Promise.all(
+      led(url).map(([platform, config]) => o.post('/integrations', { kind: 'sync', platform, name: platform, config })),
+    );
+    return answers.map(({ status }) => status);
+  };
+  expect(await asked('https://cluster.example.com:6443')).toEqual([201, 400, 400, 400]);
+  expect(await asked('https://cluster.example.com:6379')).toEqual([400, 400, 400, 400]);
+  expect(await asked('https://10.0.0.1:6443')).toEqual([400, 400, 400, 400]);
+  expect(targets.calls).toEqual([]);
+});

@@ -33,28 +33,22 @@ describe('approval policy: an area', () => {
 describe('approval policy: two patterns', () => {
   it('intersect if and only if some text matches both', () => {
     const glob = fc.array(fc.constantFrom('a', 'b', '?', '*'), { minLength: 1, maxLength: 5 }).map((parts) => parts.join(''));
+    // A character that is a star's in both patterns can be left out. So the shortest common text has one for each other character of the two at most: 8
+    // where both have a star, else 5.
     const texts = [''];
-    for (let length = 1, from = 0; length <= 6; length++) {
+    for (let length = 1, from = 0; length <= 8; length++) {
       const end = texts.length;
       for (let at = from; at < end; at++) texts.push(`${texts[at]}a`, `${texts[at]}b`);
       from = end;
     }
     fc.assert(
       fc.property(glob, glob, (one, other) => {
-        expect(intersects(one, other)).toBe(texts.some((text) => matches(one, text) && matches(other, text)) || intersectsLong(one, other));
+        expect(intersects(one, other)).toBe(texts.some((text) => matches(one, text) && matches(other, text)));
       }),
-      { numRuns: 300 },
+      { numRuns: 300, examples: [['aaa*', '*baaa']] },
     );
   });
 });
-
-/** Texts longer than those that are tried: what two patterns of five characters need at most has ten. */
-const intersectsLong = (one: string, other: string): boolean => {
-  const spread = (pattern: string) => ['', 'a', 'b', 'ab', 'ba', 'aab', 'bba'].map((part) => pattern.replaceAll('*', part));
-  return spread(one).some((text) =>
-    ['a', 'b'].some((char) => matches(other, text.replaceAll('?', char)) && matches(one, text.replaceAll('?', char))),
-  );
-};
 
 describe('approval policy: a change of it', () => {
   it('weakens it where it holds less, or asks others', () => {

@@ -51,6 +51,18 @@ describe('egress: which targets are allowed', () => {
     },
   );
 
+  it('egress: a port of a known service is allowed for the targets that have it alone', async () => {
+    const apiServers = { ...strict, ports: [6443] };
+    expect(checkTarget('https://cluster.example.com:6443/', strict)).toMatch(/^must have port /);
+    expect(checkTarget('https://cluster.example.com:6443/', apiServers)).toBeNull();
+    for (const other of ['https://cluster.example.com:6379/', 'https://cluster.example.com:22/', 'https://10.0.0.1:6443/'])
+      expect(checkTarget(other, apiServers)).toMatch(/^must /);
+    names['cluster.example.com'] = { A: ['10.0.0.1'] };
+    expect(await guardedFetch(apiServers, 'https://cluster.example.com:6443/')).toMatchObject({ unreachable: 'private_address' });
+    expect(await guardedFetch(strict, 'https://cluster.example.com:6443/')).toMatchObject({ unreachable: 'target_refused' });
+    expect(sent).toEqual([]);
+  });
+
   it.each(['http://user@127.0.0.1/', 'ftp://127.0.0.1/', 'http://127.0.0.1:22/', 'http://127.0.0.1:6379/', 'http://127.0.0.1/#x'])(
     'egress: %s is refused for development too',
     (target) => {

@@ -1,0 +1,11 @@
+// kube-apiserver of the Kubernetes project, built from its Go modules: see scripts/test-kubernetes.mjs.
+package main
+
+import (
+	"os"
+
+	"k8s.io/component-base/cli"
+	"k8s.io/kubernetes/cmd/kube-apiserver/app"
+)
+
+func main() { os.Exit(cli.Run(app.NewAPIServerCommand())) }
