@@ -1,0 +1,31 @@
+// Express: every request uses the newest key. Reads come from memory; a rotation reaches them as it happens, without a restart.
+import { createVault, VaultError } from '@secrets-vault/client';
+import express from 'express';
+
+const vault = createVault({
+  url: process.env.VAULT_URL,
+  org: process.env.VAULT_ORG,
+  credential: process.env.VAULT_KEY,
+  cache: 'watch', // memory is right for as long as the event stream is open
+  staleFor: 10 * 60_000, // the last known key serves for ten minutes if the vault cannot be reached
+});
+
+const app = express();
+
+app.get('/charge', async (_request, response) => {
+  const key = await vault.get('PAYMENT_KEY');
+  const answer = await fetch(process.env.PAYMENT_URL, { method: 'POST', headers: { Authorization: `Bearer ${key.reveal()}` } });
+  response.status(answer.ok ? 200 : 502).json({ charged: answer.ok, version: key.version });
+});
+
+app.use((error, _request, response, _next) => {
+  if (!(error instanceof VaultError)) return response.status(500).end();
+  console.error(error.toJSON()); // code, status, docs and request id; never a value
+  response.status(503).json({ error: error.code });
+});
+
+const server = app.listen(Number(process.env.PORT), '127.0.0.1', () => console.log(`listening on ${server.address().port}`));
+process.once('SIGTERM', () => {
+  vault.close();
+  server.close();
+});

@@ -1,0 +1,5 @@
+// Runs the check in Node.js, Bun or Deno; the argument is what it takes, as JSON.
+import process from 'node:process';
+import { check } from './check.mjs';
+
+console.log(await check(JSON.parse(process.argv[2])));
