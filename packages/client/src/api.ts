@@ -2351,8 +2351,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Refresh a browser session
-         * @description Takes the refresh cookie, from a page of this deployment, and returns a new JWT and a new cookie. Each cookie works once. Using it again ends the session, except within ten seconds: then the response may have been lost, and the repeat gets a cookie of its own.
+         * Refresh a session
+         * @description A page of this deployment sends no body: the call takes the refresh cookie and sets a new one. A terminal sends its refresh_token, without cookie or Origin, and gets a new one in the body. Both get a new JWT. Each cookie and refresh token works once. Using it again ends the session, except within ten seconds: then the response may have been lost, and the repeat gets one of its own.
          *
          *     Needs no credential.
          */
@@ -2393,14 +2393,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List your browser sessions
+         * List your sessions
          * @description Accepts a browser session. No scope is needed.
          */
         get: operations["auth_session_list"];
         put?: never;
         post?: never;
         /**
-         * Revoke all your browser sessions
+         * Revoke all your sessions
          * @description Accepts a browser session. No scope is needed.
          */
         delete: operations["auth_session_end"];
@@ -2420,10 +2420,198 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Revoke one of your browser sessions
+         * Revoke one of your sessions
          * @description Accepts a browser session. No scope is needed.
          */
         delete: operations["delete_auth_sessions_id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/device": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start a terminal login
+         * @description Show user_code and verification_uri to the person, then poll POST /auth/device/token with device_code. At most 20 logins a minute can be started from one address.
+         *
+         *     Needs no credential.
+         */
+        post: operations["auth_device"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/device/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Poll for the session of a terminal login
+         * @description Answers AUTHORIZATION_PENDING until a member has decided. SLOW_DOWN adds five seconds to the interval between two polls. A device code gives one session; using it again later than ten seconds after the first time ends the session.
+         *
+         *     Needs no credential.
+         */
+        post: operations["auth_device_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/device/lookup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Look up who asks for a terminal login
+         * @description For the page /device, in a browser session. At most 20 attempts a minute by member and by address, confirmations included.
+         *
+         *     Accepts a browser session. No scope is needed.
+         */
+        post: operations["auth_device_lookup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/device/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Confirm a terminal login
+         * @description Signs the terminal in as the calling member. Needs a browser session that was confirmed with a passkey in the last five minutes (`POST /auth/confirm`). Safe to repeat.
+         *
+         *     Accepts a browser session. No scope is needed. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         */
+        post: operations["auth_device_confirm"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/device/deny": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Deny a terminal login
+         * @description Accepts a browser session. No scope is needed.
+         */
+        post: operations["auth_device_deny"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/trusts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List trusts
+         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:read`.
+         */
+        get: operations["trust_list"];
+        put?: never;
+        /**
+         * Create a trust
+         * @description A trust accepts tokens of an OIDC issuer whose claims match, and gives session tokens for them (POST /auth/exchange). It cannot hold more than its creator. A trust that a session token or an agent creates ends with its creator.
+         *
+         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
+         */
+        post: operations["trust_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/trusts/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a trust
+         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:read`.
+         */
+        get: operations["trust_read"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a trust
+         * @description Its session tokens are refused as soon as this call returns.
+         *
+         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
+         */
+        delete: operations["trust_delete"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a trust
+         * @description The change applies to the next request of each session token: one whose workload is no longer accepted ends, and none holds more than the trust. The caller must hold whatever the change adds, and all that the trust gives if it accepts other tokens afterwards. To narrow it, tokens:write is enough.
+         *
+         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
+         */
+        patch: operations["trust_update"];
+        trace?: never;
+    };
+    "/auth/exchange": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Exchange an OIDC token for a session token
+         * @description A CI job or workload sends the OIDC token of its platform and gets a session token of the trust. RS256, PS256, ES256 and EdDSA are accepted. A token must be at most an hour old, and serves ten times at most. The response to a refused exchange is the same for every reason. The audit log of the organisation has the reason.
+         *
+         *     Needs no credential.
+         */
+        post: operations["auth_exchange"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -5602,12 +5790,25 @@ export interface components {
                      */
                     expires_at: string | null;
                 }[];
-                /**
-                 * @description Always empty in this release.
-                 * @example []
-                 */
+                /** @description Trusts that were created or changed. They still work, unless this call revoked all API keys: then it ended trusts too. Their session tokens have ended. */
                 trusts: {
+                    /** @example trs_01M9xQeKcX3vTz6nWJfQ4b */
                     id: string;
+                    /** @example GitHub Actions: acme/app */
+                    name: string;
+                    /** @example https://token.actions.githubusercontent.com */
+                    issuer: string;
+                    created_by: string;
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-21T12:00:00.000Z
+                     */
+                    created_at: string;
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-21T12:00:00.000Z
+                     */
+                    updated_at: string;
                 }[];
             };
             api_key?: components["schemas"]["ApiKey"] & {
@@ -5643,7 +5844,7 @@ export interface components {
             /** @description The credential and all credentials that end with it, without those that had expired before. */
             revoked: {
                 /** @enum {string} */
-                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser";
+                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
                 id: string;
                 name: string | null;
             }[];
@@ -5687,7 +5888,7 @@ export interface components {
             /** @description Credentials that were created with it, directly or indirectly. */
             credentials: {
                 /** @enum {string} */
-                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser";
+                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
                 id: string;
                 name: string | null;
                 /**
@@ -5732,12 +5933,12 @@ export interface components {
         };
         CredentialGraph: {
             /** @enum {string} */
-            kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser";
+            kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
             id: string;
             name: string | null;
             parent: {
                 /** @enum {string} */
-                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "member" | "system";
+                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust" | "member" | "system";
                 id: string;
                 name: string | null;
                 /**
@@ -5749,7 +5950,7 @@ export interface components {
             /** @description Live credentials, at most 1,000. */
             children: {
                 /** @enum {string} */
-                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "member" | "system";
+                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust" | "member" | "system";
                 id: string;
                 name: string | null;
                 /**
@@ -5889,6 +6090,20 @@ export interface components {
                 userHandle?: string | null;
             };
         };
+        Refreshed: components["schemas"]["SignedIn"] & {
+            /**
+             * @description Of a terminal session: what renews it, once.
+             * @example svcref_…
+             */
+            refresh_token?: string;
+        };
+        RefreshIn: {
+            /**
+             * @description Of a terminal session.
+             * @example svcref_…
+             */
+            refresh_token?: string;
+        };
         BrowserSessionPage: {
             data: components["schemas"]["BrowserSession"][];
             /** @description Pass it as cursor to get the next page. null on the last page. */
@@ -5918,8 +6133,317 @@ export interface components {
             last_used_place: string | null;
             /** @description Whether this session made the request. */
             current: boolean;
+            /** @enum {string} */
+            client: "browser" | "terminal";
+            /**
+             * @description Of a terminal session: what the program called itself.
+             * @example svc on ann-laptop
+             */
+            client_name: string | null;
             /** @example psk_01M9xQeKcX3vTz6nWJfQ4b */
             passkey_id: string;
+        };
+        DeviceLogin: {
+            /**
+             * @description For polls. Keep it secret.
+             * @example svcdc_…
+             */
+            device_code: string;
+            /**
+             * @description Show it to the person.
+             * @example WDJB-MJHT
+             */
+            user_code: string;
+            /** @example https://vault.example.com/device */
+            verification_uri: string;
+            /**
+             * @description The same page, with the code filled in. The code is in the fragment, which browsers do not send.
+             * @example https://vault.example.com/device#WDJB-MJHT
+             */
+            verification_uri_complete: string;
+            /** @description Seconds until the codes expire. */
+            expires_in: number;
+            /** @description Seconds to wait between two polls. */
+            interval: number;
+        };
+        DeviceLoginIn: {
+            /**
+             * @description What the program calls itself. The member sees it, with the address that it comes from.
+             * @example svc on ann-laptop
+             */
+            client_name: string;
+        };
+        TerminalSignedIn: components["schemas"]["SignedIn"] & {
+            /**
+             * @description Of a terminal session: what renews it, once.
+             * @example svcref_…
+             */
+            refresh_token: string;
+        };
+        DeviceTokenIn: {
+            /** @example svcdc_… */
+            device_code: string;
+        };
+        DeviceLoginRequest: {
+            /** @example WDJB-MJHT */
+            user_code: string;
+            /**
+             * @description What the program calls itself; nobody has checked it.
+             * @example svc on ann-laptop
+             */
+            client_name: string;
+            address: string;
+            /** @example Zurich, CH (ZRH) */
+            place: string | null;
+            /** @description Whether this request comes from the same address. */
+            same_address: boolean;
+            /**
+             * Format: date-time
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            expires_at: string;
+        };
+        UserCodeIn: {
+            /**
+             * @description Case, spaces and hyphens do not count.
+             * @example WDJB-MJHT
+             */
+            user_code: string;
+        };
+        DeviceLoginDecided: {
+            /** @enum {string} */
+            status: "confirmed" | "denied";
+            /**
+             * @description The session of the terminal; null if denied.
+             * @example ses_01M9xQeKcX3vTz6nWJfQ4b
+             */
+            session_id: string | null;
+        };
+        Trust: {
+            id: string;
+            name: string;
+            issuer: string;
+            audiences: string[];
+            claims: {
+                [key: string]: string | string[];
+            };
+            scopes: string[];
+            /** @description Slugs of its environments. null means all. */
+            environments: string[] | null;
+            /** @description Patterns of the secret names that it can access. null means all. */
+            secrets: string[] | null;
+            /** @description IP addresses and ranges. null means any address. */
+            allowed_addresses: string[] | null;
+            /** @example 3600 */
+            ttlSeconds: number;
+            /** @description The keys that were given. null if they are fetched from the issuer. */
+            jwks: {
+                keys: {
+                    [key: string]: unknown;
+                }[];
+            } | null;
+            /** @description Id of the credential or member that created it, or that last made it accept other tokens. */
+            created_by: string;
+            /** @description The credential that it ends with. null if it does not end with another. */
+            parent_id: string | null;
+            /**
+             * Format: date-time
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed, except for its name.
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            updated_at: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            expires_at: string | null;
+            /**
+             * Format: date-time
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            last_used_at: string | null;
+            /**
+             * @description Number of requests made with its session tokens, exchanges included.
+             * @example 12
+             */
+            use_count: number;
+            /** @example Zurich, CH (ZRH) */
+            last_used_place: string | null;
+        };
+        TrustIn: {
+            /** @example GitHub Actions: acme/app */
+            name: string;
+            /**
+             * @description The iss claim of accepted tokens, exactly as the issuer spells it.
+             * @example https://token.actions.githubusercontent.com
+             */
+            issuer: string;
+            /**
+             * @description The token must contain one of them in its aud claim. By default, the PUBLIC_URL of this deployment.
+             * @example [
+             *       "https://vault.example.com"
+             *     ]
+             */
+            audiences?: string[];
+            /**
+             * @description Claims of accepted tokens, each with a glob pattern or a list of them. * is any run of characters, ? is one. Every claim must match. sub, or another claim that names the workload, is required.
+             * @example {
+             *       "sub": "repo:acme/app:ref:refs/heads/main"
+             *     }
+             */
+            claims: {
+                [key: string]: string | string[];
+            };
+            /**
+             * @example [
+             *       "secrets:read"
+             *     ]
+             */
+            scopes: string[];
+            /** @description Environments by id or slug. By default, those of its creator. */
+            environments?: string[];
+            /**
+             * @description Secret names as glob patterns (* and ?). By default, those of its creator.
+             * @example [
+             *       "app/*"
+             *     ]
+             */
+            secrets?: string[];
+            /**
+             * @example [
+             *       "203.0.113.0/24"
+             *     ]
+             */
+            allowed_addresses?: string[];
+            /**
+             * @description Lifetime of its session tokens in seconds, 3600 by default.
+             * @example 3600
+             */
+            ttlSeconds?: number;
+            /**
+             * @description Public keys of the issuer, for an issuer that is not on the public Internet. Without it the keys are fetched from the discovery document of the issuer.
+             * @example {
+             *       "keys": [
+             *         {
+             *           "kty": "OKP",
+             *           "crv": "Ed25519",
+             *           "kid": "cluster-1",
+             *           "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"
+             *         }
+             *       ]
+             *     }
+             */
+            jwks?: {
+                keys: {
+                    [key: string]: unknown;
+                }[];
+            };
+        };
+        TrustPage: {
+            data: components["schemas"]["Trust"][];
+            /** @description Pass it as cursor to get the next page. null on the last page. */
+            next_cursor: string | null;
+            has_more: boolean;
+        };
+        TrustPatch: {
+            name?: string;
+            /**
+             * @description The iss claim of accepted tokens, exactly as the issuer spells it.
+             * @example https://token.actions.githubusercontent.com
+             */
+            issuer?: string;
+            /**
+             * @description The token must contain one of them in its aud claim. By default, the PUBLIC_URL of this deployment.
+             * @example [
+             *       "https://vault.example.com"
+             *     ]
+             */
+            audiences?: string[];
+            /**
+             * @description Claims of accepted tokens, each with a glob pattern or a list of them. * is any run of characters, ? is one. Every claim must match. sub, or another claim that names the workload, is required.
+             * @example {
+             *       "sub": "repo:acme/app:ref:refs/heads/main"
+             *     }
+             */
+            claims?: {
+                [key: string]: string | string[];
+            };
+            /**
+             * @example [
+             *       "secrets:read"
+             *     ]
+             */
+            scopes?: string[];
+            environments?: string[] | null;
+            /**
+             * @example [
+             *       "app/*"
+             *     ]
+             */
+            secrets?: string[] | null;
+            /**
+             * @example [
+             *       "203.0.113.0/24"
+             *     ]
+             */
+            allowed_addresses?: string[] | null;
+            /**
+             * @description Lifetime of its session tokens in seconds, 3600 by default.
+             * @example 3600
+             */
+            ttlSeconds?: number;
+            /**
+             * @description null removes the keys: from then on they are fetched from the issuer.
+             * @example {
+             *       "keys": [
+             *         {
+             *           "kty": "OKP",
+             *           "crv": "Ed25519",
+             *           "kid": "cluster-1",
+             *           "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"
+             *         }
+             *       ]
+             *     }
+             */
+            jwks?: {
+                keys: {
+                    [key: string]: unknown;
+                }[];
+            } | null;
+        };
+        Exchanged: {
+            /**
+             * @description A session token, shown only once.
+             * @example svcsess_…
+             */
+            token: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            expiresAt: string;
+            id: string;
+        };
+        ExchangeIn: {
+            /** @example org_01M9xQeKcX3vTz6nWJfQ4b */
+            org_id: string;
+            /** @example trs_01M9xQeKcX3vTz6nWJfQ4b */
+            trust_id: string;
+            /**
+             * @description The OIDC token of the platform, a JWT.
+             * @example eyJhbGciOiJSUzI1NiIs…
+             */
+            token: string;
         };
         /** @description The body of every error response. */
         Error: {
@@ -5928,7 +6452,7 @@ export interface components {
                  * @description Identifies the error. Codes never change: use them in programs.
                  * @enum {string}
                  */
-                code: "MALFORMED_JSON" | "VALIDATION_FAILED" | "INVALID_CURSOR" | "UNAUTHENTICATED" | "TOKEN_EXPIRED" | "DEVICE_PROOF_REQUIRED" | "DEVICE_PROOF_INVALID" | "TOKEN_REVOKED" | "INSUFFICIENT_SCOPE" | "SECRET_ACCESS_DENIED" | "SCOPE_EXCEEDS_PARENT" | "CREDENTIAL_KIND_NOT_ALLOWED" | "APPROVAL_REQUIRED" | "PASSPHRASE_WRONG" | "ADDRESS_NOT_ALLOWED" | "REAUTHENTICATION_REQUIRED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "ENROLMENT_GONE" | "SHARE_GONE" | "EVENTS_GONE" | "EMAIL_TAKEN" | "SYNC_ENDED" | "IMPORT_CONFLICT" | "LAST_OWNER" | "LAST_PASSKEY" | "ORIGIN_NOT_ALLOWED" | "SECRET_NAME_TAKEN" | "IDEMPOTENCY_IN_PROGRESS" | "SLUG_TAKEN" | "ENVIRONMENT_NOT_EMPTY" | "ENVIRONMENT_IS_DEFAULT" | "LIMIT_REACHED" | "CONFLICT" | "APPROVAL_MISMATCH" | "VERSION_CONFLICT" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "POLICY_VIOLATED" | "APPROVAL_IMPOSSIBLE" | "VALUE_NOT_REPRESENTABLE" | "NAME_NOT_REPRESENTABLE" | "NAME_COLLISION" | "IMPORT_UNREADABLE" | "RESULT_TOO_LARGE" | "RATE_LIMITED" | "INTERNAL" | "TARGET_REJECTED" | "TARGET_UNREACHABLE" | "UNAVAILABLE" | "OVERLOADED" | "MISCONFIGURED";
+                code: "MALFORMED_JSON" | "VALIDATION_FAILED" | "INVALID_CURSOR" | "AUTHORIZATION_PENDING" | "SLOW_DOWN" | "ACCESS_DENIED" | "CODE_EXPIRED" | "UNAUTHENTICATED" | "TOKEN_EXPIRED" | "DEVICE_PROOF_REQUIRED" | "DEVICE_PROOF_INVALID" | "TOKEN_REVOKED" | "INSUFFICIENT_SCOPE" | "SECRET_ACCESS_DENIED" | "SCOPE_EXCEEDS_PARENT" | "CREDENTIAL_KIND_NOT_ALLOWED" | "APPROVAL_REQUIRED" | "PASSPHRASE_WRONG" | "ADDRESS_NOT_ALLOWED" | "REAUTHENTICATION_REQUIRED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "ENROLMENT_GONE" | "SHARE_GONE" | "EVENTS_GONE" | "EMAIL_TAKEN" | "SYNC_ENDED" | "IMPORT_CONFLICT" | "LAST_OWNER" | "LAST_PASSKEY" | "ORIGIN_NOT_ALLOWED" | "SECRET_NAME_TAKEN" | "IDEMPOTENCY_IN_PROGRESS" | "SLUG_TAKEN" | "ENVIRONMENT_NOT_EMPTY" | "ENVIRONMENT_IS_DEFAULT" | "LIMIT_REACHED" | "CONFLICT" | "APPROVAL_MISMATCH" | "VERSION_CONFLICT" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "POLICY_VIOLATED" | "APPROVAL_IMPOSSIBLE" | "VALUE_NOT_REPRESENTABLE" | "NAME_NOT_REPRESENTABLE" | "NAME_COLLISION" | "IMPORT_UNREADABLE" | "RESULT_TOO_LARGE" | "RATE_LIMITED" | "INTERNAL" | "TARGET_REJECTED" | "TARGET_UNREACHABLE" | "UNAVAILABLE" | "OVERLOADED" | "MISCONFIGURED";
                 /** @description Describes the error for people. It may change. */
                 message: string;
                 /**
@@ -12136,7 +12660,17 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        /** @description A JSON object of at most 1 MiB, or no body. */
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "refresh_token": "svcref_…"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RefreshIn"];
+            };
+        };
         responses: {
             /** @description Success. */
             200: {
@@ -12144,7 +12678,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SignedIn"];
+                    "application/json": components["schemas"]["Refreshed"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -12259,6 +12793,431 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    auth_device: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object of at most 1 MiB. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "client_name": "svc on ann-laptop"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DeviceLoginIn"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceLogin"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    auth_device_token: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object of at most 1 MiB. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "device_code": "svcdc_…"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DeviceTokenIn"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TerminalSignedIn"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    auth_device_lookup: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object of at most 1 MiB. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "user_code": "WDJB-MJHT"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UserCodeIn"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceLoginRequest"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    auth_device_confirm: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object of at most 1 MiB. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "user_code": "WDJB-MJHT"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UserCodeIn"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceLoginDecided"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    auth_device_deny: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object of at most 1 MiB. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "user_code": "WDJB-MJHT"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UserCodeIn"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceLoginDecided"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    trust_list: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many items to return, 50 by default.
+                 * @example 50
+                 */
+                limit?: number;
+                /**
+                 * @description next_cursor of the previous page.
+                 * @example eyJ2IjoxfQ.kR2vT9
+                 */
+                cursor?: string;
+            };
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /**
+                 * @description Id of the organisation that the credential belongs to.
+                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
+                 */
+                org_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrustPage"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    trust_create: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /**
+                 * @description Id of the organisation that the credential belongs to.
+                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
+                 */
+                org_id: string;
+            };
+            cookie?: never;
+        };
+        /** @description A JSON object of at most 1 MiB. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "GitHub Actions: acme/app",
+                 *       "issuer": "https://token.actions.githubusercontent.com",
+                 *       "claims": {
+                 *         "sub": "repo:acme/app:ref:refs/heads/main"
+                 *       },
+                 *       "scopes": [
+                 *         "secrets:read"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["TrustIn"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trust"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    trust_read: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /**
+                 * @description Id of the organisation that the credential belongs to.
+                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
+                 */
+                org_id: string;
+                /**
+                 * @description Id of the trust.
+                 * @example trs_01M9xQeKcX3vTz6nWJfQ4b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trust"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    trust_delete: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /**
+                 * @description Id of the organisation that the credential belongs to.
+                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
+                 */
+                org_id: string;
+                /**
+                 * @description Id of the trust.
+                 * @example trs_01M9xQeKcX3vTz6nWJfQ4b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success, without a body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    trust_update: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /**
+                 * @description Id of the organisation that the credential belongs to.
+                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
+                 */
+                org_id: string;
+                /**
+                 * @description Id of the trust.
+                 * @example trs_01M9xQeKcX3vTz6nWJfQ4b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** @description A JSON object of at most 1 MiB. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "GitHub Actions: acme/app"
+                 *     }
+                 */
+                "application/json": components["schemas"]["TrustPatch"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trust"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    auth_exchange: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object of at most 1 MiB. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "org_id": "org_01M9xQeKcX3vTz6nWJfQ4b",
+                 *       "trust_id": "trs_01M9xQeKcX3vTz6nWJfQ4b",
+                 *       "token": "eyJhbGciOiJSUzI1NiIs…"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ExchangeIn"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Exchanged"];
+                };
             };
             default: components["responses"]["Refused"];
         };
