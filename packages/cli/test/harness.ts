@@ -104,3 +104,12 @@ export async function signedIn(): Promise<{ machine: Machine; url: string; org: 
   if (code !== 0) throw new Error(stderr);
   return { machine, url, org, key };
 }
+
+/** Waits until something holds: what happens in another process has no event here. */
+export async function until(holds: () => boolean | Promise<boolean>, within = 15_000): Promise<void> {
+  for (const end = Date.now() + within; Date.now() < end; ) {
+    if (await holds()) return;
+    await new Promise((done) => setTimeout(done, 10));
+  }
+  throw new Error('it did not come to hold');
+}

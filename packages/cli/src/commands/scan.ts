@@ -125,7 +125,7 @@ function* batches(files: Iterable<{ path: string; bytes: Buffer }>, context: Con
   let size = 0;
   for (const { path: name, bytes } of files) {
     if (bytes.includes(0)) continue;
-    const file = { path: name, content: bytes.toString('utf8') };
+    const file = { path: clean(name), content: bytes.toString('utf8') }; // the vault takes no control characters in a path
     const length = Buffer.byteLength(JSON.stringify(file));
     if (length > MOST_BYTES) {
       context.out.warn(`${clean(name)} is too large, and was not scanned.`);
