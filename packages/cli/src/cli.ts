@@ -3,8 +3,8 @@ import { asCliError, EXIT_CODES, usage } from './errors.ts';
 import type { Host } from './host.ts';
 import { CommanderError, errorOutput, ofCommander, programOf, type Result } from './program.ts';
 
-/** Our own tokens, whole or in part: an argument that holds one was typed where others see it. */
-const TOKEN = /\bsvc(_live_|sess_|ag_|_agent_|prov_|bg_)[A-Za-z0-9]{12,}/;
+/** Our own tokens, wherever they stand in it: an argument that holds one was typed where others see it. */
+const TOKEN = /svc(_live_|sess_|ag_|_agent_|prov_|bg_)[A-Za-z0-9]{30,}/;
 
 /**
  * Runs one command.

@@ -68,9 +68,16 @@ describe('secrets', () => {
       { name: 'SHARED', difference: 'missing' },
     ]);
     await ok(['copy', 'SHARED', 'ONLY', '--from', 'staging', '--to', 'development']);
-    expect((await json(['list', '-e', 'development'])).data.find(({ name }: { name: string }) => name === 'SHARED')).toMatchObject({ description: 'both', tags: { team: 'web' } });
+    expect((await json(['list', '-e', 'development'])).data.find(({ name }: { name: string }) => name === 'SHARED')).toMatchObject({
+      description: 'both',
+      tags: { team: 'web' },
+    });
     await set('ONLY', 'changed', '-e', 'development');
-    expect((await json(['copy', '--prefix', '', '--from', 'staging', '--to', 'development'])).data.every(({ outcome }: { outcome: string }) => outcome === 'skipped')).toBe(true);
+    expect(
+      (await json(['copy', '--prefix', '', '--from', 'staging', '--to', 'development'])).data.every(
+        ({ outcome }: { outcome: string }) => outcome === 'skipped',
+      ),
+    ).toBe(true);
     const shown = await ok(['diff', 'staging', 'development']);
     expect(shown.stdout).toBe('ONLY\tdifferent values\n');
     expect((await machine.svc(['copy', 'ONLY', '--from', 'staging', '--to', 'development', '--overwrite'])).code).toBe(2);
@@ -80,7 +87,11 @@ describe('secrets', () => {
 
   it('import, export: a .env file goes in and comes out', async () => {
     machine.write('.env', "A='x y'\nexport B=2\n");
-    expect(await json(['import', '.env', '-e', 'development', '--prefix', 'env/', '--dry-run'])).toMatchObject({ source: 'dotenv', dry_run: true, created: ['env/A', 'env/B'] });
+    expect(await json(['import', '.env', '-e', 'development', '--prefix', 'env/', '--dry-run'])).toMatchObject({
+      source: 'dotenv',
+      dry_run: true,
+      created: ['env/A', 'env/B'],
+    });
     expect((await machine.svc(['get', 'env/A', '-e', 'development'])).code).toBe(5);
     await ok(['import', '.env', '-e', 'development']);
     expect((await machine.svc(['import', '.env', '-e', 'development'])).code).toBe(6);
@@ -130,8 +141,13 @@ describe('access', () => {
     const { stdout, stderr } = await ok(['key', 'create', 'web', '--scopes', 'secrets:read', '--environments', 'staging', '--ttl', '1d']);
     expect(stdout).toMatch(/^svc_live_\w+\n$/);
     const [id = ''] = /key_\w+/.exec(stderr) ?? [];
-    expect(await machine.svc(['get', 'SHARED', '-e', 'staging'], { env: { SVC_TOKEN: stdout.trim(), SVC_URL: at.url } })).toMatchObject({ code: 0, stdout: 'same' });
-    expect((await machine.svc(['get', 'SHARED', '-e', 'development'], { env: { SVC_TOKEN: stdout.trim(), SVC_URL: at.url } })).code).toBe(4);
+    expect(await machine.svc(['get', 'SHARED', '-e', 'staging'], { env: { SVC_TOKEN: stdout.trim(), SVC_URL: at.url } })).toMatchObject({
+      code: 0,
+      stdout: 'same',
+    });
+    expect((await machine.svc(['get', 'SHARED', '-e', 'development'], { env: { SVC_TOKEN: stdout.trim(), SVC_URL: at.url } })).code).toBe(
+      4,
+    );
     expect((await machine.svc(['key', 'rotate', id])).code).toBe(2);
     const successor = await json(['key', 'rotate', id, '--overlap', '1h', '--yes']);
     await ok(['key', 'revoke', id, '--yes']);
@@ -141,7 +157,19 @@ describe('access', () => {
   });
 
   it('agent, token: created, listed, narrowed and revoked', async () => {
-    const agent = await json(['agent', 'create', 'triage', '--scopes', 'secrets:read', '--secrets', 'app/*', '--ttl', '1d', '--rate-limit', '60']);
+    const agent = await json([
+      'agent',
+      'create',
+      'triage',
+      '--scopes',
+      'secrets:read',
+      '--secrets',
+      'app/*',
+      '--ttl',
+      '1d',
+      '--rate-limit',
+      '60',
+    ]);
     expect(await json(['agent', 'update', agent.id, '--secrets', 'app/config'])).toMatchObject({ secrets: ['app/config'] });
     expect((await json(['agent', 'list'])).data).toHaveLength(1);
     await ok(['agent', 'revoke', agent.id, '--yes']);
@@ -152,9 +180,24 @@ describe('access', () => {
   });
 
   it('trust: created from an issuer by name, shown and deleted', async () => {
-    const made = await ok(['trust', 'create', 'deploy', '--issuer', 'github', '--claim', 'sub=repo:acme/app:*', '--scopes', 'secrets:read', '--environments', 'production']);
+    const made = await ok([
+      'trust',
+      'create',
+      'deploy',
+      '--issuer',
+      'github',
+      '--claim',
+      'sub=repo:acme/app:*',
+      '--scopes',
+      'secrets:read',
+      '--environments',
+      'production',
+    ]);
     const [, id = ''] = /SVC_TRUST_ID=(trs_\w+)/.exec(made.stdout) ?? [];
-    expect(await json(['trust', 'show', id])).toMatchObject({ issuer: 'https://token.actions.githubusercontent.com', claims: { sub: 'repo:acme/app:*' } });
+    expect(await json(['trust', 'show', id])).toMatchObject({
+      issuer: 'https://token.actions.githubusercontent.com',
+      claims: { sub: 'repo:acme/app:*' },
+    });
     expect((await json(['trust', 'list'])).data).toHaveLength(1);
     await ok(['trust', 'delete', id, '--yes']);
     expect((await machine.svc(['trust', 'show', id])).code).toBe(5);
@@ -166,7 +209,9 @@ describe('access', () => {
     const { data } = await json(['member', 'list']);
     const { id } = data.find((row: { email: string }) => row.email === 'bea@example.com');
     await ok(['member', 'role', id, 'developer']);
-    expect(await json(['member', 'access', id, 'secrets:read', '--environment', 'production', '--secret', 'X'])).toMatchObject({ allowed: true });
+    expect(await json(['member', 'access', id, 'secrets:read', '--environment', 'production', '--secret', 'X'])).toMatchObject({
+      allowed: true,
+    });
     const refused = await machine.svc(['member', 'remove', id]);
     expect(refused.stderr).toContain('Bea (bea@example.com)');
     await ok(['member', 'remove', id, '--yes']);
@@ -175,12 +220,26 @@ describe('access', () => {
   it('approval: a held read is exit code 8, names the request, and can be withdrawn', async () => {
     await set('payments/db', 'v');
     const api = `${at.url}/api/v1/orgs/${at.org}/policies`;
-    const policy = { name: 'P', kind: 'approval', applies_to: { names: ['payments/*'] }, config: { operations: ['secret.read'], required: 1, approvers: { role: 'owner' } } };
-    await fetch(api, { method: 'POST', headers: { Authorization: `Bearer ${at.key}`, 'Content-Type': 'application/json' }, body: JSON.stringify(policy) });
+    const policy = {
+      name: 'P',
+      kind: 'approval',
+      applies_to: { names: ['payments/*'] },
+      config: { operations: ['secret.read'], required: 1, approvers: { role: 'owner' } },
+    };
+    await fetch(api, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${at.key}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify(policy),
+    });
     const held = await machine.svc(['get', 'payments/db', '--json']);
     expect(held.code).toBe(8);
     const id = held.json.error.approval;
-    expect(held.json.error).toMatchObject({ code: 'APPROVAL_REQUIRED', exit_code: 8, status: 403, next: expect.stringContaining(`--approval ${id}`) });
+    expect(held.json.error).toMatchObject({
+      code: 'APPROVAL_REQUIRED',
+      exit_code: 8,
+      status: 403,
+      next: expect.stringContaining(`--approval ${id}`),
+    });
     expect((await json(['approval', 'list'])).data.map((row: { id: string }) => row.id)).toEqual([id]);
     expect((await machine.svc(['approval', 'wait', id, '--timeout', '1s'])).code).toBe(8);
     await ok(['approval', 'cancel', id]);
@@ -200,15 +259,25 @@ describe('operations', () => {
     const running = machine.spawn(['audit', '--follow', '--json', '--action', 'secret.read', '-n', '1']);
     await new Promise((done) => setTimeout(done, 1500));
     await ok(['get', 'API_KEY', '--reason', 'followed']);
-    for (let waited = 0; !running.said().includes('followed') && waited < 15_000; waited += 100) await new Promise((done) => setTimeout(done, 100));
+    for (let waited = 0; !running.said().includes('followed') && waited < 15_000; waited += 100)
+      await new Promise((done) => setTimeout(done, 100));
     running.kill('SIGINT');
     await running.done;
-    expect(running.said().trim().split('\n').map((line) => JSON.parse(line)).some((entry) => entry.reason === 'followed')).toBe(true);
+    expect(
+      running
+        .said()
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+        .some((entry) => entry.reason === 'followed'),
+    ).toBe(true);
   });
 
   it('sync: a connection is stored from stdin, listed, and its config not shown', async () => {
     const config = { token: 'HRKU-made-up', appName: 'demo-app' };
-    const stored = await ok(['sync', 'connect', 'heroku', '--name', 'Demo', '--environments', 'staging', '--json'], { stdin: JSON.stringify(config) });
+    const stored = await ok(['sync', 'connect', 'heroku', '--name', 'Demo', '--environments', 'staging', '--json'], {
+      stdin: JSON.stringify(config),
+    });
     expect(stored.stdout).not.toContain('HRKU-made-up');
     expect((await json(['sync', 'connections'])).data).toHaveLength(1);
     expect((await json(['sync', 'list'])).data).toEqual([]);

@@ -25,7 +25,8 @@ const node = (script: string) => ['--', process.execPath, '-e', script];
 
 describe('environment of the child', () => {
   it('run: values are in the environment of the child alone, and credentials of svc are not', async () => {
-    const script = 'console.log(JSON.stringify(Object.keys(process.env).filter((name) => name.startsWith("SVC_")).sort())); setInterval(() => {}, 1000)';
+    const script =
+      'console.log(JSON.stringify(Object.keys(process.env).filter((name) => name.startsWith("SVC_")).sort())); setInterval(() => {}, 1000)';
     const running = machine.spawn(['run', ...node(script)]);
     await until(() => running.said().includes(']'));
     expect(JSON.parse(running.said())).toEqual(['SVC_ENVIRONMENT', 'SVC_KEYCHAIN', 'SVC_ORG_ID', 'SVC_URL']);
@@ -39,15 +40,24 @@ describe('environment of the child', () => {
   });
 
   it('reserved names: what changes how programs run is left out, unless it is allowed by name', async () => {
-    for (const name of ['NODE_OPTIONS', 'LD_PRELOAD', 'PATH', 'https_proxy', 'SVC_URL', 'GIT_SSH_COMMAND']) await put(name, '--evil', 'staging');
+    for (const name of ['NODE_OPTIONS', 'LD_PRELOAD', 'PATH', 'https_proxy', 'SVC_URL', 'GIT_SSH_COMMAND'])
+      await put(name, '--evil', 'staging');
     await put('app/config', 'x', 'staging');
     await put('GOOD', 'yes', 'staging');
-    const script = 'process.stdout.write([process.env.NODE_OPTIONS, process.env.https_proxy, process.env.SVC_URL, process.env.GOOD].join())';
+    const script =
+      'process.stdout.write([process.env.NODE_OPTIONS, process.env.https_proxy, process.env.SVC_URL, process.env.GOOD].join())';
     const ran = await machine.spawn(['run', '-e', 'staging', ...node(script)]).done;
     expect(ran).toMatchObject({ code: 0, stdout: `,,${proxy.url},yes` });
     for (const name of ['NODE_OPTIONS', 'LD_PRELOAD', 'PATH', 'app/config']) expect(ran.stderr).toContain(`${name} is left out`);
     expect(ran.stderr).not.toContain('--evil');
-    const allowed = await machine.spawn(['run', '-e', 'staging', '--allow-reserved', 'https_proxy', ...node('process.stdout.write(process.env.https_proxy)')]).done;
+    const allowed = await machine.spawn([
+      'run',
+      '-e',
+      'staging',
+      '--allow-reserved',
+      'https_proxy',
+      ...node('process.stdout.write(process.env.https_proxy)'),
+    ]).done;
     expect(allowed.stdout).toBe('--evil');
   });
 
@@ -55,7 +65,8 @@ describe('environment of the child', () => {
     await put('billing/STRIPE', 'sk', 'development');
     await put('PLAIN', 'p', 'development');
     const script = 'process.stdout.write([process.env.STRIPE, process.env.PLAIN].join())';
-    const run = (...argv: string[]) => machine.spawn(['run', '-e', 'development', ...argv, ...node(script)], { env: { PLAIN: 'mine' } }).done;
+    const run = (...argv: string[]) =>
+      machine.spawn(['run', '-e', 'development', ...argv, ...node(script)], { env: { PLAIN: 'mine' } }).done;
     expect((await run('--prefix', 'billing/')).stdout).toBe('sk,mine');
     expect((await run('--only', 'OTHER')).stdout).toBe(',mine');
     expect((await run('--preserve-env')).stdout).toBe(',mine');
@@ -73,7 +84,8 @@ describe('end of the child', () => {
   });
 
   it('signal: SIGTERM, SIGINT and SIGHUP reach the command, which decides', async () => {
-    const script = 'for (const s of ["SIGTERM","SIGINT","SIGHUP"]) process.on(s, () => { console.log(s); if (s === "SIGHUP") process.exit(7); }); console.log("ready"); setInterval(() => {}, 1000)';
+    const script =
+      'for (const s of ["SIGTERM","SIGINT","SIGHUP"]) process.on(s, () => { console.log(s); if (s === "SIGHUP") process.exit(7); }); console.log("ready"); setInterval(() => {}, 1000)';
     const running = machine.spawn(['run', ...node(script)]);
     await until(() => running.said().includes('ready'));
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -84,7 +96,17 @@ describe('end of the child', () => {
   });
 
   it('arguments: no shell parses them, and options after the command are its own', async () => {
-    const ran = await machine.spawn(['run', process.execPath, '-p', 'JSON.stringify(process.argv.slice(1))', '--', '--json', '$(id)', '; ls', '-e']).done;
+    const ran = await machine.spawn([
+      'run',
+      process.execPath,
+      '-p',
+      'JSON.stringify(process.argv.slice(1))',
+      '--',
+      '--json',
+      '$(id)',
+      '; ls',
+      '-e',
+    ]).done;
     expect(JSON.parse(ran.stdout)).toEqual(['--json', '$(id)', '; ls', '-e']);
   });
 });
@@ -111,7 +133,8 @@ describe('watch', () => {
 
   it('watch: a command that does not stop in time is killed', async () => {
     await put('STUBBORN', 'one', 'production');
-    const script = 'process.on("SIGTERM", () => {}); console.log(`value ${process.env.STUBBORN} of ${process.pid}`); setInterval(() => {}, 1000)';
+    const script =
+      'process.on("SIGTERM", () => {}); console.log(`value ${process.env.STUBBORN} of ${process.pid}`); setInterval(() => {}, 1000)';
     const running = machine.spawn(['run', '--watch', '--stop-timeout', '1s', '--only', 'STUBBORN', ...node(script)]);
     await until(() => running.said().includes('value one'));
     await put('STUBBORN', 'two', 'production');
@@ -124,7 +147,8 @@ describe('watch', () => {
 
 describe('fallback', () => {
   const file = () => path.join(machine.work, 'copy.fallback');
-  const run = (...argv: string[]) => machine.spawn(['run', '--fallback', file(), ...argv, ...node('process.stdout.write(process.env.DATABASE_URL)')]).done;
+  const run = (...argv: string[]) =>
+    machine.spawn(['run', '--fallback', file(), ...argv, ...node('process.stdout.write(process.env.DATABASE_URL)')]).done;
   const away = async <Result>(body: () => Promise<Result>) => {
     proxy.down(true);
     try {
@@ -163,7 +187,8 @@ describe('fallback', () => {
 
   it('fallback: a refusal destroys it, so that it cannot serve a revoked credential later', async () => {
     const { id, token } = await call(at.url, at.key, 'POST', `/orgs/${at.org}/agent-credentials`, { name: 'b', scopes: ['secrets:read'] });
-    const mine = (...argv: string[]) => machine.spawn(['run', '--fallback', file(), ...argv, ...node('process.stdout.write("ran")')], { env: { SVC_TOKEN: token } }).done;
+    const mine = (...argv: string[]) =>
+      machine.spawn(['run', '--fallback', file(), ...argv, ...node('process.stdout.write("ran")')], { env: { SVC_TOKEN: token } }).done;
     expect((await mine()).stdout).toBe('ran');
     await call(at.url, at.key, 'DELETE', `/orgs/${at.org}/agent-credentials/${id}`);
     const ran = await mine();

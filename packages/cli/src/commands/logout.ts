@@ -1,6 +1,6 @@
 // svc logout: ends a terminal session at the vault, and forgets the credential here.
 import { command } from '../command.ts';
-import { writeProfile } from '../config.ts';
+import { readProfiles, writeProfile } from '../config.ts';
 import type { Context } from '../context.ts';
 import { CliError } from '../errors.ts';
 
@@ -12,7 +12,7 @@ export default command({
     const url = context.origin;
     const ended = await endSession(context, url);
     const was = await context.store.delete(url, context.profile);
-    writeProfile(context.configDir, context.profile, undefined);
+    if (readProfiles(context.configDir)[context.profile]?.url === url) writeProfile(context.configDir, context.profile, undefined);
     if (!was) throw new CliError(`You are not signed in to ${url}.`, { exit: 'signedOut', code: 'NOT_SIGNED_IN' });
     context.out.result({ url, profile: context.profile, session_ended: ended }, () => {
       context.out.success(`Signed out of ${url}.`);
