@@ -1,4 +1,5 @@
 // svc run: what a child gets, what becomes of it, and what happens when a value changes or the vault is away.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: scripts of children are texts here.
 import fs from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';

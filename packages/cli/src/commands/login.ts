@@ -111,8 +111,9 @@ async function throughBrowser(context: Context, url: string, mayOpen: boolean): 
 }
 
 async function poll({ host }: Context, url: string, { device_code, expires_in, interval }: DeviceStart): Promise<SignedIn> {
-  let pause = interval;
-  for (let waited = 0; waited < expires_in; waited += pause) {
+  let pause = Math.max(1, interval);
+  const until = Date.now() + expires_in * 1000;
+  while (Date.now() < until) {
     await sleep(pause * 1000);
     try {
       return await call<SignedIn>(host, url, '/auth/device/token', { body: { device_code } });
@@ -121,14 +122,7 @@ async function poll({ host }: Context, url: string, { device_code, expires_in, i
       if (code === 'SLOW_DOWN') pause += 5;
       else if (code === 'ACCESS_DENIED') throw new CliError('The code was refused in the browser.', { exit: 'refused', code });
       // What passes by itself does not end the login.
-      else if (
-        code !== 'AUTHORIZATION_PENDING' &&
-        code !== 'UNREACHABLE' &&
-        code !== 'UNAVAILABLE' &&
-        code !== 'OVERLOADED' &&
-        code !== 'RATE_LIMITED'
-      )
-        throw error;
+      else if (code !== 'AUTHORIZATION_PENDING' && !(error instanceof CliError && error.problem.exit === 'unreachable')) throw error;
     }
   }
   throw new CliError('Nobody confirmed the code in time.', { exit: 'signedOut', code: 'CODE_EXPIRED', next: 'Try again: svc login' });

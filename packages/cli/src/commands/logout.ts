@@ -28,10 +28,19 @@ async function endSession(context: Context, url: string): Promise<boolean> {
     const stored = await context.store.load(url, context.profile);
     if (stored?.kind !== 'terminal') return false;
     const { vault } = await context.vault();
-    const { data } = await vault.api.GET('/whoami');
-    await vault.api.DELETE('/auth/sessions/{id}', { params: { path: { id: data.id } } });
+    await vault.api.GET('/whoami'); // renews the token, if need be
+    const current = await context.store.load(url, context.profile);
+    const id = current?.kind === 'terminal' ? sessionOf(current.session.token) : undefined;
+    if (id === undefined) return false;
+    await vault.api.DELETE('/auth/sessions/{id}', { params: { path: { id } } });
     return true;
   } catch {
     return false;
   }
+}
+
+/** The id of the session that a token is of: it says so itself. */
+function sessionOf(token: string): string | undefined {
+  const { sid } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { sid?: unknown };
+  return typeof sid === 'string' ? sid : undefined;
 }
