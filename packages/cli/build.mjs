@@ -8,7 +8,7 @@ const here = import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathna
 const { version } = JSON.parse(fs.readFileSync(path.join(here, 'package.json'), 'utf8'));
 
 fs.rmSync(path.join(here, 'dist'), { recursive: true, force: true });
-await build({
+const { metafile } = await build({
   absWorkingDir: here,
   entryPoints: ['src/main.ts'],
   outdir: 'dist',
@@ -19,7 +19,8 @@ await build({
   target: 'node20.12',
   minifySyntax: true,
   minifyWhitespace: true,
-  legalComments: 'linked',
+  legalComments: 'none',
+  metafile: true,
   define: { SVC_VERSION: JSON.stringify(version) },
   external: ['@napi-rs/keyring'],
   alias: { '@secrets-vault/client': path.join(here, '..', 'client', 'src', 'index.ts') },
@@ -27,3 +28,13 @@ await build({
   banner: { js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);" },
   logLevel: 'warning',
 });
+
+// What is bundled is distributed: its licences come along.
+const inputs = Object.keys(metafile.inputs).map((file) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1]);
+const notices = [...new Set(inputs)].filter(Boolean).map((at) => {
+  const dir = path.join(here, at);
+  const { name, version, license } = JSON.parse(fs.readFileSync(path.join(dir, 'package.json'), 'utf8'));
+  const file = fs.readdirSync(dir).find((entry) => /^licen[cs]e/i.test(entry));
+  return `${name} ${version} (${license})\n\n${file ? fs.readFileSync(path.join(dir, file), 'utf8').trim() : `Licence: ${license}`}\n`;
+});
+fs.writeFileSync(path.join(here, 'dist', 'THIRD-PARTY-LICENSES.txt'), notices.sort().join(`\n${'-'.repeat(70)}\n\n`));

@@ -1,6 +1,3 @@
 #!/usr/bin/env node
-// The start of svc: the compile cache of Node.js, then the bundle. In a clone, `npm ci` makes the bundle.
-import module from 'node:module';
-
-module.enableCompileCache?.();
+// The start of svc. It stands beside the bundle, which `npm ci` makes in a clone, so that npm finds it before that.
 await import('../dist/main.js');
