@@ -957,6 +957,86 @@ export const mutants = [
     notice: 'api/signin/confirmation: ends every copy of the cookie and every other JWT of the session',
   },
 
+  // ---------------------------------------------------------------- terminal login
+  {
+    name: 'a terminal session counts as one of a browser',
+    tag: 'terminal-known',
+    change: { from: 'isTerminal: isTerminal(row)', to: 'isTerminal: false' },
+    notice: 'api/signin/terminals: approvals: decides none, and cannot be confirmed with a passkey',
+  },
+  {
+    name: 'a terminal session does what needs a browser',
+    tag: 'browser-required',
+    change: 'remove',
+    notice: 'api/signin/terminals: approvals: decides none, and cannot be confirmed with a passkey',
+  },
+  {
+    name: 'a terminal session outlives the containment of the browser session that confirmed it',
+    tag: 'terminal-contained-with-browser',
+    change: { from: 'created_in: call.caller.credential', to: 'created_in: null' },
+    notice: 'api/signin/terminals: containment of the browser session that confirmed it ends it too',
+  },
+  {
+    name: 'codes of a terminal login serve for ever',
+    tag: 'device-code-expires',
+    change: { from: 'this.now() < kept.created_at + CODE_LIVES', to: 'true' },
+    notice: 'api/signin/terminals: codes expire after ten minutes',
+  },
+  {
+    name: 'a terminal login is decided again',
+    tag: 'device-login-decided-once',
+    change: 'never',
+    notice: 'api/signin/terminals: concurrency: of members of two organisations who confirm at once',
+  },
+  {
+    name: 'any device code of a user code fetches the session',
+    tag: 'device-code-compared',
+    change: { from: ' || !equal(kept.hash, hash)', to: '' },
+    notice: 'api/signin/terminals: a device code of an earlier login with the same user code is refused',
+  },
+  {
+    name: 'a forged device code is looked for',
+    tag: 'device-code-genuine',
+    change: { from: "equal(mac, toBase64Url(macOf(key, 'device-code', code, random)))", to: 'true' },
+    notice: 'api/signin/terminals: a forged, altered or foreign device code is refused like an expired one, without a call',
+  },
+  {
+    name: 'a terminal may poll as often as it likes',
+    tag: 'polls-slowed-down',
+    change: { from: 'kept.polled_at !== null &&', to: 'false &&' },
+    notice: 'api/signin/terminals: SLOW_DOWN',
+  },
+  {
+    name: 'terminal logins are started without a limit',
+    tag: 'device-logins-limited',
+    change: { from: "await countAttempt(context.env, 'device login', clientOf(context.request.ip))", to: '0' },
+    notice: 'api/signin/terminals: rate limit: twenty logins a minute can be started from an address',
+  },
+  {
+    name: 'user codes are guessed without a limit',
+    tag: 'user-codes-limited',
+    change: { from: "...(await Promise.all(who.map((one) => countAttempt(context.env, 'user code', one))))", to: '0' },
+    notice: 'api/signin/terminals: rate limit: a member enters twenty codes a minute',
+  },
+  {
+    name: 'two members of an organisation begin the session of one terminal login',
+    tag: 'device-login-begins-once',
+    change: { from: 'begun || ', to: '' },
+    notice: 'api/signin/terminals: concurrency: of members of one organisation who confirm at once',
+  },
+  {
+    name: 'a refresh token is accepted beside the cookie of a browser',
+    tag: 'refresh-token-without-cookie',
+    change: 'never',
+    notice: 'api/signin/terminals: origin: a page gains nothing',
+  },
+  {
+    name: 'a page may use a refresh token',
+    tag: 'refresh-token-without-origin',
+    change: 'never',
+    notice: 'api/signin/terminals: origin: a page gains nothing',
+  },
+
   // ---------------------------------------------------------------- incident response
   {
     name: 'a panic spares the API key that asked to end all API keys',

@@ -137,7 +137,8 @@ export const terminalRoutes = [
     render: ({ client_name, ip, place, created_at, ends_at }: Asking, { body }, { request }: Context) => ({
       json: {
         ...{ user_code: shownUserCode(readUserCode(body.user_code) as string), client_name, address: ip, place },
-        same_address: clientOf(ip) === clientOf(request.ip),
+        // Addresses that nobody knows count as different.
+        same_address: ip !== 'unknown' && clientOf(ip) === clientOf(request.ip),
         ...{ created_at: iso(created_at), expires_at: iso(ends_at) },
       },
     }),

@@ -30,9 +30,9 @@ const MALFORMED = 'the token is malformed';
 function problemOf(error: unknown): string {
   if (error instanceof errors.JWTExpired) return error.claim === 'iat' ? 'the token was issued too long ago' : 'the token has expired';
   if (error instanceof errors.JWTClaimValidationFailed) {
-    const { claim } = error;
+    const { claim, reason } = error;
     if (claim === 'aud') return 'the audience does not match';
-    if (claim === 'nbf' || claim === 'iat') return 'the token is not valid yet';
+    if (reason === 'check_failed' && (claim === 'nbf' || claim === 'iat')) return 'the token is not valid yet';
     return 'a required claim is missing or malformed';
   }
   return error instanceof errors.JWSSignatureVerificationFailed ? 'the signature is not valid' : MALFORMED;

@@ -86,6 +86,7 @@ const bodies: Record<string, unknown> = {
   'POST /provider/revoke': { secretName: 'KEEP', environment: 'production' },
   'POST /orgs/{org_id}/trusts': { name: 'x', issuer: 'https://issuer.example.com', claims: { sub: 'x' }, scopes: ['scans:read'] },
   'PATCH /orgs/{org_id}/trusts/{id}': { name: 'x' },
+  'POST /auth/exchange': { org_id: 'x', trust_id: 'x', token: 'x' },
   'POST /auth/enrol/options': { token: 'x' },
   'POST /auth/enrol': { token: 'x', response: creation },
   'POST /auth/device': { client_name: 'svc on a laptop' },
@@ -379,7 +380,7 @@ describe.each(routes.filter(({ public: isPublic }) => isPublic))('permission: $m
     expect(codeOf(await call('{}', { 'Content-Type': 'text/plain' }))).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
     expect(codeOf(await call('{'))).toEqual([400, 'MALFORMED_JSON']);
     expect(codeOf(await call(' '.repeat(1_048_577)))).toEqual([413, 'PAYLOAD_TOO_LARGE']);
-    expect(codeOf(await call({ ...(body as object), org_id: 'x' }))).toEqual([400, 'VALIDATION_FAILED']);
+    expect(codeOf(await call({ ...(body as object), surprise: 'x' }))).toEqual([400, 'VALIDATION_FAILED']);
     expect(codeOf(await call(body, {}, '?surprise=1'))).toEqual([400, 'VALIDATION_FAILED']);
     expect(codeOf(await call(body, { 'X-Access-Reason': '' }))).toEqual([400, 'VALIDATION_FAILED']);
     expect(faults.gate).toBe(before);

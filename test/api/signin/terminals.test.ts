@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { newDeviceCode } from '../../../src/auth/proofs';
 import { another, newSignedIn, ORIGIN, signIn } from '../../support/browser';
 import { faults } from '../../support/faults';
+import { keyring } from '../../support/gate';
 import { newPasskey } from '../../support/passkey';
 import { decide, newTerminal, signInTerminal } from '../../support/terminal';
 import { HOUR, MINUTE } from '../../support/time';
@@ -63,6 +64,10 @@ describe('device login', () => {
     await terminal.start();
     const { json } = await decide(browser, 'lookup', terminal.codes.user_code, { 'CF-Connecting-IP': terminal.address });
     expect([json.same_address, json.address]).toEqual([true, terminal.address]);
+    // Of addresses that nobody knows it is not said that they are the same.
+    const unknown = { 'CF-Connecting-IP': 'none' };
+    const { user_code } = (await terminal.auth('/device', { client_name: 'svc' }, unknown)).json;
+    expect((await decide(browser, 'lookup', user_code, unknown)).json).toMatchObject({ same_address: false, address: 'unknown' });
   });
 
   it('a member denies it; a decision stands', async () => {
@@ -95,17 +100,20 @@ describe('device login', () => {
     expect((await send('GET', '/api/v1/auth/sessions', { token: ben.token })).json.data).toHaveLength(1);
   });
 
-  it('concurrency: of members who confirm at once one signs the terminal in', async () => {
-    const { browser } = await newSignedIn();
-    const stranger = (await newSignedIn()).browser;
-    const terminal = newTerminal();
-    await terminal.start();
-    const { user_code } = terminal.codes;
-    const answers = await Promise.all([browser, stranger].map((each) => decide(each, 'confirm', user_code)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
-    const winner = answers[0]?.status === 200 ? browser : stranger;
-    expect((await terminal.poll()).json.member).toEqual(winner.member);
-  });
+  it.each(['of one organisation', 'of two organisations'])(
+    'concurrency: of members %s who confirm at once one signs the terminal in',
+    async (where) => {
+      const { o, browser } = await newSignedIn();
+      const stranger = where.includes('two') ? (await newSignedIn()).browser : await signIn(o, 'admin');
+      const terminal = newTerminal();
+      await terminal.start();
+      const { user_code } = terminal.codes;
+      const answers = await Promise.all([browser, stranger].map((each) => decide(each, 'confirm', user_code)));
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
+      const winner = answers[0]?.status === 200 ? browser : stranger;
+      expect((await terminal.poll()).json.member).toEqual(winner.member);
+    },
+  );
 
   it('concurrency: polls at once get one session, each a refresh token of its own', async () => {
     const { browser } = await newSignedIn();
@@ -191,6 +199,17 @@ describe('device login', () => {
     ])
       expect(codeOf(await newTerminal().poll(wrong)), wrong).toEqual(expired);
     expect(faults.gate).toBe(before);
+    expect((await terminal.poll()).status).toBe(200);
+  });
+
+  it('a device code of an earlier login with the same user code is refused', async () => {
+    const { browser } = await newSignedIn();
+    const terminal = newTerminal();
+    await terminal.start();
+    const { proof } = await (await keyring()).deployment();
+    const earlier = newDeviceCode(proof, terminal.codes.user_code.replace('-', ''));
+    await decide(browser, 'confirm', terminal.codes.user_code);
+    expect(codeOf(await newTerminal().poll(earlier))).toEqual(expired);
     expect((await terminal.poll()).status).toBe(200);
   });
 

@@ -84,7 +84,8 @@ export interface Terminal {
 export const beginTerminal = (call: Call<unknown>, terminal: Terminal, passkey: string | null, over: string[], now: number) =>
   begin(call, terminal.session, passkey, over, now, {
     name: terminal.client_name,
-    // What ends with the browser session that confirmed it, at a containment, includes it.
+    // A containment of the browser session that confirmed it ends it too.
+    // safety: terminal-contained-with-browser
     created_in: call.caller.credential,
     refresh: { by: 'token', live: [0], used: [], last: 0 },
     confirmed_at: null,
