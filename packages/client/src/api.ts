@@ -2537,6 +2537,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/trusts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List trusts
+         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:read`.
+         */
+        get: operations["trust_list"];
+        put?: never;
+        /**
+         * Create a trust
+         * @description A trust accepts tokens of an OIDC issuer whose claims match, and gives session tokens for them (POST /auth/exchange). It cannot hold more than its creator. A trust that a session token or an agent creates ends with its creator.
+         *
+         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
+         */
+        post: operations["trust_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/trusts/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a trust
+         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:read`.
+         */
+        get: operations["trust_read"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a trust
+         * @description Its session tokens are refused as soon as this call returns.
+         *
+         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
+         */
+        delete: operations["trust_delete"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a trust
+         * @description The change applies to the next request of each session token: one whose workload is no longer accepted ends, and none holds more than the trust. The caller must hold whatever the change adds, and all that the trust gives if it accepts other tokens afterwards. To narrow it, tokens:write is enough.
+         *
+         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
+         */
+        patch: operations["trust_update"];
+        trace?: never;
+    };
+    "/auth/exchange": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Exchange an OIDC token for a session token
+         * @description A CI job or workload sends the OIDC token of its platform and gets a session token of the trust. RS256, PS256, ES256 and EdDSA are accepted. A token must be at most an hour old, and serves ten times at most. The response to a refused exchange is the same for every reason. The audit log of the organisation has the reason.
+         *
+         *     Needs no credential.
+         */
+        post: operations["auth_exchange"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -5441,12 +5521,25 @@ export interface components {
                      */
                     expires_at: string | null;
                 }[];
-                /**
-                 * @description Always empty in this release.
-                 * @example []
-                 */
+                /** @description Trusts that were created or changed. They still work, unless this call revoked all API keys: then it ended trusts too. Their session tokens have ended. */
                 trusts: {
+                    /** @example trs_01M9xQeKcX3vTz6nWJfQ4b */
                     id: string;
+                    /** @example GitHub Actions: acme/app */
+                    name: string;
+                    /** @example https://token.actions.githubusercontent.com */
+                    issuer: string;
+                    created_by: string;
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-21T12:00:00.000Z
+                     */
+                    created_at: string;
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-21T12:00:00.000Z
+                     */
+                    updated_at: string;
                 }[];
             };
             api_key?: components["schemas"]["ApiKey"] & {
@@ -5482,7 +5575,7 @@ export interface components {
             /** @description The credential and all credentials that end with it, without those that had expired before. */
             revoked: {
                 /** @enum {string} */
-                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser";
+                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
                 id: string;
                 name: string | null;
             }[];
@@ -5526,7 +5619,7 @@ export interface components {
             /** @description Credentials that were created with it, directly or indirectly. */
             credentials: {
                 /** @enum {string} */
-                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser";
+                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
                 id: string;
                 name: string | null;
                 /**
@@ -5571,12 +5664,12 @@ export interface components {
         };
         CredentialGraph: {
             /** @enum {string} */
-            kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser";
+            kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
             id: string;
             name: string | null;
             parent: {
                 /** @enum {string} */
-                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "member" | "system";
+                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust" | "member" | "system";
                 id: string;
                 name: string | null;
                 /**
@@ -5588,7 +5681,7 @@ export interface components {
             /** @description Live credentials, at most 1,000. */
             children: {
                 /** @enum {string} */
-                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "member" | "system";
+                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust" | "member" | "system";
                 id: string;
                 name: string | null;
                 /**
@@ -5861,6 +5954,227 @@ export interface components {
              * @example ses_01M9xQeKcX3vTz6nWJfQ4b
              */
             session_id: string | null;
+        };
+        Trust: {
+            id: string;
+            name: string;
+            issuer: string;
+            audiences: string[];
+            claims: {
+                [key: string]: components["schemas"]["TrustClaimsValue"];
+            };
+            scopes: string[];
+            /** @description Slugs of its environments. null means all. */
+            environments: string[] | null;
+            /** @description Patterns of the secret names that it can access. null means all. */
+            secrets: string[] | null;
+            /** @description IP addresses and ranges. null means any address. */
+            allowed_addresses: string[] | null;
+            /** @example 3600 */
+            ttlSeconds: number;
+            /** @description The keys that were given. null if they are fetched from the issuer. */
+            jwks: {
+                keys: {
+                    [key: string]: unknown;
+                }[];
+            } | null;
+            /** @description Id of the credential or member that created it, or that last made it accept other tokens. */
+            created_by: string;
+            /** @description The credential that it ends with. null if it does not end with another. */
+            parent_id: string | null;
+            /**
+             * Format: date-time
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed, except for its name.
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            updated_at: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            expires_at: string | null;
+            /**
+             * Format: date-time
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            last_used_at: string | null;
+            /**
+             * @description Number of requests made with its session tokens, exchanges included.
+             * @example 12
+             */
+            use_count: number;
+            /** @example Zurich, CH (ZRH) */
+            last_used_place: string | null;
+        };
+        TrustIn: {
+            /** @example GitHub Actions: acme/app */
+            name: string;
+            /**
+             * @description The iss claim of accepted tokens, exactly as the issuer spells it.
+             * @example https://token.actions.githubusercontent.com
+             */
+            issuer: string;
+            /**
+             * @description The token must contain one of them in its aud claim. By default, the PUBLIC_URL of this deployment.
+             * @example [
+             *       "https://vault.example.com"
+             *     ]
+             */
+            audiences?: string[];
+            /**
+             * @description Claims of accepted tokens, each with a glob pattern or a list of them. * is any run of characters, ? is one. Every claim must match. sub, or another claim that names the workload, is required.
+             * @example {
+             *       "sub": "repo:acme/app:ref:refs/heads/main"
+             *     }
+             */
+            claims: {
+                [key: string]: components["schemas"]["TrustClaimsValueChoice"];
+            };
+            /**
+             * @example [
+             *       "secrets:read"
+             *     ]
+             */
+            scopes: string[];
+            /** @description Environments by id or slug. By default, those of its creator. */
+            environments?: string[];
+            /**
+             * @description Secret names as glob patterns (* and ?). By default, those of its creator.
+             * @example [
+             *       "app/*"
+             *     ]
+             */
+            secrets?: string[];
+            /**
+             * @example [
+             *       "203.0.113.0/24"
+             *     ]
+             */
+            allowed_addresses?: string[];
+            /**
+             * @description Lifetime of its session tokens in seconds, 3600 by default.
+             * @example 3600
+             */
+            ttlSeconds?: number;
+            /**
+             * @description Public keys of the issuer, for an issuer that is not on the public Internet. Without it the keys are fetched from the discovery document of the issuer.
+             * @example {
+             *       "keys": [
+             *         {
+             *           "kty": "OKP",
+             *           "crv": "Ed25519",
+             *           "kid": "cluster-1",
+             *           "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"
+             *         }
+             *       ]
+             *     }
+             */
+            jwks?: {
+                keys: {
+                    [key: string]: unknown;
+                }[];
+            };
+        };
+        TrustPage: {
+            data: components["schemas"]["Trust"][];
+            /** @description Pass it as cursor to get the next page. null on the last page. */
+            next_cursor: string | null;
+            has_more: boolean;
+        };
+        TrustPatch: {
+            name?: string;
+            /**
+             * @description The iss claim of accepted tokens, exactly as the issuer spells it.
+             * @example https://token.actions.githubusercontent.com
+             */
+            issuer?: string;
+            /**
+             * @description The token must contain one of them in its aud claim. By default, the PUBLIC_URL of this deployment.
+             * @example [
+             *       "https://vault.example.com"
+             *     ]
+             */
+            audiences?: string[];
+            /**
+             * @description Claims of accepted tokens, each with a glob pattern or a list of them. * is any run of characters, ? is one. Every claim must match. sub, or another claim that names the workload, is required.
+             * @example {
+             *       "sub": "repo:acme/app:ref:refs/heads/main"
+             *     }
+             */
+            claims?: {
+                [key: string]: components["schemas"]["TrustClaimsValueChoice"];
+            };
+            /**
+             * @example [
+             *       "secrets:read"
+             *     ]
+             */
+            scopes?: string[];
+            environments?: string[] | null;
+            /**
+             * @example [
+             *       "app/*"
+             *     ]
+             */
+            secrets?: string[] | null;
+            /**
+             * @example [
+             *       "203.0.113.0/24"
+             *     ]
+             */
+            allowed_addresses?: string[] | null;
+            /**
+             * @description Lifetime of its session tokens in seconds, 3600 by default.
+             * @example 3600
+             */
+            ttlSeconds?: number;
+            /**
+             * @description null removes the keys: from then on they are fetched from the issuer.
+             * @example {
+             *       "keys": [
+             *         {
+             *           "kty": "OKP",
+             *           "crv": "Ed25519",
+             *           "kid": "cluster-1",
+             *           "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"
+             *         }
+             *       ]
+             *     }
+             */
+            jwks?: {
+                keys: {
+                    [key: string]: unknown;
+                }[];
+            } | null;
+        };
+        Exchanged: {
+            /**
+             * @description A session token, shown only once.
+             * @example svcsess_…
+             */
+            token: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            expiresAt: string;
+            id: string;
+        };
+        ExchangeIn: {
+            /** @example org_01M9xQeKcX3vTz6nWJfQ4b */
+            org_id: string;
+            /** @example trs_01M9xQeKcX3vTz6nWJfQ4b */
+            trust_id: string;
+            /**
+             * @description The OIDC token of the platform, a JWT.
+             * @example eyJhbGciOiJSUzI1NiIs…
+             */
+            token: string;
         };
         /** @description The body of every error response. */
         Error: {
@@ -6188,6 +6502,8 @@ export interface components {
              */
             expires_at: string;
         };
+        TrustClaimsValue: string | string[];
+        TrustClaimsValueChoice: string | string[];
     };
     responses: {
         /** @description A refusal. */
@@ -12674,6 +12990,255 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DeviceLoginDecided"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    trust_list: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many items to return, 50 by default.
+                 * @example 50
+                 */
+                limit?: number;
+                /**
+                 * @description next_cursor of the previous page.
+                 * @example eyJ2IjoxfQ.kR2vT9
+                 */
+                cursor?: string;
+            };
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /**
+                 * @description Id of the organisation that the credential belongs to.
+                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
+                 */
+                org_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrustPage"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    trust_create: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /**
+                 * @description Id of the organisation that the credential belongs to.
+                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
+                 */
+                org_id: string;
+            };
+            cookie?: never;
+        };
+        /** @description A JSON object of at most 1 MiB. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "GitHub Actions: acme/app",
+                 *       "issuer": "https://token.actions.githubusercontent.com",
+                 *       "claims": {
+                 *         "sub": "repo:acme/app:ref:refs/heads/main"
+                 *       },
+                 *       "scopes": [
+                 *         "secrets:read"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["TrustIn"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trust"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    trust_read: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /**
+                 * @description Id of the organisation that the credential belongs to.
+                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
+                 */
+                org_id: string;
+                /**
+                 * @description Id of the trust.
+                 * @example trs_01M9xQeKcX3vTz6nWJfQ4b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trust"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    trust_delete: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /**
+                 * @description Id of the organisation that the credential belongs to.
+                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
+                 */
+                org_id: string;
+                /**
+                 * @description Id of the trust.
+                 * @example trs_01M9xQeKcX3vTz6nWJfQ4b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success, without a body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    trust_update: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /**
+                 * @description Id of the organisation that the credential belongs to.
+                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
+                 */
+                org_id: string;
+                /**
+                 * @description Id of the trust.
+                 * @example trs_01M9xQeKcX3vTz6nWJfQ4b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** @description A JSON object of at most 1 MiB. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "GitHub Actions: acme/app"
+                 *     }
+                 */
+                "application/json": components["schemas"]["TrustPatch"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trust"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    auth_exchange: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object of at most 1 MiB. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "org_id": "org_01M9xQeKcX3vTz6nWJfQ4b",
+                 *       "trust_id": "trs_01M9xQeKcX3vTz6nWJfQ4b",
+                 *       "token": "eyJhbGciOiJSUzI1NiIs…"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ExchangeIn"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Exchanged"];
                 };
             };
             default: components["responses"]["Refused"];
