@@ -29,7 +29,7 @@ export async function svc(argv: string[], host: Host): Promise<number> {
 /** What a program is run with is that program's business. */
 function refuseTokens(args: string[]): void {
   const own = args.includes('run') ? args.slice(0, args.indexOf('run')) : args;
-  // safety: CLI_TOKEN_IN_ARGV
+  // safety: cli-token-in-argv
   if (own.some((arg) => TOKEN.test(arg)))
     throw usage(
       'A token stands in an argument. Other users of this machine see arguments, and the history of the shell keeps them.',

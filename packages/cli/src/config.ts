@@ -27,7 +27,7 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 export function originOf(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || url.username || url.password || url.search || url.hash || !/^\/?$/.test(url.pathname)) return undefined;
-  // safety: CLI_PLAIN_HTTP
+  // safety: cli-plain-http
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && LOOPBACK.test(url.hostname))) return undefined;
   return url.origin;
 }
@@ -60,7 +60,7 @@ export function findProject(cwd: string): Project | undefined {
     const file = path.join(dir, PROJECT_FILE);
     const text = readForeign(file, (stat) => {
       // A file that another user of this machine put into a directory above, such as /tmp, decides nothing.
-      // safety: CLI_FOREIGN_PROJECT
+      // safety: cli-foreign-project
       if (process.platform !== 'win32' && !owners.includes(stat.uid))
         throw new CliError(`${clean(file)} belongs to somebody else.`, {
           exit: 'usage',

@@ -114,7 +114,7 @@ export class Context {
     const url = this.setting('url');
     if (url?.source !== 'project') return;
     const known = Object.values(readProfiles(this.configDir)).some((profile) => profile.url === url.value);
-    // safety: CLI_TOKEN_ORIGIN
+    // safety: cli-token-origin
     if (!known)
       throw usage(
         `${what} is not sent to ${url.value}, which only ${clean(this.project?.file ?? '')} names.`,
@@ -203,7 +203,7 @@ export class Context {
   /** Asks before something is destroyed. Where nobody can be asked, --yes is needed. */
   async confirmDestruction(what: string): Promise<void> {
     if (this.options.yes) return;
-    // safety: CLI_CONFIRM
+    // safety: cli-confirm
     if (!canAsk(this.host)) throw usage(`${what} Nobody can be asked here.`, 'Repeat the command with --yes');
     await this.confirm(what);
   }

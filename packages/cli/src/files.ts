@@ -36,7 +36,7 @@ export function readPrivate(file: string): string | undefined {
   try {
     return readOpen(handle, file, (stat) => {
       if (process.platform === 'win32') return;
-      // safety: CLI_PRIVATE_FILE
+      // safety: cli-private-file
       if ((stat.mode & 0o077) !== 0) throw refused(file, 'can be read by others', `Close it: chmod 600 ${clean(file)}`);
       if (stat.uid !== process.getuid?.()) throw refused(file, 'belongs to somebody else', 'Remove it, and sign in again: svc login');
     });

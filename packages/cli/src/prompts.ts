@@ -9,7 +9,11 @@ const interrupted = () => new CliError('Interrupted.', { exit: 'interrupted', co
 /** Whether somebody can be asked. */
 export const canAsk = ({ stdin, stderr }: Host): boolean => Boolean(stdin.isTTY && stderr.isTTY);
 
-const streams = (host: Host) => ({ input: host.stdin as Input & NodeJS.ReadStream, output: host.stderr as Sink & NodeJS.WriteStream });
+/** The streams of a prompt. A terminal that does not know its width has 80 columns. */
+function streams({ stdin, stderr }: Host) {
+  if (!stderr.columns) Object.defineProperty(stderr, 'columns', { value: 80, configurable: true });
+  return { input: stdin as Input & NodeJS.ReadStream, output: stderr as Sink & NodeJS.WriteStream };
+}
 
 async function answer<Value>(asked: Promise<Value | symbol>): Promise<Value> {
   const given = await asked;
@@ -28,29 +32,31 @@ export async function askYesNo(host: Host, message: string): Promise<boolean> {
   return answer<boolean>(confirm({ message: clean(message), initialValue: false, ...streams(host) }));
 }
 
-/** A secret, typed or pasted on one line. What follows a pasted line break would go to the shell, so it is caught and the value refused. */
+/** A secret, typed or pasted on one line. More lines would be lost, or go to the shell: they are caught and the value is refused. */
 export async function askSecret(host: Host, message: string): Promise<string> {
   const { password } = await import('@clack/prompts');
-  const given = (await answer<string>(password({ message: clean(message), ...streams(host) }))) ?? '';
-  if (await restOfPaste(host.stdin as NodeJS.ReadStream))
-    throw usage('A prompt takes one line, and more was pasted.', 'Pass it through stdin: svc set NAME < FILE');
-  return given;
-}
-
-/** Whether more input is there already, which is dropped. */
-async function restOfPaste(stdin: NodeJS.ReadStream): Promise<boolean> {
-  stdin.setRawMode?.(true);
-  stdin.resume();
-  let more = false;
-  const seen = () => {
-    more = true;
+  const stdin = host.stdin as NodeJS.ReadStream;
+  let hasEnded = false;
+  let hasMore = false;
+  const seen = (chunk: Buffer) => {
+    const [, end = '', rest = ''] = /^[^\r\n]*(\r\n?|\n)?(.*)$/s.exec(chunk.toString()) ?? [];
+    hasMore ||= hasEnded || rest !== '';
+    hasEnded ||= end !== '';
   };
   stdin.on('data', seen);
-  await new Promise((done) => setTimeout(done, 40));
-  stdin.off('data', seen);
-  stdin.pause();
-  stdin.setRawMode?.(false);
-  return more;
+  try {
+    const given = (await answer<string>(password({ message: clean(message), ...streams(host) }))) ?? '';
+    stdin.setRawMode?.(true);
+    stdin.resume();
+    await new Promise((done) => setTimeout(done, 40));
+    // safety: cli-pasted-lines
+    if (hasMore) throw usage('A prompt takes one line, and more was pasted.', 'Pass it through stdin: svc set NAME < FILE');
+    return given;
+  } finally {
+    stdin.off('data', seen);
+    stdin.pause();
+    stdin.setRawMode?.(false);
+  }
 }
 
 const MOST = 1024 * 1024;

@@ -25,7 +25,7 @@ const NAME = /^[A-Za-z0-9_][A-Za-z0-9_./-]{0,254}$/;
 
 /** A name of a secret. What holds `=` is refused without repeating it, since a value follows. */
 export function secretNamed(text: string): string {
-  // safety: CLI_VALUE_IN_NAME
+  // safety: cli-value-in-name
   if (text.includes('=')) throw valueInArgument();
   if (!NAME.test(text)) throw usage('A name has up to 255 characters of A-Z, a-z, 0-9, _, ., / and -.');
   return text;

@@ -69,7 +69,7 @@ export class CredentialStore {
     if (text === undefined) return undefined;
     try {
       const stored = JSON.parse(text) as Stored;
-      // safety: CLI_ORIGIN_BOUND
+      // safety: cli-origin-bound
       return stored.version === 1 && stored.origin === origin && stored.profile === profile ? stored : undefined;
     } catch {
       return undefined;

@@ -30,7 +30,7 @@ export const VALUE_NOTE =
 
 /** Refuses values in arguments, and options that mean nothing together. */
 export function checkValueOptions({ generate, length, charset, show, raw }: ValueOptions, extra: string[]): void {
-  // safety: CLI_VALUE_IN_ARGV
+  // safety: cli-value-in-argv
   if (extra.length > 0) throw valueInArgument();
   if (!generate && (length || charset || show)) throw usage('--length, --charset and --show go with --generate.');
   if (generate && raw) throw usage('--raw is for a value from stdin, not with --generate.');

@@ -28,7 +28,7 @@ export default command<Options>({
     const { value } = data;
     context.out.result(data, () => {
       if (!context.out.isTerminal) return context.out.raw(value);
-      // safety: CLI_TERMINAL_VALUE
+      // safety: cli-terminal-value
       context.out.line(cleanLines(value));
       if (!isPlain(value)) context.out.warn('Control characters are shown as \\u{…}. A pipe gets the value itself.');
     });

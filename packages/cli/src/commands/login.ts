@@ -85,7 +85,7 @@ async function chooseVault(context: Context): Promise<string> {
   const isKnown = Object.values(readProfiles(context.configDir)).some((profile) => profile.url === found.value);
   if (found.source !== 'project' || isKnown) return found.value;
   const file = clean(context.project?.file ?? '');
-  // safety: CLI_LOGIN_PROJECT
+  // safety: cli-login-project
   if (!canAsk(context.host)) throw usage(`Only ${file} names ${found.value}.`, `Name the vault yourself: svc login --url ${found.value}`);
   if (!(await askYesNo(context.host, `${file} names the vault ${found.value}. Sign in there?`)))
     throw new CliError('Not signed in.', { exit: 'failure', code: 'DECLINED' });
@@ -130,7 +130,7 @@ async function poll({ host }: Context, url: string, { device_code, expires_in, i
 
 /** An address of the vault itself: another one is not opened. */
 function ofOrigin(address: string, url: string): string {
-  // safety: CLI_LOGIN_PAGE
+  // safety: cli-login-page
   if (!URL.canParse(address) || !['http:', 'https:'].includes(new URL(address).protocol))
     throw new CliError('The vault names no address to confirm the code at.', {
       exit: 'failure',

@@ -78,7 +78,7 @@ async function firstValues(
   try {
     return { first: await read(), isStale: false };
   } catch (error) {
-    // safety: CLI_FALLBACK_REFUSED
+    // safety: cli-fallback-refused
     if (!fallback || !isUnreachable(error)) throw error;
     const copy = await fallback.load();
     if ('why' in copy) {

@@ -52,7 +52,7 @@ export class Fallback {
     this.file = path.resolve(context.host.cwd, file);
     const dir = fs.realpathSync(fs.existsSync(path.dirname(this.file)) ? path.dirname(this.file) : context.host.cwd);
     const own = fs.existsSync(context.configDir) ? fs.realpathSync(context.configDir) : context.configDir;
-    // safety: CLI_FALLBACK_PLACE
+    // safety: cli-fallback-place
     if (dir === own || dir.startsWith(`${own}${path.sep}`))
       throw usage('--fallback may not be beside its key, in the directory of svc.', 'Choose another directory');
   }
@@ -83,7 +83,7 @@ export class Fallback {
         bytes(data),
       );
       const age = Date.now() - Date.parse(saved_at);
-      // safety: CLI_FALLBACK_AGE
+      // safety: cli-fallback-age
       if (!(age <= this.maxAge * 1000 && age >= -MOST_AHEAD)) return { why: `the fallback copy is from ${saved_at}, and too old` };
       return { values: new Map(JSON.parse(new TextDecoder().decode(plain)) as [string, string][]), savedAt: saved_at };
     } catch {

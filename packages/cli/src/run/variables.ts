@@ -163,7 +163,7 @@ export function variablesOf(values: ReadonlyMap<string, string>, own: NodeJS.Pro
 
 function whyNot(name: string, value: string, own: NodeJS.ProcessEnv, { allowed, preserve }: Choice) {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) return 'name';
-  // safety: CLI_RESERVED_NAME
+  // safety: cli-reserved-name
   if (isReserved(name) && !allowed?.includes(name)) return 'reserved';
   if (value.includes('\0')) return 'value';
   return preserve && own[name] !== undefined ? 'preserved' : undefined;
