@@ -51,15 +51,16 @@ const TESTS: Record<Exclude<ImportSource, 'dotenv'>, (json: unknown) => boolean>
     return Object.keys(map).length > 0 && Object.values(map).every((item) => has(item, 'computed'));
   },
   infisical: (json) =>
-    each(
-      json,
-      (item) => has(item, 'key', 'value', 'workspace') || has(item, 'key', 'value', 'type', '_id') || has(item, 'secretKey', 'secretValue'),
-    ) ||
+    each(json, (item) => has(item, 'key', 'type', 'secretPath') || has(item, 'key', 'value', 'type', 'workspace')) ||
     (has(json, 'secrets') && each(json.secrets, (item) => has(item, 'secretKey', 'secretValue'))),
   '1password': (json) => someItem(json, (item) => has(item, 'id', 'title', 'category', 'vault')),
   'bitwarden-secrets-manager': (json) => someItem(json, (item) => has(item, 'id', 'organizationId', 'key', 'value')),
   bitwarden: (json) => has(json, 'encrypted', 'items') && Array.isArray(json.items),
-  keeper: (json) => has(json, 'records') && each(json.records, (item) => has(item, 'title')),
+  keeper: (json) => {
+    const isRecord = (item: unknown) =>
+      has(item, 'title') && ['login', 'password', 'custom_fields', '$type'].some((name) => has(item, name));
+    return each(json, isRecord) || (has(json, 'records') && each(json.records, isRecord));
+  },
   conjur: (json) => isObject(json) && Object.keys(json).length > 0 && Object.keys(json).every((key) => /^[^:]+:variable:/.test(key)),
   svc: (json) => has(json, 'environment', 'values', 'versions') && isObject(json.values),
 };

@@ -1,7 +1,6 @@
 // How svc calls the vault, beneath the client: who calls, and what happens where an approval is needed. Invariant: with --wait the very same
 // request is repeated once it is approved, and no other.
 import type { Context } from './context.ts';
-import { CliError } from './errors.ts';
 import { clean } from './text.ts';
 import { VERSION } from './version.ts';
 
@@ -33,7 +32,8 @@ export function fetchOf(context: Context, key?: string): Fetch {
     const id = held?.error?.code === 'APPROVAL_REQUIRED' ? held.error.approval?.id : undefined;
     if (!id || !/^apr_[A-Za-z0-9]{1,60}$/.test(id)) return response;
     context.out.note(`Waiting for approval ${id}: ${new URL(url).origin}/approvals`);
-    await approved(send, new URL(url), init, id);
+    const decision = await decisionOn(send, new URL(url), init, id);
+    if (decision !== 'approved') return notGiven(id, decision);
     const headers = new Headers(init.headers);
     headers.set('Approval-Id', id);
     // The client's limit in time has passed while people decided.
@@ -41,16 +41,20 @@ export function fetchOf(context: Context, key?: string): Fetch {
   };
 }
 
-/** Resolves once the approval is given. */
-async function approved(send: Fetch, url: URL, init: RequestInit, id: string): Promise<void> {
+/** What was decided, once it is. */
+async function decisionOn(send: Fetch, url: URL, init: RequestInit, id: string): Promise<string> {
   const [, prefix] = /^(\/api\/v1\/orgs\/[^/]+)\//.exec(url.pathname) ?? [];
   const Authorization = new Headers(init.headers).get('Authorization') ?? '';
   for (;;) {
-    // The client's limit in time is for the request itself, not for people.
     const response = await send(`${url.origin}${prefix}/approvals/${id}?wait=25`, { headers: { Authorization }, redirect: 'manual' });
-    const { status } = response.ok ? ((await response.json()) as { status?: string }) : { status: `unknown (${response.status})` };
-    if (status === 'approved') return;
-    if (status !== 'pending')
-      throw new CliError(`The approval ${id} is ${clean(String(status))}.`, { exit: 'refused', code: 'APPROVAL_NOT_GIVEN', approval: id });
+    if (!response.ok) return 'unknown';
+    const { status } = (await response.json()) as { status?: unknown };
+    if (status !== 'pending') return String(status);
   }
+}
+
+/** A refusal in the form of the API: what is thrown beneath the client would count as a broken connection. */
+function notGiven(id: string, decision: string): Response {
+  const error = { code: 'APPROVAL_NOT_GIVEN', message: `The approval ${id} is ${clean(decision)}.` };
+  return Response.json({ error }, { status: 403 });
 }

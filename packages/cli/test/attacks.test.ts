@@ -117,6 +117,17 @@ describe('hostile .svc.json', () => {
     withoutProject();
   });
 
+  it.skipIf(process.getuid?.() !== 0)('configuration: a file that another user put into a directory above decides nothing', async () => {
+    const file = path.join(machine.dir, '.svc.json');
+    fs.writeFileSync(file, JSON.stringify({ environment: 'production' }));
+    expect((await machine.svc(['whoami'])).code).toBe(0);
+    fs.chownSync(file, 12_345, 12_345);
+    const ran = await machine.svc(['whoami']);
+    expect(ran).toMatchObject({ code: 2 });
+    expect(ran.stderr).toContain('belongs to somebody else');
+    fs.rmSync(file);
+  });
+
   it('configuration: what is no file does not hang svc', async () => {
     fs.mkdirSync(path.join(machine.work, '.svc.json'));
     expect((await machine.svc(['whoami'])).code).toBe(2);
@@ -164,7 +175,7 @@ describe('files of svc', () => {
 });
 
 describe('terminal', () => {
-  const DIM = new RegExp(`${String.fromCharCode(27)}[2?2m`, 'g');
+  const DIM = new RegExp(`${String.fromCharCode(27)}\\[2?2m`, 'g');
   /** Whether a terminal would do something with it. */
   const actsOn = (text: string) => /[^\P{Cc}\n\t]|\p{Cf}/u.test(text);
   const ESCAPES = '\u001b[2J\u001b]0;owned\u0007\u009b31m\u202e\r\nfake line';

@@ -185,6 +185,8 @@ describe('workload identity', () => {
     const machine = new Machine(env);
     const script = 'process.stdout.write([process.env.CI_VALUE, process.env.SVC_ID_TOKEN, process.env.SVC_TRUST_ID].join())';
     expect(await machine.spawn(['run', '--', process.execPath, '-e', script]).done).toMatchObject({ code: 0, stdout: 'from the vault,,' });
+    expect((await machine.spawn(['login', '--json']).done).stdout).toContain('"stored_in": null');
+    expect(await machine.spawn(['login'], { env: { SVC_TRUST_ID: '' } }).done).toMatchObject({ code: 2 });
     const refused = await machine.spawn(['get', 'CI_VALUE'], { env: { SVC_ID_TOKEN: `${signed}.AAAA` } }).done;
     expect(refused.code).toBe(3);
     expect(refused.stderr).not.toContain(signed);

@@ -53,6 +53,7 @@ export default command<Options>({
     'In CI there is no need to sign in: set SVC_URL, SVC_ORG_ID and SVC_TRUST_ID, and each command exchanges the OIDC token of the job. SVC_TOKEN is used as it is.',
   ],
   async run(context, { options }) {
+    if (!options.keyStdin && context.host.env.SVC_TRUST_ID) return asJob(context);
     const url = await chooseVault(context);
     const credential = options.keyStdin ? await keyFromStdin(context) : await throughBrowser(context, url, options.browser);
     const caller = await call<Caller>(context.host, url, '/whoami', { token: tokenOf(credential) });
@@ -71,6 +72,17 @@ export default command<Options>({
     return EXIT_CODES.ok[0];
   },
 });
+
+/** A CI job signs in with each command: there is nothing to store. */
+async function asJob(context: Context): Promise<number> {
+  const { vault, org_id } = await context.vault();
+  const { data } = await vault.api.GET('/whoami');
+  context.out.result(
+    { url: context.origin, org_id, kind: data.kind, id: data.id, name: data.name, profile: context.profile, stored_in: null },
+    () => context.out.success(`The OIDC token of this job is accepted. Nothing is stored: each command exchanges it.`),
+  );
+  return EXIT_CODES.ok[0];
+}
 
 /** The vault that is meant. One that only the repository names is confirmed first. */
 async function chooseVault(context: Context): Promise<string> {
@@ -103,6 +115,8 @@ async function keyFromStdin(context: Context): Promise<Credential> {
 /** RFC 8628: the code is shown here and confirmed in a browser. */
 async function throughBrowser(context: Context, url: string, mayOpen: boolean): Promise<Credential> {
   const { host, out } = context;
+  if (host.env.CI && !canAsk(host))
+    throw usage('Nobody can confirm a code here.', 'Set SVC_TRUST_ID, SVC_ORG_ID and SVC_URL, or pass a key: svc login --key-stdin');
   const started = await call<DeviceStart>(host, url, '/auth/device', { body: { client_name: clientName(host.env) } });
   const address = ofOrigin(started.verification_uri_complete, url);
   out.note(`Open ${ofOrigin(started.verification_uri, url)} and confirm the code ${clean(started.user_code)}`);
