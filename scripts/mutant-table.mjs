@@ -286,7 +286,7 @@ export const mutants = [
   {
     name: 'what an agent made keeps what the agent has lost',
     tag: 'permissions-within-ancestors',
-    change: { from: 'overlap(narrower, permissionsOf(agent))', to: 'narrower' },
+    change: { from: 'overlap(narrower, permissionsOf(link))', to: 'narrower' },
     notice: 'api/credentials/agents: narrows its descendants too',
   },
   {
@@ -1989,7 +1989,10 @@ export const mutants = [
   {
     name: 'a message is sent to any address',
     tag: 'connection-target-checked',
-    change: { from: 'checkTarget(rebased(url, deployment.platformBaseUrls[platform]), deployment)', to: 'null as string | null' },
+    change: {
+      from: 'checkTarget(rebased(url, deployment.platformBaseUrls[platform]), { ...deployment, ports })',
+      to: 'null as string | null',
+    },
     notice: 'api/integrations/integrations: is no target',
   },
   {

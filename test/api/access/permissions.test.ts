@@ -178,9 +178,19 @@ const make: Record<
 };
 const makeable = Object.keys(make) as Able[];
 
-/** Worlds that routes share: whatever is refused changes nothing. At most five break-glass tokens live at a time. */
+/** Worlds that routes share, with their callers: whatever is refused changes nothing. */
 const worlds = new Map<number, Promise<World>>();
-const SHARING = 4;
+const SHARING = 12;
+const callers = new Map<string, Promise<string>>();
+const once = (of: string, made: () => Promise<string>) => {
+  const caller = callers.get(of) ?? made();
+  callers.set(of, caller);
+  return caller;
+};
+const most = (kind: Able, o: World['o'], limits?: Record<string, unknown>) =>
+  once(`${o.id}: ${kind} within ${JSON.stringify(limits)}`, () => make[kind].most(o, limits));
+const least = (kind: Able, o: World['o'], but: readonly string[]) =>
+  once(`${o.id}: ${kind} without ${but}`, async () => (await make[kind].least?.(o, but)) ?? '');
 
 for (const [at, route] of routes.filter(({ public: isPublic }) => !isPublic).entries()) {
   const name = `${route.method.toUpperCase()} ${route.path}`;
@@ -224,7 +234,7 @@ for (const [at, route] of routes.filter(({ public: isPublic }) => !isPublic).ent
       expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
       if (answer.status === 401) expect(answer.headers.get('www-authenticate')).toBe('Bearer');
     };
-    const mayDo = ({ o }: World) => make[able[0] ?? 'api_key'].most(o);
+    const mayDo = ({ o }: World) => most(able[0] ?? 'api_key', o);
     /** What a caller of a kind is told where its scopes, environments or names do not suffice. */
     const isOfSecrets = need.scopes.some((scope) => scope.startsWith('secrets:'));
     const lacking = (kind: Able): Code => (kind === 'agent' && need.reveals && isOfSecrets ? 'SECRET_ACCESS_DENIED' : 'INSUFFICIENT_SCOPE');
@@ -285,7 +295,7 @@ for (const [at, route] of routes.filter(({ public: isPublic }) => !isPublic).ent
       it('scope: refuses each kind of caller without it, and names it', async () => {
         const world = await furnished();
         for (const kind of able) {
-          const weak = await make[kind].least?.(world.o, need.scopes);
+          const weak = await least(kind, world.o, need.scopes);
           if (!weak) continue;
           const answer = await call(world, weak);
           expectRefusal(answer, lacking(kind));
@@ -298,7 +308,7 @@ for (const [at, route] of routes.filter(({ public: isPublic }) => !isPublic).ent
     if (others.length) {
       it(`kind: refuses ${others.join(', ')}, whatever they hold`, async () => {
         const world = await furnished();
-        for (const kind of others) expectRefusal(await call(world, await make[kind].most(world.o)), 'CREDENTIAL_KIND_NOT_ALLOWED');
+        for (const kind of others) expectRefusal(await call(world, await most(kind, world.o)), 'CREDENTIAL_KIND_NOT_ALLOWED');
       });
     }
 
@@ -320,9 +330,9 @@ for (const [at, route] of routes.filter(({ public: isPublic }) => !isPublic).ent
         const world = await furnished();
         for (const kind of able) {
           if (!make[kind].least || kind === 'member') continue;
-          expectRefusal(await call(world, await make[kind].most(world.o, { environments: ['staging'] })), lacking(kind));
+          expectRefusal(await call(world, await most(kind, world.o, { environments: ['staging'] })), lacking(kind));
           if (place.includes('secrets') || place.includes('name'))
-            expectRefusal(await call(world, await make[kind].most(world.o, { secrets: ['other/*'] })), lacking(kind));
+            expectRefusal(await call(world, await most(kind, world.o, { secrets: ['other/*'] })), lacking(kind));
         }
       });
     }
