@@ -1,8 +1,9 @@
-// `npm run build`: compiles every package to its dist, and checks the types of its tests. Packages that others depend on come first.
+// `npm run build`: compiles every package to its dist, or lets it bundle itself (build.mjs), and checks the types of its tests. Packages that others depend on come first.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { root } from './wrangler.mjs';
 
 const require = createRequire(path.join(root, 'package.json'));
@@ -20,4 +21,5 @@ for (const name of names) {
     const { status } = spawnSync(process.execPath, [tsc, '-p', file], { cwd: root, stdio: 'inherit' });
     if (status !== 0) process.exit(status ?? 1);
   }
+  if (fs.existsSync(path.join(packages, name, 'build.mjs'))) await import(pathToFileURL(path.join(packages, name, 'build.mjs')).href);
 }

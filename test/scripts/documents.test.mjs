@@ -30,7 +30,13 @@ const run = (shell, script, dir, port) =>
     execFile(
       shell,
       ['-e', '-o', 'pipefail', '-c', script.replaceAll(':8787', `:${port}`)],
-      { cwd: dir, encoding: 'utf8', timeout: 60_000, env: { ...env, PORT: String(port) } },
+      // What svc stores stays in the copy.
+      {
+        cwd: dir,
+        encoding: 'utf8',
+        timeout: 60_000,
+        env: { ...env, PORT: String(port), XDG_CONFIG_HOME: path.join(dir, '.config'), SVC_KEYCHAIN: 'off' },
+      },
       (error, stdout, stderr) => done({ status: error ? Number(error.code ?? 1) : 0, stdout, stderr }),
     ),
   );

@@ -1,0 +1,40 @@
+// Bundles svc into dist: one small entry, and a chunk for each command that is loaded when it is called. The client is bundled from its
+// source, so the package has no dependency but the optional keychain.
+import fs from 'node:fs';
+import path from 'node:path';
+import { build } from 'esbuild';
+
+const here = import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathname);
+const { version } = JSON.parse(fs.readFileSync(path.join(here, 'package.json'), 'utf8'));
+
+fs.rmSync(path.join(here, 'dist'), { recursive: true, force: true });
+const { metafile } = await build({
+  absWorkingDir: here,
+  entryPoints: ['src/main.ts'],
+  outdir: 'dist',
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20.12',
+  minifySyntax: true,
+  minifyWhitespace: true,
+  legalComments: 'none',
+  metafile: true,
+  define: { SVC_VERSION: JSON.stringify(version) },
+  external: ['@napi-rs/keyring'],
+  alias: { '@secrets-vault/client': path.join(here, '..', 'client', 'src', 'index.ts') },
+  // Bundled CommonJS modules ask for Node's own modules with require().
+  banner: { js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);" },
+  logLevel: 'warning',
+});
+
+// What is bundled is distributed: its licences come along.
+const inputs = Object.keys(metafile.inputs).map((file) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1]);
+const notices = [...new Set(inputs)].filter(Boolean).map((at) => {
+  const dir = path.join(here, at);
+  const { name, version, license } = JSON.parse(fs.readFileSync(path.join(dir, 'package.json'), 'utf8'));
+  const file = fs.readdirSync(dir).find((entry) => /^licen[cs]e/i.test(entry));
+  return `${name} ${version} (${license})\n\n${file ? fs.readFileSync(path.join(dir, file), 'utf8').trim() : `Licence: ${license}`}\n`;
+});
+fs.writeFileSync(path.join(here, 'dist', 'THIRD-PARTY-LICENSES.txt'), notices.sort().join(`\n${'-'.repeat(70)}\n\n`));

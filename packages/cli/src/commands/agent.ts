@@ -1,0 +1,89 @@
+// svc agent: credentials of AI agents.
+import { count, type Group, member } from '../command.ts';
+import type { CommonOptions } from '../context.ts';
+import { BOUNDS, type Bounds, columns, scopesOf, showToken } from '../credentials.ts';
+import { usage } from '../errors.ts';
+import { pages } from '../secrets.ts';
+import { clean } from '../text.ts';
+
+const RATE = { '--rate-limit <n>': { description: 'requests a minute', parse: count } };
+
+const group: Group = {
+  commands: {
+    list: member('List agent credentials', {
+      needs: 'vault',
+      examples: { 'agent list': 'List agent credentials' },
+      async run(context) {
+        const { vault, org_id } = await context.vault();
+        const rows = await pages(Number.POSITIVE_INFINITY, async (limit, cursor) => {
+          const { data } = await vault.api.GET('/orgs/{org_id}/agent-credentials', {
+            params: { path: { org_id }, query: { limit, cursor } },
+          });
+          return data;
+        });
+        context.out.list(rows, columns, 'There are no agent credentials.');
+        return 0;
+      },
+    }),
+    create: member<CommonOptions & Bounds & { rateLimit?: number }>('Create an agent credential', {
+      needs: 'vault',
+      args: { '<name>': 'what it is for' },
+      options: { ...BOUNDS, ...RATE },
+      examples: {
+        "agent create triage --scopes secrets:read --environments staging --secrets 'app/*' --ttl 1d":
+          'Create a credential that reads app/* in staging for a day',
+      },
+      notes: ['It ends after 30 days, or with your own credential, unless --ttl is shorter. The token is alone on stdout.'],
+      async run(context, { args: [name = ''], options }) {
+        const { vault, org_id } = await context.vault();
+        const { environments, secrets, ttl, addresses, rateLimit } = options;
+        const { data } = await vault.api.POST('/orgs/{org_id}/agent-credentials', {
+          params: { path: { org_id } },
+          body: {
+            name,
+            scopes: scopesOf(options),
+            environments,
+            secrets,
+            ttlSeconds: ttl,
+            allowed_addresses: addresses,
+            rate_limit: rateLimit,
+          },
+        });
+        showToken(context, data, 'Created agent credential');
+        return 0;
+      },
+    }),
+    update: member<CommonOptions & Bounds & { rateLimit?: number }>('Change what an agent may do', {
+      needs: 'vault',
+      args: { '<id>': 'its id, agt_…' },
+      options: { ...BOUNDS, ...RATE },
+      examples: { 'agent update agt_0HrZKtC4bqXw2vJm8yNd1L --secrets app/config': 'Narrow an agent to one name' },
+      notes: ['It takes effect with the next request of the agent.'],
+      async run(context, { args: [id = ''], options }) {
+        const { scopes, environments, secrets, ttl, addresses, rateLimit } = options;
+        const body = { scopes, environments, secrets, ttlSeconds: ttl, allowed_addresses: addresses, rate_limit: rateLimit };
+        if (Object.values(body).every((value) => value === undefined))
+          throw usage('Nothing is to be changed.', 'See svc agent update --help');
+        const { vault, org_id } = await context.vault();
+        const { data } = await vault.api.PATCH('/orgs/{org_id}/agent-credentials/{id}', { params: { path: { org_id, id } }, body });
+        context.out.result(data, () => context.out.success(`Changed ${id}.`));
+        return 0;
+      },
+    }),
+    revoke: member('Revoke an agent credential', {
+      needs: 'vault',
+      confirms: true,
+      args: { '<id>': 'its id, agt_…' },
+      examples: { 'agent revoke agt_0HrZKtC4bqXw2vJm8yNd1L': 'End an agent credential' },
+      async run(context, { args: [id = ''] }) {
+        await context.confirmDestruction(`The agent credential ${clean(id)} ends for good, and what it created with it.`);
+        const { vault, org_id } = await context.vault();
+        await vault.api.DELETE('/orgs/{org_id}/agent-credentials/{id}', { params: { path: { org_id, id } } });
+        context.out.result({ id, revoked: true }, () => context.out.success(`Revoked ${id}.`));
+        return 0;
+      },
+    }),
+  },
+};
+
+export default group;

@@ -1,0 +1,106 @@
+// svc audit: entries of the audit log, and new ones as they come.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { components } from '@secrets-vault/client';
+import { command, count, moment } from '../command.ts';
+import type { CommonOptions, Context } from '../context.ts';
+import { usage } from '../errors.ts';
+import { pages } from '../secrets.ts';
+import { clean, safeJson } from '../text.ts';
+
+interface Options extends CommonOptions {
+  actor?: string;
+  action?: string;
+  resource?: string;
+  outcome?: 'success' | 'denied' | 'failed';
+  from?: string;
+  to?: string;
+  limit?: number;
+  follow?: boolean;
+}
+
+type Entry = components['schemas']['AuditEntry'];
+
+/** How often new entries are asked for. */
+const EVERY = 2_000;
+
+export default command<Options>({
+  needs: 'vault',
+  options: {
+    '--actor <id>': 'entries of this credential or member',
+    '--action <action>': 'such as secret.read',
+    '--resource <id>': 'such as sec_…',
+    '--outcome <outcome>': { description: 'how it ended', choices: ['success', 'denied', 'failed'] },
+    '--from <time>': { description: 'since this time, or so long ago, such as 2h', parse: moment },
+    '--to <time>': { description: 'until this time', parse: moment },
+    '-n, --limit <n>': { description: 'at most so many; 50 by default', parse: count },
+    '-f, --follow': 'show new entries as they come',
+  },
+  examples: {
+    'audit --action secret.read --from 1d': 'See who read secrets since yesterday',
+    'audit --outcome denied --follow': 'Watch what is refused',
+  },
+  notes: ['With --follow and --json, each line is one entry.'],
+  async run(context, { options }) {
+    const { limit = 50, follow, ...filters } = options;
+    if (follow && options.to) throw usage('--follow has no end: leave out --to.');
+    const newest = await entries(context, filters, limit);
+    if (!follow) {
+      context.out.list(newest, columns, 'There are no entries.');
+      return 0;
+    }
+    return followFrom(context, filters, newest.reverse());
+  },
+});
+
+const columns = {
+  time: (row: Entry) => row.time,
+  actor: (row: Entry) => `${row.actor.name ?? row.actor.id ?? ''} (${row.actor.kind})`,
+  action: (row: Entry) => row.action,
+  resource: (row: Entry) => row.resource_name ?? row.resource,
+  environment: (row: Entry) => row.environment,
+  outcome: (row: Entry) => (row.outcome === 'success' ? 'success' : `${row.outcome} (${row.status})`),
+  from: (row: Entry) => row.ip,
+  reason: (row: Entry) => row.reason,
+};
+
+async function entries(context: Context, { actor, action, resource, outcome, from, to }: Options, most: number): Promise<Entry[]> {
+  const { vault, org_id } = await context.vault();
+  return pages(most, async (limit, cursor) => {
+    const query = { actor, action, resource, outcome, from, to, limit, cursor };
+    const { data } = await vault.api.GET('/orgs/{org_id}/audit-log', { params: { path: { org_id }, query } });
+    return data as { data: Entry[]; next_cursor: string | null };
+  });
+}
+
+/** Prints entries, oldest first, until it is interrupted. The entries that it makes itself by asking are left out. */
+async function followFrom(context: Context, filters: Options, first: Entry[]): Promise<number> {
+  const { vault } = await context.vault();
+  const { data: self } = await vault.api.GET('/whoami');
+  const isOwn = (entry: Entry) => entry.actor.id === self.id && (entry.action === 'audit.read' || entry.action === 'caller.read');
+  let last = 0;
+  const print = (found: Entry[]) => {
+    for (const entry of found) {
+      if (entry.sequence <= last) continue;
+      last = entry.sequence;
+      if (!isOwn(entry)) printEntry(context, entry);
+    }
+  };
+  print(first);
+  let since = first.at(-1)?.time ?? new Date().toISOString();
+  for (;;) {
+    await sleep(EVERY);
+    const found = (await entries(context, { ...filters, from: since }, Number.POSITIVE_INFINITY)).reverse();
+    print(found);
+    since = found.at(-1)?.time ?? since;
+  }
+}
+
+function printEntry({ out }: Context, entry: Entry): void {
+  if (out.json) out.raw(`${safeJson(entry)}\n`);
+  else
+    out.line(
+      Object.values(columns)
+        .map((of) => clean(String(of(entry) ?? '-')))
+        .join('  '),
+    );
+}

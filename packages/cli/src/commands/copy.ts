@@ -1,0 +1,98 @@
+// svc copy: secrets from one environment to another. Invariant: what exists there stays as it is, unless --overwrite says otherwise.
+import { command } from '../command.ts';
+import type { CommonOptions, Context } from '../context.ts';
+import { CliError, usage } from '../errors.ts';
+import { listSecrets, type SecretInfo, secretNamed } from '../secrets.ts';
+
+interface Options extends CommonOptions {
+  from?: string;
+  to?: string;
+  prefix?: string;
+  overwrite?: boolean;
+}
+
+export default command<Options>({
+  needs: 'vault',
+  confirms: true,
+  args: { '[names...]': 'the names of the secrets; or --prefix' },
+  options: {
+    '--from <slug>': 'the environment that has them',
+    '--to <slug>': 'the environment that gets them',
+    '-p, --prefix <text>': 'all names that begin with this; "" for every name',
+    '--overwrite': 'give secrets that exist a new version',
+  },
+  examples: {
+    'copy DATABASE_URL SMTP_PASSWORD --from staging --to production': 'Copy two secrets, unless they exist there',
+    'copy --prefix billing/ --from staging --to production --overwrite': 'Copy all that begin with billing/',
+  },
+  notes: ['Type, description and tags are copied too. The history stays where it is.'],
+  async run(context, { rest: names, options }) {
+    const { from, to, prefix, overwrite } = options;
+    if (!from || !to) throw usage('Name both environments.', 'svc copy NAME --from ENV --to ENV');
+    if (from === to) throw usage('--from and --to are the same environment.');
+    if (names.length > 0 === (prefix !== undefined)) throw usage('Give names, or --prefix.');
+    const sources = await chosen(context, from, names, prefix);
+    const existing = await existingIn(context, to, sources);
+    const replaced = overwrite ? sources.filter(({ name }) => existing.has(name)) : [];
+    if (replaced.length > 0) await context.confirmDestruction(`${replaced.map(({ name }) => name).join(', ')} in ${to} get new values.`);
+    const rows: { name: string; outcome: 'created' | 'updated' | 'skipped' }[] = [];
+    for (const secret of sources) {
+      const isThere = existing.has(secret.name);
+      if (!isThere || overwrite) await copyOne(context, secret, to, !isThere);
+      rows.push({ name: secret.name, outcome: isThere ? (overwrite ? 'updated' : 'skipped') : 'created' });
+    }
+    context.out.list(
+      rows,
+      { name: (row) => row.name, outcome: (row) => (row.outcome === 'skipped' ? 'skipped: it exists' : row.outcome) },
+      'There is nothing to copy.',
+    );
+    return 0;
+  },
+});
+
+async function chosen(context: Context, from: string, names: string[], prefix: string | undefined): Promise<SecretInfo[]> {
+  const { vault } = await context.vault();
+  if (prefix !== undefined) return listSecrets(vault, from, { prefix: prefix || undefined, status: 'active' });
+  const found: SecretInfo[] = [];
+  for (const name of names) {
+    const rows = await listSecrets(vault, from, { prefix: secretNamed(name) });
+    const row = rows.find((row) => row.name === name);
+    if (!row)
+      throw new CliError(`There is no secret ${name} in ${from}.`, {
+        exit: 'notFound',
+        code: 'NOT_FOUND',
+        next: `See what there is: svc list --env ${from}`,
+      });
+    found.push(row);
+  }
+  return found;
+}
+
+/** Which of the names exist in the environment. */
+async function existingIn(context: Context, to: string, sources: SecretInfo[]): Promise<Set<string>> {
+  const { vault } = await context.vault();
+  const wanted = new Set(sources.map(({ name }) => name));
+  const there = new Set<string>();
+  const [only] = sources;
+  for (const { name } of await listSecrets(vault, to, { prefix: sources.length === 1 ? only?.name : undefined }))
+    if (wanted.has(name)) there.add(name);
+  return there;
+}
+
+async function copyOne(
+  context: Context,
+  { name, environment, type, description, tags }: SecretInfo,
+  to: string,
+  isNew: boolean,
+): Promise<void> {
+  const { vault, org_id } = await context.vault();
+  const { data } = await vault.api.GET('/orgs/{org_id}/secrets/by-name/{name}', {
+    params: { path: { org_id, name }, query: { environment } },
+  });
+  await vault.api.PUT('/orgs/{org_id}/secrets/by-name/{name}', {
+    params: { path: { org_id, name }, query: { environment: to } },
+    // Somebody else may have made it meanwhile.
+    headers: isNew ? { 'If-None-Match': '*' } : {},
+    body: { value: data.value, type, description, tags },
+  });
+}

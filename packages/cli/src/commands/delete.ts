@@ -1,0 +1,43 @@
+// svc delete: secrets that can be restored for seven days, or not at all.
+import { command } from '../command.ts';
+import type { CommonOptions } from '../context.ts';
+import { findSecret } from '../secrets.ts';
+
+interface Options extends CommonOptions {
+  permanent?: boolean;
+}
+
+export default command<Options>({
+  needs: 'environment',
+  confirms: true,
+  args: { '<names...>': 'the names of the secrets' },
+  options: { '--permanent': 'destroy every version now; nothing can be restored' },
+  examples: {
+    'delete OLD_KEY': 'Delete a secret; svc restore brings it back within 7 days',
+    'delete OLD_KEY --permanent --yes': 'Destroy every version at once, without a question',
+  },
+  async run(context, { rest: names, options }) {
+    const { vault, org_id } = await context.vault();
+    const found = [];
+    for (const name of names) found.push(await findSecret(context, name));
+    const listed = found.map(({ name, environment, version }) => `${name} in ${environment} (version ${version})`).join(', ');
+    await context.confirmDestruction(
+      options.permanent
+        ? `Every version of ${listed} is destroyed. Nothing can be restored.`
+        : `${listed} cannot be read any more. svc restore brings it back within 7 days.`,
+    );
+    const permanent = options.permanent ? ('true' as const) : undefined;
+    for (const { id, name, environment } of found) {
+      await vault.api.DELETE('/orgs/{org_id}/secrets/{id}', {
+        params: { path: { org_id, id }, query: { permanent } },
+        headers: context.approved(),
+      });
+      if (!context.out.json) context.out.success(`Deleted ${name} in ${environment}.`);
+    }
+    context.out.result(
+      { data: found.map(({ id, name, environment }) => ({ id, name, environment, permanent: Boolean(permanent) })) },
+      () => {},
+    );
+    return 0;
+  },
+});

@@ -1,0 +1,108 @@
+// svc doctor: what is set up, what is wrong, and what to do. Invariant: it changes nothing, and shows no credential.
+import { command } from '../command.ts';
+import type { Context } from '../context.ts';
+import { asCliError, EXIT_CODES } from '../errors.ts';
+import { VERSION } from '../version.ts';
+
+interface Check {
+  name: string;
+  ok: boolean;
+  what: string;
+  next?: string;
+}
+
+/** A clock that is off by more makes tokens of CI platforms, and proofs of devices, invalid. */
+const MOST_SKEW = 60_000;
+
+export default command({
+  needs: 'environment',
+  examples: { doctor: 'Check configuration, connection, clock and credential' },
+  async run(context) {
+    const checks: Check[] = [];
+    for (const check of [program, configuration, project, keychain, connection, credential, environment]) {
+      try {
+        checks.push(...[await check(context)].flat());
+      } catch (thrown) {
+        const error = asCliError(thrown);
+        checks.push({ name: check.name, ok: false, what: error.message, next: error.problem.next });
+      }
+    }
+    const ok = checks.every((check) => check.ok);
+    context.out.result({ ok, checks }, () => {
+      const { green, red } = context.out.colors;
+      for (const { name, ok, what, next } of checks) {
+        context.out.line(`${ok ? green('ok  ') : red('FAIL')}  ${name}: ${what}`);
+        if (!ok && next) context.out.line(`      next: ${next}`);
+      }
+    });
+    return ok ? 0 : EXIT_CODES.failure[0];
+  },
+});
+
+const program = (): Check => ({ name: 'program', ok: true, what: `svc ${VERSION}, Node.js ${process.versions.node}, ${process.platform}` });
+
+function configuration(context: Context): Check {
+  const { url, organisation } = { url: context.setting('url'), organisation: context.setting('org') };
+  if (!url) return { name: 'configuration', ok: false, what: 'no vault is chosen', next: 'svc login --url https://vault.example.com' };
+  const of = (setting: { value: string; source: string } | undefined) =>
+    setting ? `${setting.value} (${setting.source})` : 'that of the credential';
+  return {
+    name: 'configuration',
+    ok: true,
+    what: `vault ${of(url)}, organisation ${of(organisation)}, profile ${context.profile}, in ${context.configDir}`,
+  };
+}
+
+function project(context: Context): Check {
+  return { name: 'project', ok: true, what: context.project?.file ?? 'no .svc.json here or above' };
+}
+
+async function keychain(context: Context): Promise<Check> {
+  const there = await context.host.keychain();
+  const off = context.host.env.SVC_KEYCHAIN === 'off' ? ' (SVC_KEYCHAIN is off)' : '';
+  return { name: 'keychain', ok: true, what: there ? 'that of the system' : `none${off}: credentials are in files that only you can read` };
+}
+
+async function connection(context: Context): Promise<Check[]> {
+  const url = context.origin;
+  const asked = Date.now();
+  const response = await (context.host.fetch ?? fetch)(`${url}/healthz`, { redirect: 'error', signal: AbortSignal.timeout(10_000) }).catch(
+    () => undefined,
+  );
+  const took = Date.now() - asked;
+  if (!response)
+    return [
+      { name: 'connection', ok: false, what: `${url} cannot be reached`, next: 'Check the address, the network, proxies and certificates' },
+    ];
+  if (!response.ok)
+    return [{ name: 'connection', ok: false, what: `${url} answers with status ${response.status}`, next: 'Ask whoever runs the vault' }];
+  const served = Date.parse(response.headers.get('Date') ?? '');
+  const skew = Math.abs(served - (asked + took / 2));
+  const checks: Check[] = [{ name: 'connection', ok: true, what: `${url} answers, in ${took} ms` }];
+  if (!Number.isNaN(served))
+    checks.push({
+      name: 'clock',
+      ok: skew < MOST_SKEW,
+      what: `off by ${Math.round(skew / 1000)} s`,
+      next: 'Set the clock of this machine',
+    });
+  return checks;
+}
+
+async function credential(context: Context): Promise<Check> {
+  const identity = context.identity();
+  if (!identity) return { name: 'credential', ok: false, what: 'you are not signed in', next: 'svc login' };
+  const from = { variable: 'SVC_TOKEN', ci: 'the OIDC token of this job', stored: 'stored' }[identity.kind];
+  const { vault } = await context.vault();
+  const { data } = await vault.api.GET('/whoami');
+  return {
+    name: 'credential',
+    ok: true,
+    what: `${from}${identity.kind === 'stored' ? `, ${identity.place}` : ''}: ${data.kind} ${data.id}, ends ${data.expires_at ?? 'never'}`,
+  };
+}
+
+async function environment(context: Context): Promise<Check> {
+  const slug = await context.environment();
+  return { name: 'environment', ok: true, what: slug };
+}

@@ -1,0 +1,37 @@
+// svc get: one value, byte for byte. Invariant: nothing but the value is on stdout, and a terminal gets nothing that it would act on.
+import { command, count } from '../command.ts';
+import type { CommonOptions } from '../context.ts';
+import { secretNamed } from '../secrets.ts';
+import { cleanLines, isPlain } from '../text.ts';
+
+interface Options extends CommonOptions {
+  version?: number;
+}
+
+export default command<Options>({
+  needs: 'environment',
+  args: { '<name>': 'the name of the secret' },
+  options: { '--version <n>': { description: 'an earlier version', parse: count } },
+  examples: {
+    'get DATABASE_URL': 'Print a value',
+    'get TLS_KEY --env production > key.pem': 'Write it to a file, byte for byte',
+    'get billing/STRIPE_KEY --version 2': 'Print an earlier version',
+  },
+  notes: ['A terminal gets the value and a line break. A file or pipe gets the value alone.'],
+  async run(context, { args: [name = ''], options }) {
+    const { vault, org_id } = await context.vault();
+    const environment = context.setting('environment')?.value;
+    const { data } = await vault.api.GET('/orgs/{org_id}/secrets/by-name/{name}', {
+      params: { path: { org_id, name: secretNamed(name) }, query: { environment, version: options.version } },
+      headers: context.approved(),
+    });
+    const { value } = data;
+    context.out.result(data, () => {
+      if (!context.out.isTerminal) return context.out.raw(value);
+      // safety: cli-terminal-value
+      context.out.line(cleanLines(value));
+      if (!isPlain(value)) context.out.warn('Control characters are shown as \\u{…}. A pipe gets the value itself.');
+    });
+    return 0;
+  },
+});

@@ -1,0 +1,98 @@
+// svc import: secrets from the export of another tool. The vault reads the export; what it is of is found out here.
+import fs from 'node:fs';
+import path from 'node:path';
+import { command } from '../command.ts';
+import { type CommonOptions, type Context, isProduction } from '../context.ts';
+import { EXIT_CODES, usage } from '../errors.ts';
+import { readStdin } from '../prompts.ts';
+import { type ImportSource, SOURCES, sourcesOf } from '../sources.ts';
+import { clean } from '../text.ts';
+
+interface Options extends CommonOptions {
+  source?: ImportSource;
+  dryRun?: boolean;
+  onConflict?: 'skip' | 'overwrite' | 'fail';
+  prefix?: string;
+}
+
+export default command<Options>({
+  needs: 'environment',
+  confirms: true,
+  args: { '<file>': 'the export; - for stdin' },
+  options: {
+    '--source <tool>': { description: 'the tool that made it, if svc cannot tell', choices: SOURCES },
+    '--dry-run': 'show what would happen, and write nothing',
+    '--on-conflict <what>': { description: 'what happens to secrets that exist: fail by default', choices: ['skip', 'overwrite', 'fail'] },
+    '-p, --prefix <text>': 'put this before each name, such as billing/',
+  },
+  examples: {
+    'import .env --dry-run': 'See what an import would do',
+    'import .env --env development': 'Import a .env file',
+    'import export.json --source vault --on-conflict skip': 'Import what HashiCorp Vault exported, except names that exist',
+  },
+  notes: ['After an import, delete the file: svc does not.'],
+  async run(context, { args: [file = ''], options }) {
+    const text = file === '-' ? await readStdin(context.host, 'The export') : readExport(context, file);
+    const source = options.source ?? detected(file, text);
+    const environment = await context.environment();
+    const onConflict = options.onConflict ?? 'fail';
+    if (onConflict === 'overwrite' && !options.dryRun) {
+      const what = `Secrets in ${environment} that exist get the values of the import.`;
+      if (isProduction(environment)) await context.confirmDestruction(what);
+    }
+    const { vault, org_id } = await context.vault();
+    const { data } = await vault.api.POST('/orgs/{org_id}/integrations/import', {
+      params: { path: { org_id } },
+      headers: context.approved(),
+      body: { source, data: text, environmentId: environment, onConflict, dryRun: options.dryRun, prefix: options.prefix },
+    });
+    report(context, source, environment, Boolean(options.dryRun), data);
+    return data.failed.length > 0 ? EXIT_CODES.failure[0] : 0;
+  },
+});
+
+function readExport(context: Context, file: string): string {
+  const at = path.resolve(context.host.cwd, file);
+  let bytes: Buffer;
+  try {
+    if (!fs.statSync(at).isFile()) throw usage(`${clean(file)} is no file.`);
+    bytes = fs.readFileSync(at);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code) throw usage(`${clean(file)} cannot be read.`, 'Check its name and permissions');
+    throw error;
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw usage(`${clean(file)} is no UTF-8 text.`);
+  }
+}
+
+/** What the export is of. Where that is not clear, nothing is guessed: values could become names. */
+function detected(file: string, text: string): ImportSource {
+  const found = sourcesOf(file, text);
+  const [only] = found;
+  if (only && found.length === 1) return only;
+  throw usage(
+    found.length === 0 ? `svc cannot tell which tool made ${clean(file)}.` : `${clean(file)} can be of several tools: ${found.join(', ')}.`,
+    `Name it with --source: ${SOURCES.join(', ')}`,
+  );
+}
+
+interface Imported {
+  created: string[];
+  updated: string[];
+  skipped: string[];
+  failed: { name: string; reason: string }[];
+}
+
+function report({ out }: Context, source: ImportSource, environment: string, dryRun: boolean, imported: Imported): void {
+  out.result({ source, environment, dry_run: dryRun, ...imported }, () => {
+    const rows = (['created', 'updated', 'skipped'] as const).flatMap((outcome) => imported[outcome].map((name) => [name, outcome]));
+    const failed = imported.failed.map(({ name, reason }) => [name, `failed: ${reason}`]);
+    out.table(['name', dryRun ? 'would be' : 'outcome'], [...rows, ...failed]);
+    const { created, updated, skipped } = imported;
+    const counts = `${created.length} created, ${updated.length} updated, ${skipped.length} skipped, ${failed.length} failed`;
+    out.note(`${dryRun ? 'Dry run' : 'Imported'} (${source}) into ${environment}: ${counts}.`);
+  });
+}

@@ -1,0 +1,45 @@
+// The commands, in the order of the help. A command's file is loaded when the command runs, so that the others cost nothing.
+import type { Command, Group } from '../command.ts';
+
+export interface Entry {
+  section: 'Start' | 'Secrets' | 'Access' | 'Operations';
+  summary: string;
+  load(): Promise<{ default: Command | Group }>;
+}
+
+export const COMMANDS: Record<string, Entry> = {
+  login: { section: 'Start', summary: 'Sign in to a vault', load: () => import('./login.ts') },
+  logout: { section: 'Start', summary: 'Sign out, and forget the stored credential', load: () => import('./logout.ts') },
+  whoami: { section: 'Start', summary: 'Show who is signed in, and what they may do', load: () => import('./whoami.ts') },
+  init: { section: 'Start', summary: 'Choose organisation and environment for a directory', load: () => import('./init.ts') },
+  run: { section: 'Secrets', summary: 'Run a command with secrets in its environment', load: () => import('./run.ts') },
+  get: { section: 'Secrets', summary: 'Print the value of a secret', load: () => import('./get.ts') },
+  set: { section: 'Secrets', summary: 'Create a secret, or give it a new value', load: () => import('./set.ts') },
+  list: { section: 'Secrets', summary: 'List secrets, without their values', load: () => import('./list.ts') },
+  delete: { section: 'Secrets', summary: 'Delete secrets', load: () => import('./delete.ts') },
+  restore: { section: 'Secrets', summary: 'Bring a deleted secret back', load: () => import('./restore.ts') },
+  history: { section: 'Secrets', summary: 'List the versions of a secret', load: () => import('./history.ts') },
+  rollback: { section: 'Secrets', summary: 'Go back to the value of an earlier version', load: () => import('./rollback.ts') },
+  rotate: { section: 'Secrets', summary: 'Give a secret a new version', load: () => import('./rotate.ts') },
+  diff: { section: 'Secrets', summary: 'Compare two environments, without showing values', load: () => import('./diff.ts') },
+  copy: { section: 'Secrets', summary: 'Copy secrets to another environment', load: () => import('./copy.ts') },
+  import: { section: 'Secrets', summary: 'Import secrets from a file or another tool', load: () => import('./import.ts') },
+  export: { section: 'Secrets', summary: 'Write secrets in the form that another tool reads', load: () => import('./export.ts') },
+  share: { section: 'Secrets', summary: 'Share a secret by a link', load: () => import('./share.ts') },
+  scan: { section: 'Secrets', summary: 'Look for credentials in files', load: () => import('./scan.ts') },
+  key: { section: 'Access', summary: 'API keys', load: () => import('./key.ts') },
+  agent: { section: 'Access', summary: 'Credentials of AI agents', load: () => import('./agent.ts') },
+  token: { section: 'Access', summary: 'Session tokens', load: () => import('./token.ts') },
+  trust: { section: 'Access', summary: 'Workloads that sign in with OIDC tokens', load: () => import('./trust.ts') },
+  member: { section: 'Access', summary: 'People', load: () => import('./member.ts') },
+  approval: { section: 'Access', summary: 'Requests that wait for other people', load: () => import('./approval.ts') },
+  audit: { section: 'Operations', summary: 'Read the audit log', load: () => import('./audit.ts') },
+  sync: { section: 'Operations', summary: 'Write secrets to other platforms', load: () => import('./sync.ts') },
+  contain: { section: 'Operations', summary: 'End a leaked credential, and see what it did', load: () => import('./contain.ts') },
+  completion: {
+    section: 'Operations',
+    summary: 'Print a script that completes commands in the shell',
+    load: () => import('./completion.ts'),
+  },
+  doctor: { section: 'Operations', summary: 'Check the set-up of svc', load: () => import('./doctor.ts') },
+};

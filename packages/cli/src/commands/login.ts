@@ -1,0 +1,170 @@
+// svc login: by a browser, by an API key from stdin, or by the OIDC token of a CI job. Invariant: what is stored has been accepted by the
+// vault, and belongs to its origin.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { command } from '../command.ts';
+import { readProfiles, writeProfile } from '../config.ts';
+import type { CommonOptions, Context } from '../context.ts';
+import { CliError, EXIT_CODES, usage } from '../errors.ts';
+import { ask, askSecret, askYesNo, canAsk, readStdin } from '../prompts.ts';
+import type { Credential } from '../store.ts';
+import { clean } from '../text.ts';
+import { call } from '../unsigned.ts';
+
+interface Options extends CommonOptions {
+  keyStdin?: boolean;
+  browser: boolean;
+}
+
+interface DeviceStart {
+  device_code: string;
+  user_code: string;
+  verification_uri: string;
+  verification_uri_complete: string;
+  expires_in: number;
+  interval: number;
+}
+
+interface SignedIn {
+  token: string;
+  expiresAt: string;
+  refresh_token: string;
+  member: { id: string; name: string; org_id?: string };
+}
+
+interface Caller {
+  kind: string;
+  id: string;
+  org_id: string;
+  name: string | null;
+}
+
+export default command<Options>({
+  needs: 'vault',
+  options: {
+    '--key-stdin': 'read an API key or another token from stdin, and store it',
+    '--no-browser': 'print the address only',
+  },
+  examples: {
+    'login --url https://vault.example.com': 'Sign in by a browser',
+    'login --url https://vault.example.com --key-stdin < key.txt': 'Store an API key for a machine',
+  },
+  notes: [
+    "The credential is stored in the keychain of the system, or in a file that only you can read where there is none. It belongs to the vault's address and to the profile, and is never sent to another address.",
+    'In CI there is no need to sign in: set SVC_URL, SVC_ORG_ID and SVC_TRUST_ID, and each command exchanges the OIDC token of the job. SVC_TOKEN is used as it is.',
+  ],
+  async run(context, { options }) {
+    if (!options.keyStdin && context.host.env.SVC_TRUST_ID) return asJob(context);
+    const url = await chooseVault(context);
+    const credential = options.keyStdin ? await keyFromStdin(context) : await throughBrowser(context, url, options.browser);
+    const caller = await call<Caller>(context.host, url, '/whoami', { token: tokenOf(credential) });
+    const place = await context.store.save(url, context.profile, credential);
+    const environment = await defaultEnvironment(context, url, credential, caller.org_id);
+    writeProfile(context.configDir, context.profile, { url, org: caller.org_id, environment });
+    const where = place === 'keychain' ? 'the keychain' : context.store.fileOf(url, context.profile);
+    const who = caller.name ? `${clean(caller.name)} (${caller.kind})` : caller.kind;
+    context.out.result(
+      { url, org_id: caller.org_id, kind: caller.kind, id: caller.id, name: caller.name, profile: context.profile, stored_in: place },
+      () => {
+        context.out.success(`Signed in to ${url} as ${who}.`);
+        context.out.note(`The credential is stored in ${where}.`);
+      },
+    );
+    return EXIT_CODES.ok[0];
+  },
+});
+
+/** A CI job signs in with each command: there is nothing to store. */
+async function asJob(context: Context): Promise<number> {
+  const { vault, org_id } = await context.vault();
+  const { data } = await vault.api.GET('/whoami');
+  context.out.result(
+    { url: context.origin, org_id, kind: data.kind, id: data.id, name: data.name, profile: context.profile, stored_in: null },
+    () => context.out.success(`The OIDC token of this job is accepted. Nothing is stored: each command exchanges it.`),
+  );
+  return EXIT_CODES.ok[0];
+}
+
+/** The vault that is meant. One that only the repository names is confirmed first. */
+async function chooseVault(context: Context): Promise<string> {
+  const { SVC_TOKEN } = context.host.env;
+  if (SVC_TOKEN) context.out.warn('SVC_TOKEN is set, and goes before what is stored.');
+  const found = context.setting('url');
+  if (!found) {
+    if (!canAsk(context.host)) throw usage('No vault is chosen.', 'Name it: svc login --url https://vault.example.com');
+    context.options.url = await ask(context.host, 'Address of the vault:', 'https://');
+    return context.origin;
+  }
+  const isKnown = Object.values(readProfiles(context.configDir)).some((profile) => profile.url === found.value);
+  if (found.source !== 'project' || isKnown) return found.value;
+  const file = clean(context.project?.file ?? '');
+  // safety: cli-login-project
+  if (!canAsk(context.host)) throw usage(`Only ${file} names ${found.value}.`, `Name the vault yourself: svc login --url ${found.value}`);
+  if (!(await askYesNo(context.host, `${file} names the vault ${found.value}. Sign in there?`)))
+    throw new CliError('Not signed in.', { exit: 'failure', code: 'DECLINED' });
+  return found.value;
+}
+
+async function keyFromStdin(context: Context): Promise<Credential> {
+  const text = context.host.stdin.isTTY ? await askSecret(context.host, 'API key:') : await readStdin(context.host, 'The key');
+  const token = text.trim();
+  if (!/^svc[a-z_]{1,8}_[A-Za-z0-9]{20,400}$/.test(token))
+    throw usage('stdin holds no token of a vault.', 'An API key begins with svc_live_');
+  return { kind: 'token', token };
+}
+
+/** RFC 8628: the code is shown here and confirmed in a browser. */
+async function throughBrowser(context: Context, url: string, mayOpen: boolean): Promise<Credential> {
+  const { host, out } = context;
+  if (host.env.CI && !canAsk(host))
+    throw usage('Nobody can confirm a code here.', 'Set SVC_TRUST_ID, SVC_ORG_ID and SVC_URL, or pass a key: svc login --key-stdin');
+  const started = await call<DeviceStart>(host, url, '/auth/device', { body: { client_name: clientName(host.env) } });
+  const address = ofOrigin(started.verification_uri_complete, url);
+  out.note(`Open ${ofOrigin(started.verification_uri, url)} and confirm the code ${clean(started.user_code)}`);
+  if (mayOpen && canAsk(host)) await host.openBrowser(address).catch(() => {});
+  return { kind: 'terminal', session: await poll(context, url, started) };
+}
+
+async function poll({ host }: Context, url: string, { device_code, expires_in, interval }: DeviceStart): Promise<SignedIn> {
+  let pause = Math.max(1, interval);
+  const until = Date.now() + expires_in * 1000;
+  while (Date.now() < until) {
+    await sleep(pause * 1000);
+    try {
+      return await call<SignedIn>(host, url, '/auth/device/token', { body: { device_code } });
+    } catch (error) {
+      const code = error instanceof CliError ? error.problem.code : undefined;
+      if (code === 'SLOW_DOWN') pause += 5;
+      else if (code === 'ACCESS_DENIED') throw new CliError('The code was refused in the browser.', { exit: 'refused', code });
+      // What passes by itself does not end the login.
+      else if (code !== 'AUTHORIZATION_PENDING' && !(error instanceof CliError && error.problem.exit === 'unreachable')) throw error;
+    }
+  }
+  throw new CliError('Nobody confirmed the code in time.', { exit: 'signedOut', code: 'CODE_EXPIRED', next: 'Try again: svc login' });
+}
+
+/** An address of the vault itself: another one is not opened. */
+function ofOrigin(address: string, url: string): string {
+  // safety: cli-login-page
+  if (!URL.canParse(address) || !['http:', 'https:'].includes(new URL(address).protocol))
+    throw new CliError('The vault names no address to confirm the code at.', {
+      exit: 'failure',
+      code: 'UNEXPECTED_RESPONSE',
+      next: `Check that ${url} is a vault`,
+    });
+  return new URL(address).href;
+}
+
+const clientName = (env: NodeJS.ProcessEnv) =>
+  `svc on ${env.HOSTNAME || process.env.COMPUTERNAME || process.platform}`.replace(/[^\x20-\x7e]/g, '').slice(0, 60);
+
+const tokenOf = (credential: Credential) => (credential.kind === 'token' ? credential.token : credential.session.token);
+
+/** The organisation's default environment, where the credential may know it. */
+async function defaultEnvironment({ host }: Context, url: string, credential: Credential, org: string): Promise<string | undefined> {
+  try {
+    const { default_environment } = await call<{ default_environment: string }>(host, url, `/orgs/${org}`, { token: tokenOf(credential) });
+    return default_environment;
+  } catch {
+    return undefined;
+  }
+}

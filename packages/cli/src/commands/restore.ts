@@ -1,0 +1,19 @@
+// svc restore: brings a deleted secret back.
+import { command } from '../command.ts';
+import { findSecret } from '../secrets.ts';
+
+export default command({
+  needs: 'environment',
+  args: { '<name>': 'the name of the deleted secret' },
+  examples: { 'restore OLD_KEY': 'Bring a secret back within 7 days after svc delete' },
+  async run(context, { args: [name = ''] }) {
+    const { vault, org_id } = await context.vault();
+    const { id } = await findSecret(context, name, 'deleted');
+    const { data } = await vault.api.POST('/orgs/{org_id}/secrets/{id}/restore', {
+      params: { path: { org_id, id } },
+      headers: context.approved(),
+    });
+    context.out.result(data, () => context.out.success(`Restored ${data.name} in ${data.environment}, version ${data.version}.`));
+    return 0;
+  },
+});

@@ -1,0 +1,102 @@
+// svc set: creates a secret or gives it a new value. Invariant: the value comes from a prompt, from stdin or from the vault's generator,
+// never from an argument.
+import { command, duration, tag } from '../command.ts';
+import { type Context, isProduction } from '../context.ts';
+import { CliError, usage } from '../errors.ts';
+import { canAsk } from '../prompts.ts';
+import { lookUpSecret, type SecretInfo, secretNamed, TYPES } from '../secrets.ts';
+import {
+  checkValueOptions,
+  givenValue,
+  replaces,
+  reportGenerated,
+  VALUE_ARGUMENT,
+  VALUE_NOTE,
+  VALUE_OPTIONS,
+  type ValueOptions,
+} from '../values.ts';
+
+interface Options extends ValueOptions {
+  type?: SecretInfo['type'];
+  description?: string;
+  tag?: [string, string][];
+  ttl?: number;
+  create?: boolean;
+}
+
+const GENERATED: SecretInfo['type'][] = ['password', 'webhook_secret', 'ssh_key', 'private_key'];
+
+export default command<Options>({
+  needs: 'environment',
+  confirms: true,
+  args: { '<name>': 'the name of the secret', ...VALUE_ARGUMENT },
+  options: {
+    '--type <type>': { description: 'its type; generic for a new secret', choices: TYPES },
+    '--description <text>': 'what it is for; not encrypted',
+    '--tag <key=value>': { description: 'a tag; may be given several times', parse: (text, flag) => [tag(text, flag)], repeat: true },
+    '--ttl <duration>': { description: 'its lifetime, such as 12h or 30d', parse: duration },
+    '--create': 'fail if it exists',
+    ...VALUE_OPTIONS,
+  },
+  examples: {
+    'set DATABASE_URL': 'Type the value at a prompt',
+    'set TLS_KEY --type private_key < key.pem': 'Take it from a file',
+    'set ADMIN_PASSWORD --generate --length 32': 'Let the vault generate it',
+  },
+  notes: [VALUE_NOTE],
+  async run(context, { args: [given = ''], rest, options }) {
+    checkValueOptions(options, rest);
+    const name = secretNamed(given);
+    if (options.generate) return generated(context, name, options);
+    const existing = options.create ? undefined : await existingInProduction(context, name);
+    const value = await givenValue(context, name, Boolean(options.raw));
+    if (existing) await context.confirmProduction(replaces(existing), existing.environment);
+    const { vault, org_id } = await context.vault();
+    const { type, description } = options;
+    const { data, response } = await vault.api.PUT('/orgs/{org_id}/secrets/by-name/{name}', {
+      params: { path: { org_id, name }, query: { environment: context.setting('environment')?.value } },
+      headers: { ...context.approved(), ...(options.create && { 'If-None-Match': '*' }) },
+      body: { value, type, description, tags: tagsOf(options), ttlSeconds: options.ttl },
+    });
+    const word = response.status === 201 ? 'Created' : 'Set';
+    context.out.result(data, () => context.out.success(`${word} ${data.name} in ${data.environment}, version ${data.version}.`));
+    return 0;
+  },
+});
+
+/** The secret where a person is asked before it changes. */
+async function existingInProduction(context: Context, name: string): Promise<SecretInfo | undefined> {
+  if (context.options.yes || !canAsk(context.host)) return undefined;
+  const environment = await context.environment().catch(() => undefined);
+  if (environment && !isProduction(environment)) return undefined;
+  return lookUpSecret(context, name).catch(() => undefined);
+}
+
+const tagsOf = ({ tag }: Options) => tag && Object.fromEntries(tag);
+
+/** A value that the vault makes: for a new secret, or for the one that has the name. */
+async function generated(context: Context, name: string, options: Options): Promise<number> {
+  const { vault, org_id } = await context.vault();
+  const existing = await lookUpSecret(context, name);
+  const { type = 'password', description, ttl, length, charset } = options;
+  const generate = { length, charset };
+  const headers = context.approved();
+  if (!existing) {
+    if (!GENERATED.includes(type)) throw usage(`The vault generates values of the types ${GENERATED.join(', ')}.`);
+    const environment = context.setting('environment')?.value;
+    const body = { name, type, generate, description, tags: tagsOf(options), ttlSeconds: ttl, environment };
+    const { data } = await vault.api.POST('/orgs/{org_id}/secrets', { params: { path: { org_id } }, headers, body });
+    reportGenerated(context, options, 'Generated', data);
+    return 0;
+  }
+  if (options.create)
+    throw new CliError(`${name} exists already.`, { exit: 'conflict', code: 'SECRET_NAME_TAKEN', next: 'Leave out --create to rotate it' });
+  await context.confirmProduction(replaces(existing), existing.environment);
+  const { data } = await vault.api.POST('/orgs/{org_id}/secrets/{id}/rotate', {
+    params: { path: { org_id, id: existing.id } },
+    headers,
+    body: { generate },
+  });
+  reportGenerated(context, options, 'Rotated', data);
+  return 0;
+}

@@ -1,0 +1,193 @@
+// svc sync: secrets to other platforms, by stored connections. Invariant: a config, which holds credentials, comes from stdin.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { components } from '@secrets-vault/client';
+import { type Group, list, member } from '../command.ts';
+import type { CommonOptions, Context } from '../context.ts';
+import { time } from '../credentials.ts';
+import { EXIT_CODES, usage } from '../errors.ts';
+import { readStdin } from '../prompts.ts';
+import { pages } from '../secrets.ts';
+import { clean } from '../text.ts';
+
+type Results = { name: string; targetName: string | null; action: string; code?: string; message?: string }[];
+type Sync = components['schemas']['Sync'];
+
+const resultColumns = {
+  name: (row: Results[number]) => row.name,
+  there: (row: Results[number]) => row.targetName,
+  outcome: (row: Results[number]) => row.action,
+  why: (row: Results[number]) => [row.code, row.message].filter(Boolean).join(': '),
+};
+
+async function read(context: Context, id: string): Promise<Sync> {
+  const { vault, org_id } = await context.vault();
+  const { data } = await vault.api.GET('/orgs/{org_id}/integrations/syncs/{id}', { params: { path: { org_id, id } } });
+  return data as Sync;
+}
+
+const isOver = ({ status }: Sync) => status !== 'queued' && status !== 'running';
+
+function show({ out }: Context, sync: Sync): number {
+  out.result(sync, () => {
+    out.table(
+      Object.keys(resultColumns),
+      (sync.results as Results).map((row) => Object.values(resultColumns).map((of) => of(row))),
+    );
+    out.note(
+      `${sync.id} to ${sync.platform}: ${sync.status}.${sync.redeployRequired ? ' It takes effect with the next deployment there.' : ''}`,
+    );
+  });
+  return isOver(sync) && sync.status !== 'completed' ? EXIT_CODES.failure[0] : 0;
+}
+
+interface RunOptions extends CommonOptions {
+  dryRun?: boolean;
+  only?: string[];
+  detach?: boolean;
+}
+
+const group: Group = {
+  commands: {
+    run: member<RunOptions>('Write the secrets of an environment to a platform', {
+      needs: 'environment',
+      args: { '<connection>': 'the id of a stored connection, int_…' },
+      options: {
+        '--dry-run': 'show what would happen, and write nothing',
+        '--only <names>': { description: 'only these secrets, separated by commas', parse: list },
+        '--detach': 'do not wait for the end',
+      },
+      examples: { 'sync run int_0HrZKtC4bqXw2vJm8yNd1L --env production --dry-run': 'See what a sync would do' },
+      async run(context, { args: [integrationId = ''], options }) {
+        const { vault, org_id } = await context.vault();
+        const { data } = await vault.api.POST('/orgs/{org_id}/integrations/sync', {
+          params: { path: { org_id } },
+          headers: context.approved(),
+          body: { integrationId, environmentId: await context.environment(), names: options.only, dryRun: options.dryRun },
+        });
+        if (!('syncId' in data)) {
+          context.out.list(data.results as Results, resultColumns, 'There is nothing to do.');
+          return 0;
+        }
+        let sync = await read(context, data.syncId);
+        while (!options.detach && !isOver(sync)) {
+          await sleep(1_000);
+          sync = await read(context, data.syncId);
+        }
+        return show(context, sync);
+      },
+    }),
+    status: member('Show a sync', {
+      needs: 'vault',
+      args: { '<id>': 'its id, syn_…' },
+      examples: { 'sync status syn_0HrZKtC4bqXw2vJm8yNd1L': 'See what was written' },
+      async run(context, { args: [id = ''] }) {
+        return show(context, await read(context, id));
+      },
+    }),
+    list: member('List syncs, the newest first', {
+      needs: 'vault',
+      examples: { 'sync list': 'List syncs' },
+      async run(context) {
+        const { vault, org_id } = await context.vault();
+        const { data } = await vault.api.GET('/orgs/{org_id}/integrations/syncs', { params: { path: { org_id }, query: { limit: 50 } } });
+        context.out.list(
+          data.data,
+          {
+            id: (row) => row.id,
+            platform: (row) => row.platform,
+            environment: (row) => row.environmentId,
+            status: (row) => row.status,
+            started: (row) => time(row.createdAt),
+          },
+          'There are no syncs.',
+        );
+        return 0;
+      },
+    }),
+    cancel: member('End a sync', {
+      needs: 'vault',
+      args: { '<id>': 'its id, syn_…' },
+      examples: { 'sync cancel syn_0HrZKtC4bqXw2vJm8yNd1L': 'Stop writing; what is written stays' },
+      async run(context, { args: [id = ''] }) {
+        const { vault, org_id } = await context.vault();
+        const { data } = await vault.api.POST('/orgs/{org_id}/integrations/syncs/{id}/cancel', { params: { path: { org_id, id } } });
+        context.out.result(data, () => context.out.success(`Cancelled ${id}.`));
+        return 0;
+      },
+    }),
+    connections: member('List stored connections', {
+      needs: 'vault',
+      examples: { 'sync connections': 'List stored connections' },
+      async run(context) {
+        const { vault, org_id } = await context.vault();
+        const rows = await pages(Number.POSITIVE_INFINITY, async (limit, cursor) => {
+          const { data } = await vault.api.GET('/orgs/{org_id}/integrations', { params: { path: { org_id }, query: { limit, cursor } } });
+          return data;
+        });
+        context.out.list(
+          rows.filter(({ kind }) => kind === 'sync'),
+          {
+            id: (row) => row.id,
+            name: (row) => row.name,
+            platform: (row) => row.platform,
+            environments: (row) => row.environments?.join(' '),
+            auto: (row) => (row.auto ? 'yes' : 'no'),
+            prune: (row) => (row.prune ? 'yes' : 'no'),
+          },
+          'There are no connections.',
+        );
+        return 0;
+      },
+    }),
+    connect: member<CommonOptions & { name?: string; environments?: string[]; auto?: boolean; prune?: boolean }>('Store a connection', {
+      needs: 'vault',
+      args: { '<platform>': 'such as github-actions, vercel, aws-ssm' },
+      options: {
+        '--name <name>': 'what it is called',
+        '--environments <slugs>': { description: 'which environments it may send, separated by commas', parse: list },
+        '--auto': 'sync whenever a secret changes',
+        '--prune': 'delete there what is gone here, if this vault wrote it',
+      },
+      examples: {
+        "sync connect heroku --name 'Demo app' --environments production < config.json": 'Store a connection; its config comes from stdin',
+      },
+      notes: ['The config is JSON and holds the credentials of the platform. The pages in docs/sync list the fields of each.'],
+      async run(context, { args: [platform = ''], options: { name, environments, auto, prune } }) {
+        if (!name) throw usage('--name is missing.');
+        const config = parsed(await readStdin(context.host, 'The config'));
+        const { vault, org_id } = await context.vault();
+        const { data } = await vault.api.POST('/orgs/{org_id}/integrations', {
+          params: { path: { org_id } },
+          body: { kind: 'sync', platform: platform as Sync['platform'], name, config: config as never, environments, auto, prune },
+        });
+        context.out.result(data, () => context.out.success(`Stored ${data.id}. Try it: svc sync run ${data.id} --dry-run`));
+        return 0;
+      },
+    }),
+    disconnect: member('Remove a stored connection', {
+      needs: 'vault',
+      confirms: true,
+      args: { '<id>': 'its id, int_…' },
+      examples: { 'sync disconnect int_0HrZKtC4bqXw2vJm8yNd1L': 'Remove a connection; what was written stays there' },
+      async run(context, { args: [id = ''] }) {
+        await context.confirmDestruction(`The connection ${clean(id)} is removed, with the credentials that it holds.`);
+        const { vault, org_id } = await context.vault();
+        await vault.api.DELETE('/orgs/{org_id}/integrations/{id}', { params: { path: { org_id, id } } });
+        context.out.result({ id, removed: true }, () => context.out.success(`Removed ${id}.`));
+        return 0;
+      },
+    }),
+  },
+};
+
+function parsed(text: string): Record<string, unknown> {
+  try {
+    const config: unknown = JSON.parse(text);
+    if (typeof config === 'object' && config !== null && !Array.isArray(config)) return config as Record<string, unknown>;
+  } catch {
+    // The text is not repeated: it holds credentials.
+  }
+  throw usage('stdin holds no JSON object.', 'Pass the config: svc sync connect PLATFORM --name NAME < config.json');
+}
+
+export default group;

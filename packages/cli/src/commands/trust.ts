@@ -1,0 +1,147 @@
+// svc trust: which workloads of a platform may sign in with its OIDC tokens.
+import { duration, type Group, list, member, tag } from '../command.ts';
+import type { CommonOptions } from '../context.ts';
+import { BOUNDS, type Bounds, scopesOf, time } from '../credentials.ts';
+import { usage } from '../errors.ts';
+import { pages } from '../secrets.ts';
+import { clean } from '../text.ts';
+
+/** Issuers that one name stands for. */
+const ISSUERS: Record<string, string> = {
+  github: 'https://token.actions.githubusercontent.com',
+  gitlab: 'https://gitlab.com',
+  google: 'https://accounts.google.com',
+};
+
+interface CreateOptions extends CommonOptions, Bounds {
+  issuer?: string;
+  claim?: [string, string][];
+  audiences?: string[];
+}
+
+const spelled = (claims: Record<string, string | string[]>) =>
+  Object.entries(claims)
+    .map(([name, globs]) => `${name}=${[globs].flat().join('|')}`)
+    .join(' ');
+
+const group: Group = {
+  commands: {
+    list: member('List trusts', {
+      needs: 'vault',
+      examples: { 'trust list': 'List trusts' },
+      async run(context) {
+        const { vault, org_id } = await context.vault();
+        const rows = await pages(Number.POSITIVE_INFINITY, async (limit, cursor) => {
+          const { data } = await vault.api.GET('/orgs/{org_id}/trusts', { params: { path: { org_id }, query: { limit, cursor } } });
+          return data;
+        });
+        context.out.list(
+          rows,
+          {
+            id: (row) => row.id,
+            name: (row) => row.name,
+            issuer: (row) => row.issuer,
+            claims: (row) => spelled(row.claims),
+            scopes: (row) => row.scopes.join(' '),
+            'last used': (row) => time(row.last_used_at),
+          },
+          'There are no trusts.',
+        );
+        return 0;
+      },
+    }),
+    create: member<CreateOptions>('Trust the tokens of a platform', {
+      needs: 'vault',
+      args: { '<name>': 'what it is for' },
+      options: {
+        '--issuer <issuer>': `its iss claim, or ${Object.keys(ISSUERS).join(', ')}`,
+        '--claim <name=glob>': {
+          description: 'a claim that tokens must have; sub is needed; may be given several times',
+          parse: (text, flag) => [tag(text, flag)],
+          repeat: true,
+        },
+        '--audiences <list>': { description: 'accepted aud claims, separated by commas; the address of the vault by default', parse: list },
+        ...BOUNDS,
+        '--ttl <duration>': { description: 'the lifetime of its session tokens, 1m to 1d; 1h by default', parse: duration },
+      },
+      examples: {
+        "trust create 'deploy job' --issuer github --claim sub=repo:acme/app:ref:refs/heads/main --scopes secrets:read --environments production":
+          'Let the jobs of a branch read production',
+      },
+      notes: [
+        'Set SVC_TRUST_ID, SVC_ORG_ID and SVC_URL in the job. Every svc command there exchanges the token of the platform by itself.',
+      ],
+      async run(context, { args: [name = ''], options }) {
+        const { issuer, claim, audiences, environments, secrets, ttl, addresses } = options;
+        if (!issuer || !claim)
+          throw usage('--issuer and --claim are needed.', 'Such as --issuer github --claim sub=repo:acme/app:ref:refs/heads/main');
+        const { vault, org_id } = await context.vault();
+        const { data } = await vault.api.POST('/orgs/{org_id}/trusts', {
+          params: { path: { org_id } },
+          body: {
+            name,
+            issuer: ISSUERS[issuer] ?? issuer,
+            audiences,
+            claims: claimsOf(claim),
+            scopes: scopesOf(options),
+            environments,
+            secrets,
+            allowed_addresses: addresses,
+            ttlSeconds: ttl,
+          },
+        });
+        context.out.result(data, () => {
+          context.out.success(`Created trust ${data.id}. In the job, set:`);
+          for (const line of [`SVC_URL=${context.origin}`, `SVC_ORG_ID=${org_id}`, `SVC_TRUST_ID=${data.id}`]) context.out.line(line);
+        });
+        return 0;
+      },
+    }),
+    show: member('Show a trust', {
+      needs: 'vault',
+      args: { '<id>': 'its id, trs_…' },
+      examples: { 'trust show trs_0HrZKtC4bqXw2vJm8yNd1L': 'See which tokens it accepts' },
+      async run(context, { args: [id = ''] }) {
+        const { vault, org_id } = await context.vault();
+        const { data } = await vault.api.GET('/orgs/{org_id}/trusts/{id}', { params: { path: { org_id, id } } });
+        context.out.result(data, () =>
+          context.out.fields({
+            id: data.id,
+            name: data.name,
+            issuer: data.issuer,
+            audiences: data.audiences.join(', '),
+            claims: spelled(data.claims),
+            scopes: data.scopes.join(', '),
+            environments: data.environments?.join(', ') ?? 'all',
+            secrets: data.secrets?.join(', ') ?? 'all',
+            'tokens live': `${data.ttlSeconds} s`,
+            used: `${data.use_count} times`,
+          }),
+        );
+        return 0;
+      },
+    }),
+    delete: member('Delete a trust', {
+      needs: 'vault',
+      confirms: true,
+      args: { '<id>': 'its id, trs_…' },
+      examples: { 'trust delete trs_0HrZKtC4bqXw2vJm8yNd1L': 'End a trust and its session tokens' },
+      async run(context, { args: [id = ''] }) {
+        await context.confirmDestruction(`The trust ${clean(id)} ends, and the session tokens of its workloads with it.`);
+        const { vault, org_id } = await context.vault();
+        await vault.api.DELETE('/orgs/{org_id}/trusts/{id}', { params: { path: { org_id, id } } });
+        context.out.result({ id, deleted: true }, () => context.out.success(`Deleted ${id}.`));
+        return 0;
+      },
+    }),
+  },
+};
+
+/** Several globs for one claim are a list. */
+function claimsOf(pairs: [string, string][]): Record<string, string | string[]> {
+  const claims = new Map<string, string[]>();
+  for (const [name, glob] of pairs) claims.set(name, [...(claims.get(name) ?? []), glob]);
+  return Object.fromEntries([...claims].map(([name, globs]) => [name, globs.length === 1 ? (globs[0] as string) : globs]));
+}
+
+export default group;

@@ -1,0 +1,225 @@
+// What a command works with: where the vault is, which organisation and environment are meant, and who asks. A setting comes from a flag,
+// else a variable, else `.svc.json`, else the profile. Invariant: a credential goes to the origin that it was stored for, or that the
+// person or the job has named; what a repository says never decides where one is sent.
+import type { Credential, Vault } from '@secrets-vault/client';
+import { checked, configDir, findProject, type Project, profileName, readProfiles, type Settings } from './config.ts';
+import { CliError, usage } from './errors.ts';
+import type { Host } from './host.ts';
+import { Output } from './output.ts';
+import { askYesNo, canAsk } from './prompts.ts';
+import { CredentialStore } from './store.ts';
+import { clean } from './text.ts';
+import { DIRECT, fetchOf } from './transport.ts';
+
+/** Options that many commands have. */
+export interface CommonOptions {
+  json?: boolean;
+  url?: string;
+  org?: string;
+  env?: string;
+  profile?: string;
+  reason?: string;
+  approval?: string;
+  wait?: boolean;
+  yes?: boolean;
+}
+
+export type Source = 'flag' | 'variable' | 'project' | 'profile' | 'vault';
+
+export interface Setting {
+  value: string;
+  source: Source;
+}
+
+/** How the caller proves who they are. */
+export type Identity =
+  | { kind: 'variable'; token: string }
+  | { kind: 'ci'; trustId: string }
+  | { kind: 'stored'; place: 'keychain' | 'file' };
+
+const FLAGS = { url: '--url', org: '--org', environment: '--env' } as const;
+const VARIABLES = { url: 'SVC_URL', org: 'SVC_ORG_ID', environment: 'SVC_ENVIRONMENT' } as const;
+
+/** Environments in which changes are confirmed. */
+export const isProduction = (environment: string): boolean => /^(prod|production|live)([-_].*)?$/i.test(environment);
+
+export class Context {
+  readonly out: Output;
+  readonly store: CredentialStore;
+  readonly configDir: string;
+  private foundProject: Project | undefined | null = null;
+  private opened: Promise<OpenVault> | undefined;
+
+  constructor(
+    readonly host: Host,
+    readonly options: CommonOptions,
+  ) {
+    this.out = new Output(host, Boolean(options.json));
+    this.configDir = configDir(host.env);
+    this.store = new CredentialStore(this.configDir, () => host.keychain());
+  }
+
+  get profile(): string {
+    return profileName(this.options.profile || this.host.env.SVC_PROFILE || 'default');
+  }
+
+  get project(): Project | undefined {
+    if (this.foundProject === null) this.foundProject = findProject(this.host.cwd);
+    return this.foundProject;
+  }
+
+  /** As if there were no `.svc.json`. */
+  ignoreProject(): void {
+    this.foundProject = undefined;
+  }
+
+  /** A setting and where it is from. */
+  setting(field: keyof Settings): Setting | undefined {
+    const flag = field === 'environment' ? this.options.env : this.options[field];
+    const variable = this.host.env[VARIABLES[field]];
+    if (flag) return { value: checked(field, flag, FLAGS[field]), source: 'flag' };
+    if (variable) return { value: checked(field, variable, VARIABLES[field]), source: 'variable' };
+    const project = this.project?.settings[field];
+    if (project) return { value: project, source: 'project' };
+    const profile = readProfiles(this.configDir)[this.profile];
+    // A profile's organisation and environment are those of its vault.
+    if (!profile?.[field] || (field !== 'url' && profile.url !== this.setting('url')?.value)) return undefined;
+    return { value: checked(field, profile[field], `${field} of the profile ${this.profile}`), source: 'profile' };
+  }
+
+  /** The vault's origin. */
+  get origin(): string {
+    const url = this.setting('url');
+    if (!url) throw usage('No vault is chosen.', 'Sign in with svc login --url https://vault.example.com, or set SVC_URL');
+    return url.value;
+  }
+
+  /** Who asks, and undefined where nobody is signed in. */
+  identity(): Identity | undefined {
+    const { SVC_TOKEN: token, SVC_TRUST_ID: trustId } = this.host.env;
+    if (token) {
+      this.onlyToNamed('SVC_TOKEN');
+      return { kind: 'variable', token };
+    }
+    const url = this.setting('url');
+    const place = url && this.store.place(url.value, this.profile);
+    if (place) return { kind: 'stored', place };
+    if (!trustId) return undefined;
+    this.onlyToNamed("The CI platform's OIDC token");
+    return { kind: 'ci', trustId };
+  }
+
+  /** Refuses to send what is no stored credential to an address that only a file of the repository names. */
+  private onlyToNamed(what: string): void {
+    const url = this.setting('url');
+    if (url?.source !== 'project') return;
+    const known = Object.values(readProfiles(this.configDir)).some((profile) => profile.url === url.value);
+    // safety: cli-token-origin
+    if (!known)
+      throw usage(
+        `${what} is not sent to ${url.value}, which only ${clean(this.project?.file ?? '')} names.`,
+        `Name the vault yourself: SVC_URL=${url.value}`,
+      );
+  }
+
+  /** The client, signed in, and the organisation. */
+  vault(): Promise<OpenVault> {
+    this.opened ??= this.open();
+    return this.opened;
+  }
+
+  /** The client if a command has opened it. */
+  get openedVault(): Promise<OpenVault> | undefined {
+    return this.opened;
+  }
+
+  private async open(): Promise<OpenVault> {
+    const url = this.origin;
+    const identity = this.identity();
+    if (!identity)
+      throw new CliError(`You are not signed in to ${url}.`, {
+        exit: 'signedOut',
+        code: 'NOT_SIGNED_IN',
+        next: 'Sign in: svc login. In CI, set SVC_TOKEN or SVC_TRUST_ID',
+      });
+    const { createVault } = await import('@secrets-vault/client');
+    const credential = await this.credential(url, identity);
+    const key = typeof credential === 'string' && credential.startsWith('svc_live_') ? credential : undefined;
+    const base = { url, credential: key ? DIRECT : credential, fetch: fetchOf(this, key), reason: this.reason() };
+    const org = this.setting('org')?.value;
+    if (!org && identity.kind === 'ci') throw usage('No organisation is chosen.', 'Set SVC_ORG_ID');
+    const org_id = org ?? (await this.ownOrg(() => createVault({ ...base, org: '' })));
+    return { vault: createVault({ ...base, org: org_id, environment: this.setting('environment')?.value }), org_id };
+  }
+
+  private async credential(url: string, identity: Identity): Promise<Credential> {
+    if (identity.kind === 'variable') return identity.token;
+    if (identity.kind === 'ci') return { oidc: 'ci', trustId: identity.trustId };
+    const stored = await this.store.load(url, this.profile);
+    if (stored?.kind === 'token') return stored.token;
+    return {
+      terminal: {
+        load: async () => {
+          const now = await this.store.load(url, this.profile);
+          return now?.kind === 'terminal' ? now.session : null;
+        },
+        save: async (session) => {
+          await this.store.save(url, this.profile, { kind: 'terminal', session });
+        },
+      },
+    };
+  }
+
+  /** The organisation of the credential itself. */
+  private async ownOrg(open: () => Vault): Promise<string> {
+    const { data } = await open().api.GET('/whoami');
+    return (data as { org_id: string }).org_id;
+  }
+
+  private reason(): string | undefined {
+    return this.options.reason ?? this.host.env.SVC_REASON;
+  }
+
+  /** The environment that is meant: chosen, or else the organisation's default one. */
+  async environment(): Promise<string> {
+    const chosen = this.setting('environment');
+    if (chosen) return chosen.value;
+    const { vault, org_id } = await this.vault();
+    try {
+      const { data } = await vault.api.GET('/orgs/{org_id}', { params: { path: { org_id } } });
+      return (data as { default_environment: string }).default_environment;
+    } catch (error) {
+      if ((error as { status?: number }).status !== 403) throw error;
+      throw usage('No environment is chosen.', 'Name it with --env, SVC_ENVIRONMENT or svc init');
+    }
+  }
+
+  /** The header by which a call that was approved is made. */
+  approved(): Record<string, string> {
+    const { approval } = this.options;
+    return approval ? { 'Approval-Id': approval } : {};
+  }
+
+  /** Asks before something is destroyed. Where nobody can be asked, --yes is needed. */
+  async confirmDestruction(what: string): Promise<void> {
+    if (this.options.yes) return;
+    // safety: cli-confirm
+    if (!canAsk(this.host)) throw usage(`${what} Nobody can be asked here.`, 'Repeat the command with --yes');
+    await this.confirm(what);
+  }
+
+  /** Asks a person before a change in production that can be undone. */
+  async confirmProduction(what: string, environment: string): Promise<void> {
+    if (!this.options.yes && isProduction(environment) && canAsk(this.host)) await this.confirm(what);
+  }
+
+  private async confirm(what: string): Promise<void> {
+    if (!(await askYesNo(this.host, `${what} Continue?`)))
+      throw new CliError('Nothing was changed.', { exit: 'failure', code: 'DECLINED' });
+  }
+}
+
+export interface OpenVault {
+  vault: Vault;
+  org_id: string;
+}

@@ -1,0 +1,152 @@
+// What goes wrong, and the exit code that says so. Exit codes are stable: scripts depend on them. Invariant: an error names what to do, and
+// never holds a value, a token or an argument's content.
+import { clean, cleanLines } from './text.ts';
+
+/** Exit codes and what each means; docs/reference/cli.md is made from this table. */
+export const EXIT_CODES = {
+  ok: [0, 'success'],
+  failure: [1, 'any other failure'],
+  usage: [2, 'a wrong argument, option or configuration file; input that the vault refuses (400, 413, 415, 422)'],
+  signedOut: [3, 'not signed in, or the credential has ended (401)'],
+  refused: [4, 'the credential may not do this (403)'],
+  notFound: [5, 'nothing has this name or id, or it has expired or was revoked (404, 410)'],
+  conflict: [6, 'it exists already, or somebody else changed it meanwhile (409, 412)'],
+  unreachable: [7, 'the vault cannot be reached, is overloaded, or limits the rate (429, 5xx, no connection)'],
+  approval: [8, 'an approval policy holds the request until somebody approves it'],
+  findings: [9, 'a scan found something; `svc diff --exit-code` found a difference'],
+  interrupted: [130, 'interrupted by Ctrl-C'],
+} as const satisfies Record<string, [number, string]>;
+
+export type Exit = keyof typeof EXIT_CODES;
+
+export interface Problem {
+  exit: Exit;
+  /** A code of the API, or one of the command line's own. */
+  code?: string;
+  status?: number;
+  /** What to do, as a sentence or a command. */
+  next?: string;
+  docs?: string;
+  details?: { path: string; message: string }[];
+  requestId?: string;
+  retryAfter?: number;
+  approval?: string;
+}
+
+/** A failure with its exit code and the next step. */
+export class CliError extends Error {
+  constructor(
+    message: string,
+    readonly problem: Problem,
+  ) {
+    super(message);
+    this.name = 'CliError';
+  }
+}
+
+export const usage = (message: string, next?: string) => new CliError(message, { exit: 'usage', code: 'USAGE', next });
+
+const BY_STATUS: Record<number, Exit> = {
+  400: 'usage',
+  401: 'signedOut',
+  403: 'refused',
+  404: 'notFound',
+  405: 'usage',
+  409: 'conflict',
+  410: 'notFound',
+  412: 'conflict',
+  413: 'usage',
+  415: 'usage',
+  422: 'usage',
+  429: 'unreachable',
+};
+
+/** The exit of an answer that is no success. */
+export const exitOfStatus = (status: number): Exit => BY_STATUS[status] ?? (status >= 500 ? 'unreachable' : 'failure');
+
+/** What the client throws, as far as it matters here: its classes are not imported, so that simple commands start without it. */
+interface FromVault {
+  name: string;
+  message: string;
+  status?: number;
+  code?: string;
+  docs?: string;
+  details?: { path: string; message: string }[];
+  requestId?: string;
+  retryAfter?: number;
+  approval?: { id?: string };
+}
+
+const NEXT: Record<string, string> = {
+  UNAUTHENTICATED: 'Sign in: svc login',
+  TOKEN_EXPIRED: 'Sign in again: svc login',
+  TOKEN_REVOKED: 'Sign in again: svc login',
+  INSUFFICIENT_SCOPE: 'See what this credential may do: svc whoami',
+  SECRET_ACCESS_DENIED: 'See what this credential may read: svc whoami',
+  CREDENTIAL_KIND_NOT_ALLOWED: 'See which credential is used: svc whoami',
+  REAUTHENTICATION_REQUIRED: 'This needs a confirmation with a passkey: do it in the browser',
+  NOT_FOUND: 'See what there is: svc list',
+  SECRET_NAME_TAKEN: 'Replace its value: svc set NAME',
+  VERSION_CONFLICT: 'Look at the change, then try again: svc history NAME',
+  RATE_LIMITED: 'Wait, then try again',
+};
+
+/** Any thrown thing as a failure with an exit code. */
+export function asCliError(error: unknown): CliError {
+  if (error instanceof CliError) return error;
+  const known = error as FromVault;
+  if (!(error instanceof Error)) return new CliError('Something unexpected went wrong.', { exit: 'failure' });
+  if (typeof known.code === 'string' && typeof known.status === 'number' && known.status > 0) return fromVault(known);
+  if (known.code === 'NO_CREDENTIAL')
+    return new CliError(error.message, { exit: 'signedOut', code: known.code, next: 'Sign in: svc login' });
+  if (isUnreachable(error))
+    return new CliError('The vault cannot be reached.', {
+      exit: 'unreachable',
+      code: 'UNREACHABLE',
+      next: 'Check the address and the network: svc doctor',
+    });
+  return new CliError(error.message, { exit: 'failure' });
+}
+
+function fromVault(error: FromVault): CliError {
+  const { code, status = 0, docs, details, requestId, retryAfter } = error;
+  const problem = { exit: exitOfStatus(status), code, status, docs, details, requestId, retryAfter };
+  if (code === 'APPROVAL_REQUIRED' && error.approval?.id) {
+    const { id } = error.approval;
+    const next = `Wait for the decision with svc approval wait ${clean(id)}, then repeat the command with --approval ${clean(id)}. Or let the command wait: --wait`;
+    return new CliError(error.message, { ...problem, exit: 'approval', approval: id, next });
+  }
+  const wait = retryAfter === undefined ? undefined : `Try again in ${retryAfter} s`;
+  return new CliError(error.message, { ...problem, next: wait ?? NEXT[code ?? ''] });
+}
+
+const CODES = /^(E(CONN|HOST|NET|PIPE|TIMEDOUT|AI_)|ENOTFOUND|UND_ERR|CERT_|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
+
+/** Whether a request had no answer: no connection, no name, no time. */
+export function isUnreachable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code, status, name } = error as Error & { code?: unknown; status?: unknown };
+  if (typeof status === 'number' && status > 0) return status >= 500;
+  if (name === 'TimeoutError' || name === 'ConnectionError' || code === 'UNREACHABLE') return true;
+  if (typeof code === 'string' && CODES.test(code)) return true;
+  return error.message === 'fetch failed' || isUnreachable(error.cause);
+}
+
+/** An error as people read it. */
+export function textOf(error: CliError, paint: (text: string) => string): string {
+  const { code, status, details, next, docs, requestId } = error.problem;
+  const about = code && code !== 'USAGE' ? ` (${[code, status].filter(Boolean).join(', ')})` : '';
+  const lines = [`${paint('error:')} ${cleanLines(error.message)}${clean(about)}`];
+  for (const { path, message } of details ?? []) lines.push(`  ${path ? `${clean(path)}: ` : ''}${clean(message)}`);
+  if (next) lines.push(`  next: ${cleanLines(next)}`);
+  if (docs) lines.push(`  docs: ${clean(docs)}`);
+  if (requestId) lines.push(`  request: ${clean(requestId)}`);
+  return `${lines.join('\n')}\n`;
+}
+
+/** An error as programs read it: `{ "error": { … } }`. */
+export function jsonOf(error: CliError): object {
+  const { exit, code, status, details, next, docs, requestId, retryAfter, approval } = error.problem;
+  const fields = { code: code ?? 'FAILED', message: error.message, exit_code: EXIT_CODES[exit][0], status, details, next, docs };
+  return { error: { ...fields, request_id: requestId, retry_after: retryAfter, approval } };
+}

@@ -1,0 +1,79 @@
+// Files that hold secrets, and files that others may have put there. Invariants: a private file is one of our own that nobody else may
+// read, and it is replaced as a whole or not at all; a file of the repository is read without following it anywhere that blocks.
+import { randomBytes } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { CliError } from './errors.ts';
+import { clean } from './text.ts';
+
+const MOST = 1024 * 1024;
+const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = fs.constants;
+
+const refused = (file: string, why: string, next: string) =>
+  new CliError(`${clean(file)} ${why}.`, { exit: 'usage', code: 'UNSAFE_FILE', next });
+
+const isCode = (error: unknown, ...codes: string[]) => codes.includes((error as NodeJS.ErrnoException).code ?? '');
+
+/** Reads what an open file holds, if it is a regular file of a sensible size. */
+function readOpen(handle: number, file: string, check?: (stat: fs.Stats) => void): string {
+  const stat = fs.fstatSync(handle);
+  if (!stat.isFile()) throw refused(file, 'is no regular file', 'Move it away');
+  if (stat.size > MOST) throw refused(file, 'is over 1 MiB', 'Move it away');
+  check?.(stat);
+  return fs.readFileSync(handle, 'utf8');
+}
+
+/** The text of a private file; undefined where there is none. */
+export function readPrivate(file: string): string | undefined {
+  let handle: number;
+  try {
+    handle = fs.openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  } catch (error) {
+    if (isCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    if (isCode(error, 'ELOOP')) throw refused(file, 'is a symbolic link', 'Remove it, and sign in again: svc login');
+    throw refused(file, 'cannot be read', 'Check its owner and permissions');
+  }
+  try {
+    return readOpen(handle, file, (stat) => {
+      if (process.platform === 'win32') return;
+      // safety: cli-private-file
+      if ((stat.mode & 0o077) !== 0) throw refused(file, 'can be read by others', `Close it: chmod 600 ${clean(file)}`);
+      if (stat.uid !== process.getuid?.()) throw refused(file, 'belongs to somebody else', 'Remove it, and sign in again: svc login');
+    });
+  } finally {
+    fs.closeSync(handle);
+  }
+}
+
+/** Replaces a private file: readers see the old text or the new one, and nobody else sees either. */
+export function writePrivate(file: string, text: string): void {
+  const dir = path.dirname(file);
+  fs.mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const draft = path.join(dir, `.${path.basename(file)}.${randomBytes(6).toString('hex')}`);
+  const handle = fs.openSync(draft, 'wx', 0o600);
+  try {
+    fs.writeFileSync(handle, text);
+    fs.fsyncSync(handle);
+    fs.closeSync(handle);
+    fs.renameSync(draft, file);
+  } catch (error) {
+    fs.rmSync(draft, { force: true });
+    throw error;
+  }
+}
+
+/** The text of a file that may be anybody's, as a `.svc.json` in a repository; undefined where there is none. */
+export function readForeign(file: string, check?: (stat: fs.Stats) => void): string | undefined {
+  let handle: number;
+  try {
+    handle = fs.openSync(file, O_RDONLY | O_NONBLOCK);
+  } catch (error) {
+    if (isCode(error, 'ENOENT', 'ENOTDIR', 'EACCES')) return undefined;
+    throw refused(file, 'cannot be read', 'Move it away');
+  }
+  try {
+    return readOpen(handle, file, check);
+  } finally {
+    fs.closeSync(handle);
+  }
+}

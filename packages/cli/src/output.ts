@@ -1,0 +1,117 @@
+// What commands print: tables for people, JSON and tab-separated lines for programs. Invariants: stdout holds the result alone, everything
+// else goes to stderr; text that others wrote cannot act on the terminal; no colour where nobody looks.
+import pc from 'picocolors';
+import { type CliError, jsonOf, textOf } from './errors.ts';
+import type { Host } from './host.ts';
+import { clean, cleanLines, safeJson } from './text.ts';
+
+export type Cell = string | number | boolean | null | undefined;
+
+export type Colors = ReturnType<typeof pc.createColors>;
+
+const cell = (value: Cell) => (value === undefined || value === null || value === '' ? '-' : clean(String(value)));
+
+export class Output {
+  readonly colors: Colors;
+  readonly errorColors: Colors;
+
+  constructor(
+    private readonly host: Host,
+    readonly json: boolean,
+  ) {
+    const { NO_COLOR, TERM } = host.env;
+    const allowed = !NO_COLOR && TERM !== 'dumb' && !json;
+    this.colors = pc.createColors(allowed && Boolean(host.stdout.isTTY));
+    this.errorColors = pc.createColors(allowed && Boolean(host.stderr.isTTY));
+  }
+
+  get isTerminal(): boolean {
+    return Boolean(this.host.stdout.isTTY);
+  }
+
+  /** The result: JSON with --json, else what `people` prints. */
+  result(value: unknown, people: () => void): void {
+    if (this.json) this.raw(`${safeJson(value, 2)}\n`);
+    else people();
+  }
+
+  /** One resource or outcome with --json, else a sentence. */
+  done(value: unknown, sentence: string): void {
+    this.result(value, () => this.line(sentence));
+  }
+
+  /** A list, as `{ "data": [...] }` with --json, else a table. */
+  list<Row>(rows: Row[], columns: Record<string, (row: Row) => Cell>, nothing = 'Nothing to show.', more: object = {}): void {
+    this.result({ data: rows, ...more }, () => {
+      if (rows.length === 0) this.note(nothing);
+      else
+        this.table(
+          Object.keys(columns),
+          rows.map((row) => Object.values(columns).map((of) => of(row))),
+        );
+    });
+  }
+
+  /** A table; tab-separated and without a header where stdout is no terminal. */
+  table(header: string[], rows: Cell[][]): void {
+    const cells = rows.map((row) => row.map(cell));
+    if (!this.isTerminal) {
+      for (const row of cells) this.line(row.join('\t'));
+      return;
+    }
+    const widths = header.map((title, at) => Math.max(title.length, ...cells.map((row) => width(row[at] ?? ''))));
+    const padded = (row: string[]) =>
+      row.map((text, at) => (at === row.length - 1 ? text : text + ' '.repeat((widths[at] ?? 0) - width(text)))).join('  ');
+    this.line(this.colors.dim(padded(header.map((title) => title.toUpperCase()))));
+    for (const row of cells) this.line(padded(row));
+  }
+
+  /** Names and what they are, one a line. */
+  fields(fields: Record<string, Cell>): void {
+    const shown = Object.entries(fields).filter(([, value]) => value !== undefined);
+    const longest = Math.max(...shown.map(([name]) => name.length));
+    for (const [name, value] of shown) this.line(`${this.colors.dim(`${name}:`.padEnd(longest + 1))} ${cell(value)}`);
+  }
+
+  line(text: string): void {
+    this.raw(`${text}\n`);
+  }
+
+  /** Bytes of a value: nothing is added or changed. */
+  raw(text: string): void {
+    this.host.stdout.write(text);
+  }
+
+  /** For people, beside the result. */
+  note(text: string): void {
+    this.host.stderr.write(`${cleanLines(text)}\n`);
+  }
+
+  warn(text: string): void {
+    this.host.stderr.write(`${this.errorColors.yellow('warning:')} ${cleanLines(text)}\n`);
+  }
+
+  /** A failure, on stderr. */
+  fail(error: CliError): void {
+    this.host.stderr.write(this.json ? `${safeJson(jsonOf(error), 2)}\n` : textOf(error, this.errorColors.red));
+  }
+
+  success(text: string): void {
+    this.host.stderr.write(`${this.errorColors.green('✓')} ${cleanLines(text)}\n`);
+  }
+}
+
+const segments = new Intl.Segmenter();
+
+/** Columns that a text takes: one a character, two for wide ones. */
+function width(text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
+  let sum = 0;
+  for (const { segment } of segments.segment(text))
+    sum += /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u.test(
+      segment,
+    )
+      ? 2
+      : 1;
+  return sum;
+}

@@ -1,0 +1,123 @@
+// The command line as commander sees it. Names and summaries are there at once; what a command takes is loaded when it is called.
+// Invariant: an error of the command line never repeats what stood in an argument, since that may be a value.
+import { CommanderError, Option, Command as Program } from 'commander';
+import { type Command, type Group, isGroup, type OptionSpec } from './command.ts';
+import { COMMANDS } from './commands/index.ts';
+import { commonOptions } from './common.ts';
+import { type CommonOptions, Context } from './context.ts';
+import { CliError, usage } from './errors.ts';
+import type { Host } from './host.ts';
+import { Output } from './output.ts';
+import { VERSION } from './version.ts';
+
+/** Where a finished command leaves its exit code. */
+export interface Result {
+  exit: number;
+}
+
+export function programOf(host: Host, result: Result): Program {
+  const program = new Program('svc')
+    .description('Secrets Vault Service from the command line.')
+    .version(VERSION, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'show this help')
+    .helpCommand(false)
+    .enablePositionalOptions()
+    .showSuggestionAfterError(false)
+    .exitOverride()
+    .configureHelp({ subcommandTerm: (sub) => sub.name() })
+    .configureOutput({ writeOut: (text) => host.stdout.write(text), writeErr: () => {} })
+    .addHelpText('after', '\nHelp on a command: svc COMMAND --help');
+  for (const [name, { section, summary }] of Object.entries(COMMANDS)) {
+    const sub = program.command(name).description(summary).summary(summary).helpGroup(`${section}:`);
+    // Until it is loaded it takes anything.
+    sub.allowUnknownOption().argument('[any...]');
+  }
+  program.hook('preSubcommand', async (_, sub) => {
+    const entry = COMMANDS[sub.name()];
+    if (entry) configure(sub, (await entry.load()).default, host, result);
+  });
+  return program;
+}
+
+/** Gives a command what its file says it takes. */
+export function configure(sub: Program, command: Command | Group, host: Host, result: Result): void {
+  (sub as unknown as { registeredArguments: unknown[] }).registeredArguments = [];
+  sub.allowUnknownOption(false).copyInheritedSettings(sub.parent as Program);
+  if (isGroup(command)) {
+    for (const [name, below] of Object.entries(command.commands)) {
+      const leaf = sub.command(name).description(below.summary);
+      leaf.copyInheritedSettings(sub);
+      configureLeaf(leaf, below, host, result);
+    }
+    return;
+  }
+  configureLeaf(sub, command, host, result);
+}
+
+function configureLeaf(leaf: Program, command: Command, host: Host, result: Result): void {
+  for (const [syntax, description] of Object.entries(command.args ?? {})) leaf.argument(syntax, description);
+  for (const [flags, spec] of Object.entries(command.options ?? {}))
+    leaf.addOption(optionOf(flags, typeof spec === 'string' ? { description: spec } : spec));
+  leaf.optionsGroup('Common options:');
+  for (const [flags, description] of Object.entries(commonOptions(command))) leaf.option(flags, description);
+  if (command.passThrough) leaf.passThroughOptions();
+  leaf.addHelpText('after', afterHelp(command));
+  leaf.action(async (...given: unknown[]) => {
+    const options = leaf.opts<CommonOptions>();
+    const values = given.slice(0, -2);
+    const context = new Context(host, options);
+    const args = values.filter((value) => !Array.isArray(value)) as string[];
+    const rest = (values.find((value) => Array.isArray(value)) ?? []) as string[];
+    try {
+      result.exit = (await command.run(context, { args, rest, options })) ?? 0;
+    } finally {
+      await context.openedVault?.then(({ vault }) => vault.close()).catch(() => {});
+    }
+  });
+}
+
+function afterHelp({ examples, notes = [] }: Command): string {
+  const shown = Object.entries(examples).map(([line, what]) => `  # ${what}\n  svc ${line}`);
+  return [...notes.map((note) => `\n${note}`), `\nExamples:\n${shown.join('\n\n')}`].join('\n');
+}
+
+function optionOf(flags: string, { description, choices, parse, repeat }: OptionSpec): Option {
+  const option = new Option(flags, description);
+  if (choices) option.choices([...choices]);
+  const flag = option.long ?? flags;
+  if (parse || repeat)
+    option.argParser((text: string, before: unknown) => {
+      const value = parse ? parse(text, flag) : text;
+      return repeat ? [...((before as unknown[]) ?? []), value].flat() : value;
+    });
+  return option;
+}
+
+/** An error of commander as one of ours, without what the argument held. */
+export function ofCommander(error: CommanderError): CliError | undefined {
+  if (error.exitCode === 0) return undefined;
+  const message = error.message.replace(/^error: /, '');
+  const next = 'See what there is: svc --help';
+  switch (error.code) {
+    case 'commander.unknownOption':
+      return usage(`${message.replace(/=.*(?=')/s, '')}.`, next);
+    case 'commander.unknownCommand':
+      return usage('There is no such command.', next);
+    case 'commander.help':
+      return usage('A command is missing.', next);
+    case 'commander.invalidArgument':
+      return usage(`${message.replace(/ argument '.*' is invalid/s, ': the argument is invalid')}`);
+    default:
+      return usage(`${message.replace(/\.?$/, '.')}`, next);
+  }
+}
+
+/** Whether --json is among the options of svc itself. */
+export const wantsJson = (argv: string[]): boolean => {
+  const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
+  return own.includes('--json');
+};
+
+export const errorOutput = (host: Host, argv: string[]): Output => new Output(host, wantsJson(argv));
+
+export { CliError, CommanderError };

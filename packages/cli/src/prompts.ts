@@ -1,0 +1,88 @@
+// Questions to a person. Invariants: nothing is asked where nobody can answer; what is typed as a secret is not shown; a question is
+// written to stderr, so that stdout holds the result alone.
+import { CliError, usage } from './errors.ts';
+import type { Host, Input, Sink } from './host.ts';
+import { clean } from './text.ts';
+
+const interrupted = () => new CliError('Interrupted.', { exit: 'interrupted', code: 'INTERRUPTED' });
+
+/** Whether somebody can be asked. */
+export const canAsk = ({ stdin, stderr }: Host): boolean => Boolean(stdin.isTTY && stderr.isTTY);
+
+/** The streams of a prompt. A terminal that does not know its width has 80 columns. */
+function streams({ stdin, stderr }: Host) {
+  if (!stderr.columns) Object.defineProperty(stderr, 'columns', { value: 80, configurable: true });
+  return { input: stdin as Input & NodeJS.ReadStream, output: stderr as Sink & NodeJS.WriteStream };
+}
+
+async function answer<Value>(asked: Promise<Value | symbol>): Promise<Value> {
+  const given = await asked;
+  if (typeof given === 'symbol') throw interrupted();
+  return given as Value;
+}
+
+export async function ask(host: Host, message: string, initial?: string): Promise<string> {
+  const { text } = await import('@clack/prompts');
+  return (await answer<string>(text({ message: clean(message), initialValue: initial, ...streams(host) }))) ?? '';
+}
+
+/** A question that is answered by yes or no; no is the default. */
+export async function askYesNo(host: Host, message: string): Promise<boolean> {
+  const { confirm } = await import('@clack/prompts');
+  return answer<boolean>(confirm({ message: clean(message), initialValue: false, ...streams(host) }));
+}
+
+/** A secret, typed or pasted on one line. More lines would be lost, or go to the shell: they are caught and the value is refused. */
+export async function askSecret(host: Host, message: string): Promise<string> {
+  const { password } = await import('@clack/prompts');
+  const stdin = host.stdin as NodeJS.ReadStream;
+  let hasEnded = false;
+  let hasMore = false;
+  const seen = (chunk: Buffer) => {
+    const [, end = '', rest = ''] = /^[^\r\n]*(\r\n?|\n)?(.*)$/s.exec(chunk.toString()) ?? [];
+    hasMore ||= hasEnded || rest !== '';
+    hasEnded ||= end !== '';
+  };
+  stdin.on('data', seen);
+  try {
+    const given = (await answer<string>(password({ message: clean(message), ...streams(host) }))) ?? '';
+    stdin.setRawMode?.(true);
+    stdin.resume();
+    await new Promise((done) => setTimeout(done, 40));
+    // safety: cli-pasted-lines
+    if (hasMore) throw usage('A prompt takes one line, and more was pasted.', 'Pass it through stdin: svc set NAME < FILE');
+    return given;
+  } finally {
+    stdin.off('data', seen);
+    stdin.pause();
+    stdin.setRawMode?.(false);
+  }
+}
+
+const MOST = 1024 * 1024;
+
+/** All of stdin as text. @param what names it in errors */
+export async function readStdin(host: Host, what: string): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of host.stdin) {
+    chunks.push(Buffer.from(chunk));
+    size += chunks.at(-1)?.length ?? 0;
+    if (size > MOST) throw usage(`${what} from stdin is over 1 MiB.`);
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks));
+  } catch {
+    throw usage(`${what} from stdin is no UTF-8 text.`, 'Encode it, for example with base64');
+  }
+}
+
+/** A text of one line loses the line break that echo adds; a text of several lines, such as a PEM file, stays as it is. */
+export const withoutEchoedBreak = (text: string): string => text.replace(/^([^\r\n]*)\r?\n$/, '$1');
+
+/** One of several. */
+export async function choose(host: Host, message: string, among: string[], initial?: string): Promise<string> {
+  const { select } = await import('@clack/prompts');
+  const options = among.map((value) => ({ value, label: clean(value) }));
+  return answer<string>(select({ message: clean(message), options, initialValue: initial, ...streams(host) }));
+}

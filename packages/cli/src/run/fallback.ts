@@ -1,0 +1,132 @@
+// The encrypted copy of values for when the vault cannot be reached. Invariants: the key never lies beside the copy; a copy serves only who
+// wrote it, for the same vault, organisation, environment and names, and not for longer than it may; once the vault refuses, it is gone.
+import { createHash, webcrypto } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import type { Context } from '../context.ts';
+import { usage } from '../errors.ts';
+import { readPrivate, writePrivate } from '../files.ts';
+
+/** What a copy is for. Whoever asks with anything else gets nothing. */
+export interface Scope {
+  origin: string;
+  org: string;
+  environment: string;
+  prefix: string;
+  /** Who asks, as a digest or an id. */
+  caller: string;
+}
+
+interface Stored {
+  version: 1;
+  saved_at: string;
+  iv: string;
+  data: string;
+}
+
+const ACCOUNT = 'fallback copies';
+/** A copy from the future means that the clock was set back: its age is not known. */
+const MOST_AHEAD = 300_000;
+
+/** Who asks, for the scope of a copy. */
+export async function callerMark(context: Context, origin: string): Promise<string> {
+  const identity = context.identity();
+  const digest = (token: string) => `token:${createHash('sha256').update(token).digest('hex')}`;
+  if (identity?.kind === 'variable') return digest(identity.token);
+  if (identity?.kind === 'ci') return `trust:${identity.trustId}`;
+  const stored = await context.store.load(origin, context.profile);
+  if (stored?.kind === 'token') return digest(stored.token);
+  return `member:${stored?.session.member?.id ?? 'unknown'}`;
+}
+
+export class Fallback {
+  private readonly file: string;
+
+  constructor(
+    private readonly context: Context,
+    file: string,
+    private readonly scope: Scope,
+    /** How old a copy may be, in seconds. */
+    private readonly maxAge: number,
+  ) {
+    this.file = path.resolve(context.host.cwd, file);
+    const dir = fs.realpathSync(fs.existsSync(path.dirname(this.file)) ? path.dirname(this.file) : context.host.cwd);
+    const own = fs.existsSync(context.configDir) ? fs.realpathSync(context.configDir) : context.configDir;
+    // safety: cli-fallback-place
+    if (dir === own || dir.startsWith(`${own}${path.sep}`))
+      throw usage('--fallback may not be beside its key, in the directory of svc.', 'Choose another directory');
+  }
+
+  /** Replaces the copy. */
+  async save(values: ReadonlyMap<string, string>): Promise<void> {
+    const key = await this.key(true);
+    const saved_at = new Date().toISOString();
+    const iv = webcrypto.getRandomValues(new Uint8Array(12));
+    const text = new TextEncoder().encode(JSON.stringify([...values]));
+    const data = await webcrypto.subtle.encrypt({ name: 'AES-GCM', iv, additionalData: this.bound(saved_at) }, key as CryptoKey, text);
+    const stored: Stored = { version: 1, saved_at, iv: base64(iv), data: base64(new Uint8Array(data)) };
+    writePrivate(this.file, `${JSON.stringify(stored)}\n`);
+  }
+
+  /** The values of the copy and when it was made; why not, where it cannot serve. */
+  async load(): Promise<{ values: Map<string, string>; savedAt: string } | { why: string }> {
+    const text = readPrivate(this.file);
+    if (text === undefined) return { why: 'there is no fallback copy yet' };
+    try {
+      const { version, saved_at, iv, data } = JSON.parse(text) as Stored;
+      if (version !== 1) return { why: 'the fallback copy is of another version of svc' };
+      const key = await this.key(false);
+      if (!key) return { why: 'the key of the fallback copy is gone' };
+      const plain = await webcrypto.subtle.decrypt(
+        { name: 'AES-GCM', iv: bytes(iv), additionalData: this.bound(saved_at) },
+        key,
+        bytes(data),
+      );
+      const age = Date.now() - Date.parse(saved_at);
+      // safety: cli-fallback-age
+      if (!(age <= this.maxAge * 1000 && age >= -MOST_AHEAD)) return { why: `the fallback copy is from ${saved_at}, and too old` };
+      return { values: new Map(JSON.parse(new TextDecoder().decode(plain)) as [string, string][]), savedAt: saved_at };
+    } catch {
+      return { why: 'the fallback copy is damaged, or is for another vault, environment, prefix or credential' };
+    }
+  }
+
+  /** Destroys the copy. Whether there was one. */
+  destroy(): boolean {
+    const was = fs.existsSync(this.file);
+    fs.rmSync(this.file, { force: true });
+    return was;
+  }
+
+  /** What the copy is bound to. */
+  private bound(saved_at: string): Uint8Array {
+    const { origin, org, environment, prefix, caller } = this.scope;
+    return new TextEncoder().encode(JSON.stringify(['svc fallback', 1, origin, org, environment, prefix, caller, saved_at]));
+  }
+
+  /** The key: in the keychain, or in a private file in the directory of svc. */
+  private async key(create: boolean): Promise<CryptoKey | undefined> {
+    const file = path.join(this.context.configDir, 'fallback.key');
+    const keychain = await this.context.host.keychain();
+    let text = readPrivate(file)?.trim();
+    try {
+      text ??= keychain?.get(ACCOUNT) ?? undefined;
+    } catch {
+      // A keychain without it, or one that is locked.
+    }
+    if (!text && !create) return undefined;
+    if (!text) {
+      text = base64(webcrypto.getRandomValues(new Uint8Array(32)));
+      try {
+        keychain?.set(ACCOUNT, text);
+        if (keychain?.get(ACCOUNT) !== text) throw new Error('not kept');
+      } catch {
+        writePrivate(file, `${text}\n`);
+      }
+    }
+    return webcrypto.subtle.importKey('raw', bytes(text), 'AES-GCM', false, ['encrypt', 'decrypt']) as Promise<CryptoKey>;
+  }
+}
+
+const base64 = (data: Uint8Array) => Buffer.from(data).toString('base64');
+const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'base64'));

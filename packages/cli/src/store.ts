@@ -1,0 +1,137 @@
+// Stored credentials: in the keychain of the system, or in a 0600 file where there is none. Each belongs to one profile and one origin.
+// Invariant: a credential is looked up by the origin that it was made for, so it is never sent to another.
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { CliError } from './errors.ts';
+import { readPrivate, writePrivate } from './files.ts';
+
+/** A session of a terminal login: what the client renews, and whose it is. */
+export interface TerminalSession {
+  token: string;
+  expiresAt: string;
+  refresh_token: string;
+  member?: { id?: string };
+}
+
+export type Credential = { kind: 'token'; token: string } | { kind: 'terminal'; session: TerminalSession };
+
+interface Stored {
+  version: 1;
+  origin: string;
+  profile: string;
+  place: 'keychain' | 'file';
+  credential?: Credential;
+}
+
+/** The few calls of a keychain that are needed. */
+export interface Keychain {
+  get(account: string): string | null;
+  set(account: string, secret: string): void;
+  delete(account: string): void;
+}
+
+const SERVICE = 'svc: Secrets Vault Service';
+
+/** The system's keychain; undefined where there is none that lasts. */
+export async function systemKeychain(env: NodeJS.ProcessEnv): Promise<Keychain | undefined> {
+  if (env.SVC_KEYCHAIN === 'off') return undefined;
+  // Without a session bus, Linux has only the kernel's keyring, which a restart empties.
+  if (process.platform === 'linux' && !env.DBUS_SESSION_BUS_ADDRESS && !fs.existsSync(`/run/user/${process.getuid?.()}/bus`))
+    return undefined;
+  try {
+    const { Entry } = await import('@napi-rs/keyring');
+    const entry = (account: string) => new Entry(SERVICE, account);
+    return {
+      get: (account) => entry(account).getPassword(),
+      set: (account, secret) => entry(account).setPassword(secret),
+      delete: (account) => void entry(account).deletePassword(),
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+export class CredentialStore {
+  constructor(
+    private readonly dir: string,
+    private readonly keychain: () => Promise<Keychain | undefined>,
+  ) {}
+
+  private file(origin: string, profile: string): string {
+    const digest = createHash('sha256').update(origin).digest('hex').slice(0, 24);
+    return path.join(this.dir, 'credentials', `${profile}.${digest}.json`);
+  }
+
+  /** What is on disk, if it is what this origin and profile stored. */
+  private read(origin: string, profile: string): Stored | undefined {
+    const text = readPrivate(this.file(origin, profile));
+    if (text === undefined) return undefined;
+    try {
+      const stored = JSON.parse(text) as Stored;
+      // safety: cli-origin-bound
+      return stored.version === 1 && stored.origin === origin && stored.profile === profile ? stored : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Where the credential lies: the keychain, a file, or nowhere. */
+  place(origin: string, profile: string): 'keychain' | 'file' | undefined {
+    return this.read(origin, profile)?.place;
+  }
+
+  /** The file of a credential, for messages. */
+  fileOf(origin: string, profile: string): string {
+    return this.file(origin, profile);
+  }
+
+  async load(origin: string, profile: string): Promise<Credential | undefined> {
+    const stored = this.read(origin, profile);
+    if (!stored || stored.place === 'file') return stored?.credential;
+    const text = (await this.keychain())?.get(account(origin, profile));
+    if (!text)
+      throw new CliError('The keychain does not have the stored credential.', {
+        exit: 'signedOut',
+        code: 'KEYCHAIN_LOCKED',
+        next: 'Unlock the keychain, or sign in again: svc login',
+      });
+    return JSON.parse(text) as Credential;
+  }
+
+  /** Stores a credential and says where it lies now. */
+  async save(origin: string, profile: string, credential: Credential): Promise<'keychain' | 'file'> {
+    const text = JSON.stringify(credential);
+    const place = (await this.intoKeychain(account(origin, profile), text)) ? 'keychain' : 'file';
+    const stored: Stored = { version: 1, origin, profile, place, ...(place === 'file' && { credential }) };
+    writePrivate(this.file(origin, profile), `${JSON.stringify(stored)}\n`);
+    return place;
+  }
+
+  /** Whether a keychain took it, and gives it back. */
+  private async intoKeychain(name: string, text: string): Promise<boolean> {
+    try {
+      const keychain = await this.keychain();
+      keychain?.set(name, text);
+      return keychain?.get(name) === text;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Forgets a credential. Whether there was one. */
+  async delete(origin: string, profile: string): Promise<boolean> {
+    const place = this.place(origin, profile);
+    if (place === 'keychain') {
+      try {
+        (await this.keychain())?.delete(account(origin, profile));
+      } catch {
+        // It is gone already, or the keychain is: what is left is the file.
+      }
+    }
+    fs.rmSync(this.file(origin, profile), { force: true });
+    return place !== undefined;
+  }
+}
+
+const account = (origin: string, profile: string) => `${profile} ${origin}`;

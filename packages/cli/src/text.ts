@@ -1,0 +1,42 @@
+// Text that others wrote, made harmless for a terminal; and durations as people type them. Invariant: nothing that `clean` returned moves a
+// cursor, changes a colour, hides or reorders what stands beside it.
+
+/** Control characters, bidi controls, line separators and what is invisible: names, user agents and messages may hold them. */
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu;
+
+const escaped = (char: string) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`;
+
+/** One line that is safe to print, whatever the text holds. */
+export const clean = (text: string): string => text.replace(UNSAFE, escaped);
+
+/** The same, with its line breaks and tabs. */
+export const cleanLines = (text: string): string => text.replace(UNSAFE, (char) => (char === '\n' || char === '\t' ? char : escaped(char)));
+
+/** Whether a terminal would act on it. */
+export const isPlain = (text: string): boolean => cleanLines(text) === text;
+
+/** JSON that is safe to print: what JSON leaves as it is, but a terminal acts on, is escaped. */
+export const safeJson = (value: unknown, indent?: number): string =>
+  JSON.stringify(value, null, indent).replace(UNSAFE, (char) =>
+    char === '\n' ? char : [...Array(char.length).keys()].map((at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''),
+  );
+
+const UNITS: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
+
+/** Seconds of `90`, `90s`, `15m`, `12h`, `7d`, `2w`; undefined where it is none of these. */
+export function secondsOf(text: string): number | undefined {
+  const [, digits, unit] = /^(\d{1,10})([smhdw]?)$/.exec(text) ?? [];
+  return digits === undefined ? undefined : Number(digits) * (UNITS[unit || 's'] ?? 1);
+}
+
+/** `3 minutes ago`, `in 2 days`. */
+export function relative(time: string, now: number): string {
+  const seconds = (Date.parse(time) - now) / 1000;
+  if (!Number.isFinite(seconds)) return clean(time);
+  const [size, unit] = ([
+    [86_400, 'day'],
+    [3600, 'hour'],
+    [60, 'minute'],
+  ].find(([size]) => Math.abs(seconds) >= (size as number)) ?? [1, 'second']) as [number, Intl.RelativeTimeFormatUnit];
+  return new Intl.RelativeTimeFormat('en', { numeric: 'always' }).format(Math.trunc(seconds / size), unit);
+}

@@ -1,0 +1,43 @@
+// Calls that need no credential, and calls with one that is not stored yet. Invariant: no redirect is followed, so that a code or a token
+// goes to the vault alone.
+import { CliError, exitOfStatus } from './errors.ts';
+import type { Host } from './host.ts';
+import { VERSION } from './version.ts';
+
+interface Answer {
+  error?: { code?: string; message?: string; docs?: string; retry_after?: number };
+}
+
+/** Calls the API. @param path below /api/v1 */
+export async function call<Result>(host: Host, url: string, path: string, init: { body?: object; token?: string } = {}): Promise<Result> {
+  const headers: Record<string, string> = { 'User-Agent': `svc/${VERSION}` };
+  if (init.body) headers['Content-Type'] = 'application/json';
+  if (init.token) headers.Authorization = `Bearer ${init.token}`;
+  let response: Response;
+  try {
+    response = await (host.fetch ?? fetch)(`${url}/api/v1${path}`, {
+      method: init.body ? 'POST' : 'GET',
+      headers,
+      body: init.body && JSON.stringify(init.body),
+      redirect: 'error',
+      signal: AbortSignal.timeout(30_000),
+    });
+  } catch {
+    throw new CliError(`${url} cannot be reached.`, {
+      exit: 'unreachable',
+      code: 'UNREACHABLE',
+      next: 'Check the address and the network: svc doctor',
+    });
+  }
+  const answer = (await response.json().catch(() => ({}))) as Answer & Result;
+  if (response.ok) return answer;
+  const { code, message, docs, retry_after } = answer.error ?? {};
+  throw new CliError(message ?? `${url} answered with status ${response.status}, and is perhaps no vault.`, {
+    exit: exitOfStatus(response.status),
+    code: code ?? 'UNEXPECTED_RESPONSE',
+    status: response.status,
+    docs,
+    retryAfter: retry_after,
+    requestId: response.headers.get('Request-Id') ?? undefined,
+  });
+}

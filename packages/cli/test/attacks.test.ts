@@ -1,0 +1,289 @@
+// What others put into names, files, settings and arguments, and what svc must not do with it.
+import fs from 'node:fs';
+import http from 'node:http';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Machine, signedIn } from './harness.ts';
+
+const VALUE = 'correct-horse-battery';
+let at: Awaited<ReturnType<typeof signedIn>>;
+let machine: Machine;
+/** A vault of somebody else: it keeps what it was sent. */
+let hostile: http.Server;
+let hostileUrl: string;
+const stolen: string[] = [];
+
+beforeAll(async () => {
+  at = await signedIn();
+  machine = at.machine;
+  hostile = http.createServer(async (request, response) => {
+    let body = '';
+    for await (const part of request) body += part;
+    stolen.push(`${JSON.stringify(request.headers)} ${body}`);
+    response.writeHead(200, { 'Content-Type': 'application/json' });
+    response.end(answers[request.url ?? ''] ?? '{}');
+  });
+  await new Promise<void>((done) => hostile.listen(0, '127.0.0.1', done));
+  hostileUrl = `http://127.0.0.1:${(hostile.address() as { port: number }).port}`;
+});
+afterAll(() => hostile.close());
+const answers: Record<string, string> = {};
+
+const project = (settings: object | string) =>
+  machine.write('.svc.json', typeof settings === 'string' ? settings : JSON.stringify(settings));
+const withoutProject = () => fs.rmSync(path.join(machine.work, '.svc.json'), { recursive: true, force: true });
+
+describe('value in an argument', () => {
+  it.each([
+    ['set', 'NAME', VALUE],
+    ['set', `NAME=${VALUE}`],
+    ['set', 'NAME', `--value=${VALUE}`],
+    ['set', 'NAME', '--value', VALUE],
+    ['rotate', 'NAME', VALUE],
+    ['login', '--key', VALUE],
+    ['login', `--key=${VALUE}`],
+    ['share', 'NAME', `--passphrase=${VALUE}`],
+    ['share', 'NAME', '--passphrase', VALUE],
+    [VALUE],
+  ])('value in argv: svc %s %s %s is refused, and the error does not repeat it', async (...argv) => {
+    for (const more of [[], ['--json']]) {
+      const ran = await machine.svc([...argv, ...more]);
+      expect(ran.code).toBe(2);
+      expect(ran.stdout + ran.stderr).not.toContain(VALUE);
+    }
+  });
+
+  it('token in argv: one of ours is refused wherever it stands, and nothing is sent', async () => {
+    const before = stolen.length;
+    for (const argv of [
+      ['login', at.key],
+      ['get', 'X', '--url', hostileUrl, '--reason', at.key],
+      ['list', '--prefix', `x${at.key}`],
+    ]) {
+      const ran = await machine.svc(argv);
+      expect(ran.code).toBe(2);
+      expect(ran.stderr).not.toContain(at.key);
+    }
+    expect(stolen).toHaveLength(before);
+  });
+});
+
+describe('hostile .svc.json', () => {
+  it('credential: one that is stored for a vault goes to no other address', async () => {
+    project({ url: hostileUrl, org: at.org, environment: 'production' });
+    const before = stolen.length;
+    for (const argv of [['get', 'X'], ['list'], ['whoami'], ['run', '--', 'true'], ['login'], ['logout']])
+      expect([2, 3]).toContain((await machine.svc(argv)).code);
+    expect((await machine.svc(['set', 'X'], { stdin: VALUE })).code).toBe(3);
+    for (const argv of [['whoami'], ['get', 'X']]) {
+      expect((await machine.svc(argv, { env: { SVC_TOKEN: at.key } })).code).toBe(2);
+      expect((await machine.svc(argv, { env: { SVC_TRUST_ID: 'trs_0HrZKtC4bqXw2vJm8yNd1L', SVC_ID_TOKEN: VALUE } })).code).toBe(2);
+    }
+    expect(stolen).toHaveLength(before);
+    withoutProject();
+  });
+
+  it('credential: a file that was stored for one address is not read for another', async () => {
+    const dir = path.join(machine.config, 'credentials');
+    const [name = ''] = fs.readdirSync(dir);
+    await machine.svc(['login', '--url', hostileUrl, '--key-stdin', '--profile', 'hostile'], {
+      stdin: 'svcag_0123456789012345678901234567890123456789',
+    });
+    const other = fs.readdirSync(dir).find((each) => each.startsWith('hostile')) ?? '';
+    const copied = fs.readFileSync(path.join(dir, name), 'utf8').replace('"profile":"default"', '"profile":"hostile"');
+    fs.writeFileSync(path.join(dir, other), copied, { mode: 0o600 });
+    const before = stolen.length;
+    expect((await machine.svc(['whoami', '--url', hostileUrl, '--profile', 'hostile'])).code).toBe(3);
+    expect(stolen.slice(before).join()).not.toContain(at.key);
+    await machine.svc(['logout', '--profile', 'hostile', '--url', hostileUrl]);
+  });
+
+  it.each([
+    ['a credential in it', { token: 'svc_live_x' }],
+    ['plain http', { url: 'http://vault.example.com' }],
+    ['credentials in the address', { url: 'https://user:pass@vault.example.com' }],
+    ['a path', { url: 'https://vault.example.com/api' }],
+    ['another scheme', { url: 'file:///etc/passwd' }],
+    ['a name that is a path', { environment: '../production' }],
+    ['escape sequences', { environment: '\u001b[31mproduction' }],
+    ['no JSON', '{'],
+    ['no object', '[]'],
+    ['a number', { org: 1 }],
+    ['__proto__', '{"__proto__": {"url": "https://evil.example.com"}}'],
+  ])('configuration: %s is refused as it stands', async (_, settings) => {
+    project(settings);
+    const ran = await machine.svc(['whoami']);
+    expect(ran.code).toBe(2);
+    expect(ran.stderr).not.toContain('\u001b');
+    withoutProject();
+  });
+
+  it.skipIf(process.getuid?.() !== 0)('configuration: a file that another user put into a directory above decides nothing', async () => {
+    const file = path.join(machine.dir, '.svc.json');
+    fs.writeFileSync(file, JSON.stringify({ environment: 'production' }));
+    expect((await machine.svc(['whoami'])).code).toBe(0);
+    fs.chownSync(file, 12_345, 12_345);
+    const ran = await machine.svc(['whoami']);
+    expect(ran).toMatchObject({ code: 2 });
+    expect(ran.stderr).toContain('belongs to somebody else');
+    fs.rmSync(file);
+  });
+
+  it('configuration: what is no file does not hang svc', async () => {
+    fs.mkdirSync(path.join(machine.work, '.svc.json'));
+    expect((await machine.svc(['whoami'])).code).toBe(2);
+    withoutProject();
+    const { execFileSync } = await import('node:child_process');
+    execFileSync('mkfifo', [path.join(machine.work, '.svc.json')]);
+    expect((await machine.svc(['whoami'])).code).toBe(2);
+    withoutProject();
+  });
+});
+
+describe('files of svc', () => {
+  const credential = () => path.join(machine.config, 'credentials', fs.readdirSync(path.join(machine.config, 'credentials'))[0] ?? '');
+
+  it('credential store: a file that others may read, or that is a link, is refused', async () => {
+    fs.chmodSync(credential(), 0o644);
+    const readable = await machine.svc(['whoami']);
+    expect(readable).toMatchObject({ code: 2 });
+    expect(readable.stderr).toContain('chmod 600');
+    fs.chmodSync(credential(), 0o600);
+    const moved = path.join(machine.dir, 'moved.json');
+    const file = credential();
+    fs.renameSync(file, moved);
+    fs.symlinkSync(moved, file);
+    expect((await machine.svc(['whoami'])).code).toBe(2);
+    fs.rmSync(file);
+    fs.renameSync(moved, file);
+    expect((await machine.svc(['whoami'])).code).toBe(0);
+  });
+
+  it('credential store: writing replaces a link, and does not follow it', async () => {
+    const target = path.join(machine.dir, 'target.txt');
+    fs.writeFileSync(target, 'mine');
+    const link = path.join(machine.work, 'out.env');
+    fs.symlinkSync(target, link);
+    await machine.svc(['set', 'EXPORTED'], { stdin: VALUE });
+    expect((await machine.svc(['export', '--output', 'out.env', '--force'])).code).toBe(0);
+    expect(fs.readFileSync(target, 'utf8')).toBe('mine');
+    expect(fs.lstatSync(link).isFile()).toBe(true);
+  });
+
+  it('profile: its name is no path', async () => {
+    for (const name of ['../x', 'a/b', '.', 'A B', '__proto__']) expect((await machine.svc(['whoami', '--profile', name])).code).toBe(2);
+  });
+});
+
+describe('terminal', () => {
+  const DIM = new RegExp(`${String.fromCharCode(27)}\\[2?2m`, 'g');
+  /** Whether a terminal would do something with it. */
+  const actsOn = (text: string) => /[^\P{Cc}\n\t]|\p{Cf}/u.test(text);
+  const ESCAPES = '\u001b[2J\u001b]0;owned\u0007\u009b31m\u202e\r\nfake line';
+
+  it('escape sequences: those in descriptions, user agents, reasons and names of keys act on nothing', async () => {
+    const api = (method: string, where: string, body: object, headers = {}) =>
+      fetch(`${at.url}/api/v1/orgs/${at.org}${where}`, {
+        method,
+        headers: { Authorization: `Bearer ${at.key}`, 'Content-Type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      });
+    await api(
+      'PUT',
+      '/secrets/by-name/ESCAPED',
+      { value: ESCAPES, description: 'x' },
+      { 'User-Agent': '\u001b[31mred'.replace('\u001b', '\u009b') },
+    );
+    answers[`/api/v1/orgs/${at.org}/secrets?limit=100`] = JSON.stringify({
+      data: [{ name: ESCAPES, type: ESCAPES, description: ESCAPES, status: 'active', version: 1, updated_at: ESCAPES }],
+      next_cursor: null,
+    });
+    answers[`/api/v1/orgs/${at.org}/audit-log?limit=50`] = JSON.stringify({
+      data: [
+        {
+          time: ESCAPES,
+          actor: { kind: ESCAPES, name: ESCAPES },
+          action: ESCAPES,
+          outcome: ESCAPES,
+          status: 200,
+          ip: ESCAPES,
+          reason: ESCAPES,
+          sequence: 1,
+        },
+      ],
+      next_cursor: null,
+    });
+    const env = { SVC_TOKEN: 'svcag_x', SVC_URL: hostileUrl, SVC_ORG_ID: at.org };
+    for (const argv of [['list'], ['audit']])
+      for (const terminal of [true, false])
+        for (const more of [[], ['--json']]) {
+          const { stdout, stderr, code } = await new Machine(env).svc([...argv, ...more], { terminal });
+          expect(code, stderr).toBe(0);
+          expect(stdout).toContain('owned');
+          expect(actsOn(stdout.replaceAll(DIM, ''))).toBe(false);
+        }
+  });
+
+  it('escape sequences: a terminal gets a value with them made visible, a pipe gets the value itself', async () => {
+    const shown = await machine.svc(['get', 'ESCAPED'], { terminal: true });
+    expect(shown.stdout).not.toContain('\u001b');
+    expect(shown.stderr).toContain('Control characters');
+    expect((await machine.svc(['get', 'ESCAPED'])).stdout).toBe(ESCAPES);
+  });
+
+  it('escape sequences: those in an error of the vault act on nothing', async () => {
+    const server = http.createServer((_, response) => {
+      response.writeHead(403, { 'Content-Type': 'application/json', 'Request-Id': 'req_1' });
+      response.end(
+        JSON.stringify({ error: { code: ESCAPES, message: ESCAPES, docs: ESCAPES, details: [{ path: ESCAPES, message: ESCAPES }] } }),
+      );
+    });
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+    const env = { SVC_TOKEN: 'svcag_x', SVC_URL: `http://127.0.0.1:${(server.address() as { port: number }).port}`, SVC_ORG_ID: at.org };
+    for (const more of [[], ['--json']]) {
+      const { code, stderr } = await new Machine(env).svc(['list', ...more]);
+      expect(code).toBe(4);
+      expect(actsOn(stderr)).toBe(false);
+    }
+    server.close();
+  });
+
+  it('colour: none where stdout is no terminal, where NO_COLOR is set, and with --json', async () => {
+    expect((await machine.svc(['list'], { terminal: true })).stdout).toContain('\u001b[2m');
+    expect((await machine.svc(['list'])).stdout).not.toContain('\u001b');
+    expect((await machine.svc(['list'], { terminal: true, env: { NO_COLOR: '1' } })).stdout).not.toContain('\u001b');
+    expect((await machine.svc(['list', '--json'], { terminal: true })).stdout).not.toContain('\u001b');
+  });
+});
+
+describe('connection', () => {
+  it('redirect: none is followed, with or without a credential', async () => {
+    const before = stolen.length;
+    const server = http.createServer((request, response) => {
+      response.writeHead(307, { Location: `${hostileUrl}${request.url}` });
+      response.end();
+    });
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+    const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+    for (const argv of [
+      ['login', '--url', url, '--key-stdin'],
+      ['login', '--url', url],
+    ])
+      expect((await new Machine().svc(argv, { stdin: at.key })).code).toBe(7);
+    expect((await new Machine({ SVC_URL: url, SVC_TOKEN: at.key, SVC_ORG_ID: at.org }).svc(['list'])).code).not.toBe(0);
+    expect(stolen).toHaveLength(before);
+    server.close();
+  });
+
+  it('plain http: a token is sent over it to this machine alone', async () => {
+    for (const url of [
+      'http://vault.example.com',
+      'http://127.0.0.1.example.com',
+      'http://localhost.example.com',
+      'ftp://x',
+      'vault.example.com',
+      'https://a:b@x.com',
+    ])
+      expect((await machine.svc(['whoami', '--url', url], { env: { SVC_TOKEN: at.key } })).code).toBe(2);
+  });
+});

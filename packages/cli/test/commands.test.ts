@@ -1,0 +1,309 @@
+// Each command once, against a real vault: its JSON, its table, its exit codes.
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type Given, type Machine, signedIn } from './harness.ts';
+
+let at: Awaited<ReturnType<typeof signedIn>>;
+let machine: Machine;
+const ok = async (argv: string[], given?: Given) => {
+  const ran = await machine.svc(argv, given);
+  expect(ran.code, ran.stderr).toBe(0);
+  return ran;
+};
+const json = async (argv: string[], given?: Given) => (await ok([...argv, '--json'], given)).json;
+const set = (name: string, value: string, ...more: string[]) => ok(['set', name, ...more], { stdin: value });
+
+beforeAll(async () => {
+  at = await signedIn();
+  machine = at.machine;
+});
+
+describe('secrets', () => {
+  it('history, rollback, rotate: versions come and go, values are not shown', async () => {
+    await set('API_KEY', 'one');
+    await set('API_KEY', 'two');
+    expect(await json(['rotate', 'API_KEY'], { stdin: 'three' })).toMatchObject({ version: 3 });
+    expect((await json(['history', 'API_KEY'])).data.map(({ version }: { version: number }) => version)).toEqual([3, 2, 1]);
+    expect(await json(['rollback', 'API_KEY', '1'])).toMatchObject({ version: 4 });
+    expect((await ok(['get', 'API_KEY'])).stdout).toBe('one');
+    expect((await ok(['get', 'API_KEY', '--version', '2'])).stdout).toBe('two');
+    expect((await machine.svc(['rollback', 'API_KEY', '99'])).code).toBe(5);
+    expect((await machine.svc(['rollback', 'API_KEY', 'x'])).code).toBe(2);
+  });
+
+  it('set --generate: the vault makes the value, and shows it only with --show', async () => {
+    const made = await ok(['set', 'ADMIN', '--generate', '--length', '40', '--json']);
+    expect(made.json).toMatchObject({ name: 'ADMIN', type: 'password', version: 1 });
+    expect(made.json.value).toBeUndefined();
+    const { stdout } = await ok(['set', 'ADMIN', '--generate', '--length', '40', '--show']);
+    expect(stdout).toMatch(/^.{40}\n$/);
+    expect(`${(await ok(['get', 'ADMIN'])).stdout}\n`).toBe(stdout);
+    expect((await machine.svc(['set', 'ADMIN', '--generate', '--create'])).code).toBe(6);
+    expect((await machine.svc(['set', 'ADMIN', '--create'], { stdin: 'x' })).code).toBe(6);
+  });
+
+  it('delete, restore: a deleted secret comes back; without --yes nobody is asked in a script', async () => {
+    await set('OLD', 'v');
+    const refused = await machine.svc(['delete', 'OLD']);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toMatch(/OLD in production \(version 1\).*\n.*--yes/s);
+    await ok(['delete', 'OLD', '--yes']);
+    expect((await machine.svc(['get', 'OLD'])).code).toBe(5);
+    expect((await json(['list', '--status', 'deleted'])).data.map(({ name }: { name: string }) => name)).toContain('OLD');
+    await ok(['restore', 'OLD']);
+    expect((await ok(['get', 'OLD'])).stdout).toBe('v');
+    await ok(['delete', 'OLD', '--permanent', '--yes']);
+    expect((await machine.svc(['restore', 'OLD'])).code).toBe(5);
+  });
+
+  it('copy, diff: environments are compared by names, and what exists stays unless told otherwise', async () => {
+    await set('SHARED', 'same', '-e', 'staging', '--description', 'both', '--tag', 'team=web');
+    await set('ONLY', 'left', '-e', 'staging');
+    const differing = await machine.svc(['diff', 'staging', 'development', '--exit-code', '--json']);
+    expect(differing.code).toBe(9);
+    expect(differing.json.data).toEqual([
+      { name: 'ONLY', difference: 'missing' },
+      { name: 'SHARED', difference: 'missing' },
+    ]);
+    await ok(['copy', 'SHARED', 'ONLY', '--from', 'staging', '--to', 'development']);
+    expect((await json(['list', '-e', 'development'])).data.find(({ name }: { name: string }) => name === 'SHARED')).toMatchObject({
+      description: 'both',
+      tags: { team: 'web' },
+    });
+    await set('ONLY', 'changed', '-e', 'development');
+    expect(
+      (await json(['copy', '--prefix', '', '--from', 'staging', '--to', 'development'])).data.every(
+        ({ outcome }: { outcome: string }) => outcome === 'skipped',
+      ),
+    ).toBe(true);
+    const shown = await ok(['diff', 'staging', 'development']);
+    expect(shown.stdout).toBe('ONLY\tdifferent values\n');
+    expect((await machine.svc(['copy', 'ONLY', '--from', 'staging', '--to', 'development', '--overwrite'])).code).toBe(2);
+    await ok(['copy', 'ONLY', '--from', 'staging', '--to', 'development', '--overwrite', '--yes']);
+    expect((await ok(['diff', 'staging', 'development', '--exit-code'])).stdout).toBe('');
+  });
+
+  it('import, export: a .env file goes in and comes out', async () => {
+    machine.write('.env', "A='x y'\nexport B=2\n");
+    expect(await json(['import', '.env', '-e', 'development', '--prefix', 'env/', '--dry-run'])).toMatchObject({
+      source: 'dotenv',
+      dry_run: true,
+      created: ['env/A', 'env/B'],
+    });
+    expect((await machine.svc(['get', 'env/A', '-e', 'development'])).code).toBe(5);
+    await ok(['import', '.env', '-e', 'development']);
+    expect((await machine.svc(['import', '.env', '-e', 'development'])).code).toBe(6);
+    expect(await json(['import', '.env', '-e', 'development', '--on-conflict', 'skip'])).toMatchObject({ skipped: ['A', 'B'] });
+    expect((await machine.svc(['import', 'package.json'])).code).toBe(2);
+    await ok(['export', '--format', 'json', '--only', 'A,B', '-e', 'development', '--output', 'out.json']);
+    const file = path.join(machine.work, 'out.json');
+    expect(JSON.parse(fs.readFileSync(file, 'utf8'))).toEqual({ A: 'x y', B: '2' });
+    expect(fs.statSync(file).mode & 0o777).toBe(0o600);
+    expect((await machine.svc(['export', '--output', 'out.json'])).code).toBe(6);
+    expect((await ok(['export', '--only', 'B', '-e', 'development'])).stdout).toContain('B=');
+  });
+
+  it('share: a link is alone on stdout, is listed and revoked', async () => {
+    await set('WIFI', 'blue');
+    const { stdout } = await ok(['share', 'WIFI', '--expires', '1h', '--passphrase'], { stdin: 'horse\n' });
+    expect(stdout).toMatch(/^http\S+\/s\/shr_\S+#\S+\n$/);
+    const { data } = await json(['share', 'WIFI', '--list']);
+    expect(data).toHaveLength(1);
+    await ok(['share', 'WIFI', '--revoke', data[0].id, '--yes']);
+    expect((await json(['share', 'WIFI', '--list'])).data).toEqual([]);
+  });
+
+  it('scan: what is staged is scanned, and what is found is redacted', async () => {
+    const repo = path.join(machine.work, 'repo');
+    fs.mkdirSync(repo);
+    const git = (...args: string[]) => execFileSync('git', args, { cwd: repo });
+    git('init', '-q');
+    await set('LEAKED', 'correct horse battery staple');
+    fs.writeFileSync(path.join(repo, 'clean.txt'), 'nothing\n');
+    git('add', '.');
+    expect((await ok(['scan', '--staged'], { host: { cwd: repo } })).stderr).toContain('Nothing was found in 1 files.');
+    fs.writeFileSync(path.join(repo, 'odd\nname.env'), 'PASSWORD="correct horse battery staple"\n');
+    git('add', '.');
+    fs.writeFileSync(path.join(repo, 'odd\nname.env'), '');
+    const found = await machine.svc(['scan', '--staged'], { host: { cwd: repo } });
+    expect(found.code).toBe(9);
+    expect(found.stdout).toMatch(/^odd\\u\{a\}name\.env:1:\d+\tstored-secret\t/);
+    expect(found.stdout).not.toContain('correct horse');
+    expect((await machine.svc(['scan', '.'], { host: { cwd: repo } })).code).toBe(0);
+    expect((await machine.svc(['scan', '--staged'])).code).toBe(2);
+  });
+});
+
+describe('access', () => {
+  it('key: the token is alone on stdout; rotate and revoke are confirmed', async () => {
+    const { stdout, stderr } = await ok(['key', 'create', 'web', '--scopes', 'secrets:read', '--environments', 'staging', '--ttl', '1d']);
+    expect(stdout).toMatch(/^svc_live_\w+\n$/);
+    const [id = ''] = /key_\w+/.exec(stderr) ?? [];
+    expect(await machine.svc(['get', 'SHARED', '-e', 'staging'], { env: { SVC_TOKEN: stdout.trim(), SVC_URL: at.url } })).toMatchObject({
+      code: 0,
+      stdout: 'same',
+    });
+    expect((await machine.svc(['get', 'SHARED', '-e', 'development'], { env: { SVC_TOKEN: stdout.trim(), SVC_URL: at.url } })).code).toBe(
+      4,
+    );
+    expect((await machine.svc(['key', 'rotate', id])).code).toBe(2);
+    const successor = await json(['key', 'rotate', id, '--overlap', '1h', '--yes']);
+    await ok(['key', 'revoke', id, '--yes']);
+    expect((await machine.svc(['whoami'], { env: { SVC_TOKEN: stdout.trim(), SVC_URL: at.url } })).code).toBe(3);
+    expect((await json(['key', 'list'])).data.map((row: { id: string }) => row.id)).toContain(successor.id);
+    expect((await ok(['key', 'list'])).stdout).not.toContain(successor.token);
+  });
+
+  it('agent, token: created, listed, narrowed and revoked', async () => {
+    const agent = await json([
+      'agent',
+      'create',
+      'triage',
+      '--scopes',
+      'secrets:read',
+      '--secrets',
+      'app/*',
+      '--ttl',
+      '1d',
+      '--rate-limit',
+      '60',
+    ]);
+    expect(await json(['agent', 'update', agent.id, '--secrets', 'app/config'])).toMatchObject({ secrets: ['app/config'] });
+    expect((await json(['agent', 'list'])).data).toHaveLength(1);
+    await ok(['agent', 'revoke', agent.id, '--yes']);
+    const token = await json(['token', 'create', '--ttl', '10m', '--scopes', 'secrets:list']);
+    expect((await json(['token', 'list'])).data.map((row: { id: string }) => row.id)).toEqual([token.id]);
+    await ok(['token', 'revoke', token.id, '--yes']);
+    expect((await json(['token', 'list'])).data).toEqual([]);
+  });
+
+  it('trust: created from an issuer by name, shown and deleted', async () => {
+    const made = await ok([
+      'trust',
+      'create',
+      'deploy',
+      '--issuer',
+      'github',
+      '--claim',
+      'sub=repo:acme/app:*',
+      '--scopes',
+      'secrets:read',
+      '--environments',
+      'production',
+    ]);
+    const [, id = ''] = /SVC_TRUST_ID=(trs_\w+)/.exec(made.stdout) ?? [];
+    expect(await json(['trust', 'show', id])).toMatchObject({
+      issuer: 'https://token.actions.githubusercontent.com',
+      claims: { sub: 'repo:acme/app:*' },
+    });
+    expect((await json(['trust', 'list'])).data).toHaveLength(1);
+    await ok(['trust', 'delete', id, '--yes']);
+    expect((await machine.svc(['trust', 'show', id])).code).toBe(5);
+  });
+
+  it('member: invited, given a role, explained and removed', async () => {
+    const { stdout } = await ok(['member', 'invite', 'bea@example.com', '--name', 'Bea', '--role', 'viewer']);
+    expect(stdout).toMatch(/\/enrol#\S+\n$/);
+    const { data } = await json(['member', 'list']);
+    const { id } = data.find((row: { email: string }) => row.email === 'bea@example.com');
+    await ok(['member', 'role', id, 'developer']);
+    expect(await json(['member', 'access', id, 'secrets:read', '--environment', 'production', '--secret', 'X'])).toMatchObject({
+      allowed: true,
+    });
+    const refused = await machine.svc(['member', 'remove', id]);
+    expect(refused.stderr).toContain('Bea (bea@example.com)');
+    await ok(['member', 'remove', id, '--yes']);
+  });
+
+  it('approval: a held read is exit code 8, names the request, and can be withdrawn', async () => {
+    await set('payments/db', 'v');
+    const api = `${at.url}/api/v1/orgs/${at.org}/policies`;
+    const policy = {
+      name: 'P',
+      kind: 'approval',
+      applies_to: { names: ['payments/*'] },
+      config: { operations: ['secret.read'], required: 1, approvers: { role: 'owner' } },
+    };
+    await fetch(api, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${at.key}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify(policy),
+    });
+    const held = await machine.svc(['get', 'payments/db', '--json']);
+    expect(held.code).toBe(8);
+    const id = held.json.error.approval;
+    expect(held.json.error).toMatchObject({
+      code: 'APPROVAL_REQUIRED',
+      exit_code: 8,
+      status: 403,
+      next: expect.stringContaining(`--approval ${id}`),
+    });
+    expect((await json(['approval', 'list'])).data.map((row: { id: string }) => row.id)).toEqual([id]);
+    expect((await machine.svc(['approval', 'wait', id, '--timeout', '1s'])).code).toBe(8);
+    await ok(['approval', 'cancel', id]);
+    expect((await machine.svc(['approval', 'wait', id])).code).toBe(4);
+    expect((await machine.svc(['get', 'payments/db', '--approval', 'apr_0HrZKtC4bqXw2vJm8yNd1L'])).code).toBe(6);
+  });
+});
+
+describe('operations', () => {
+  it('audit: entries are filtered, and reasons are kept', async () => {
+    await ok(['get', 'API_KEY', '--reason', 'incident 42']);
+    const { data } = await json(['audit', '--action', 'secret.read', '--from', '1h', '-n', '5']);
+    expect(data[0]).toMatchObject({ action: 'secret.read', resource_name: 'API_KEY', reason: 'incident 42' });
+  });
+
+  it('audit --follow: new entries come as they are made', async () => {
+    const running = machine.spawn(['audit', '--follow', '--json', '--action', 'secret.read', '-n', '1']);
+    await new Promise((done) => setTimeout(done, 1500));
+    await ok(['get', 'API_KEY', '--reason', 'followed']);
+    for (let waited = 0; !running.said().includes('followed') && waited < 15_000; waited += 100)
+      await new Promise((done) => setTimeout(done, 100));
+    running.kill('SIGINT');
+    await running.done;
+    expect(
+      running
+        .said()
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+        .some((entry) => entry.reason === 'followed'),
+    ).toBe(true);
+  });
+
+  it('sync: a connection is stored from stdin, listed, and its config not shown', async () => {
+    const config = { token: 'HRKU-made-up', appName: 'demo-app' };
+    const stored = await ok(['sync', 'connect', 'heroku', '--name', 'Demo', '--environments', 'staging', '--json'], {
+      stdin: JSON.stringify(config),
+    });
+    expect(stored.stdout).not.toContain('HRKU-made-up');
+    expect((await json(['sync', 'connections'])).data).toHaveLength(1);
+    expect((await json(['sync', 'list'])).data).toEqual([]);
+    await ok(['sync', 'disconnect', stored.json.id, '--yes']);
+    expect((await machine.svc(['sync', 'connect', 'heroku', '--name', 'x'], { stdin: 'HRKU-secret' })).stderr).not.toContain('HRKU-secret');
+  });
+
+  it('contain: a credential ends, and what it read is listed', async () => {
+    const { id, token } = await json(['agent', 'create', 'leaky', '--scopes', 'secrets:read']);
+    await ok(['get', 'API_KEY'], { env: { SVC_TOKEN: token, SVC_URL: at.url } });
+    const contained = await json(['contain', id, '--yes']);
+    expect(contained.read.map(({ name }: { name: string }) => name)).toEqual(['API_KEY']);
+    expect((await machine.svc(['get', 'API_KEY'], { env: { SVC_TOKEN: token, SVC_URL: at.url } })).code).toBe(3);
+  });
+
+  it('doctor: says what is well and what is not', async () => {
+    expect(await json(['doctor'])).toMatchObject({ ok: true });
+    const broken = await machine.svc(['doctor', '--url', 'http://127.0.0.1:1'], { env: { SVC_TOKEN: 'svcag_x' } });
+    expect(broken.code).toBe(1);
+    expect(broken.stdout).toContain('cannot be reached');
+  });
+
+  it('logout: forgets the credential', async () => {
+    await ok(['logout']);
+    expect((await machine.svc(['whoami'])).code).toBe(2);
+    expect((await machine.svc(['whoami', '--url', at.url])).code).toBe(3);
+    expect(fs.readdirSync(path.join(machine.config, 'credentials'))).toEqual([]);
+  });
+});

@@ -1,0 +1,154 @@
+// Help, examples, completions and the reference page: what the tree of commands says of itself.
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { Command as Program } from 'commander';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { COMMANDS } from '../src/commands/index.ts';
+import { EXIT_CODES } from '../src/errors.ts';
+import { configure } from '../src/program.ts';
+import { referencePage } from '../src/reference.ts';
+import { type Leaf, leaves } from '../src/tree.ts';
+import { BIN, Machine } from './harness.ts';
+
+const machine = new Machine();
+let commands: Leaf[];
+beforeAll(async () => {
+  commands = await leaves();
+});
+
+/** The words of a command line of an example, as a shell would split it: quotes, no expansion. */
+const wordsOf = (line: string) => [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '');
+
+describe('help', () => {
+  it('help: the list has every command with its summary', async () => {
+    for (const argv of [['--help'], ['help'], ['-h']]) {
+      const { code, stdout } = await machine.svc(argv);
+      expect(code).toBe(0);
+      for (const [name, { summary }] of Object.entries(COMMANDS)) expect(stdout).toMatch(new RegExp(`^  ${name} +${summary}$`, 'm'));
+    }
+  });
+
+  it('help: every command has a page with an example, and says what its options do', async () => {
+    for (const { name, command } of commands) {
+      const { code, stdout } = await machine.svc([...name.split(' '), '--help']);
+      expect(code).toBe(0);
+      expect(stdout, name).toContain('Examples:');
+      expect(Object.keys(command.examples).length).toBeGreaterThan(0);
+      for (const flags of Object.keys(command.options ?? {})) expect(stdout, name).toContain(flags);
+    }
+  });
+
+  it('help: every example is a command line that svc understands', async () => {
+    for (const { name, command } of commands)
+      for (const line of Object.keys(command.examples)) {
+        const [own = ''] = line.split(/ (?:[<>|]|&&) ?/);
+        const words = wordsOf(own);
+        expect(own.startsWith(name), line).toBe(true);
+        const [top = ''] = words;
+        const { default: spec } = (await COMMANDS[top]?.load()) ?? {};
+        let ran = 0;
+        const counting = (one: Leaf['command']) => ({ ...one, run: async () => ++ran && undefined });
+        const program = new Program('svc').exitOverride().enablePositionalOptions();
+        program.configureOutput({ writeErr: () => {} });
+        const counted =
+          spec &&
+          ('commands' in spec
+            ? {
+                commands: Object.fromEntries(
+                  Object.entries(spec.commands).map(([below, one]) => [below, { ...counting(one), summary: '' }]),
+                ),
+              }
+            : counting(spec));
+        if (counted) configure(program.command(top), counted, { ...hostOf() }, { exit: 0 });
+        await program.parseAsync(words, { from: 'user' });
+        expect(ran, line).toBe(1);
+      }
+  });
+
+  it('usage: a wrong command or option is exit code 2, and says where help is', async () => {
+    for (const argv of [
+      ['no-such'],
+      ['get'],
+      ['get', 'A', 'B'],
+      ['get', 'A', '--no-such'],
+      ['key'],
+      ['key', 'no-such'],
+      ['list', '--type', 'x'],
+      [],
+    ]) {
+      const { code, stdout, stderr } = await machine.svc(argv);
+      expect({ argv, code, stdout }).toEqual({ argv, code: 2, stdout: '' });
+      expect(stderr).toMatch(/^error: /);
+    }
+  });
+});
+
+const hostOf = () => ({
+  env: machine.env,
+  cwd: machine.work,
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  keychain: async () => undefined,
+  openBrowser: async () => {},
+});
+
+describe('start', () => {
+  it('start: the version comes in under 150 ms of this process’s own time, without a command being loaded', () => {
+    const times: number[] = [];
+    for (let n = 0; n < 5; n++) {
+      const script =
+        "const s = process.cpuUsage(); process.on('exit', () => { const { user, system } = process.cpuUsage(s); process.stderr.write(String((user + system) / 1000)); });";
+      const { stderr, stdout } = spawnSync(
+        process.execPath,
+        ['--import', `data:text/javascript,${encodeURIComponent(script)}`, BIN, '--version'],
+        { encoding: 'utf8', env: machine.env },
+      );
+      expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+      times.push(Number(stderr));
+    }
+    expect(Math.min(...times)).toBeLessThan(150);
+  });
+});
+
+describe('completion', () => {
+  it.each(['bash', 'zsh', 'fish'])('completion %s: the script names every command, and its shell takes it', async (shell) => {
+    const { code, stdout } = await machine.svc(['completion', shell]);
+    expect(code).toBe(0);
+    for (const { name } of commands) expect(stdout).toContain(name.split(' ').at(-1));
+    const file = machine.write(`completion.${shell}`, stdout);
+    const checked = spawnSync(shell, ['-n', file], { encoding: 'utf8' });
+    if (!checked.error) expect(checked.stderr).toBe('');
+  });
+
+  it('completion bash: words follow commands and their options', async () => {
+    const { stdout } = await machine.svc(['completion', 'bash']);
+    const file = machine.write('completion.bash', stdout);
+    const complete = (...words: string[]) => {
+      const script = `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }; _svc; printf '%s\\n' "\${COMPREPLY[@]}"`;
+      return spawnSync('bash', ['-c', script, 'bash', file, ...words], { encoding: 'utf8' })
+        .stdout.trim()
+        .split('\n');
+    };
+    expect(complete('svc', 'ro')).toEqual(['rollback', 'rotate']);
+    expect(complete('svc', 'key', '')).toEqual(['list', 'create', 'rotate', 'revoke']);
+    expect(complete('svc', 'key', 'rotate', '--ov')).toEqual(['--overlap']);
+    expect(complete('svc', 'get', 'NAME', '--ver')).toEqual(['--version']);
+  });
+});
+
+describe('reference', () => {
+  const page = path.resolve(import.meta.dirname, '..', '..', '..', 'docs', 'reference', 'cli.md');
+
+  it('reference: docs/reference/cli.md is made from the commands (npm run reference -w packages/cli writes it)', async () => {
+    const made = await referencePage();
+    if (process.env.WRITE_REFERENCE) fs.writeFileSync(page, made);
+    expect(fs.readFileSync(page, 'utf8') === made).toBe(true);
+  });
+
+  it('reference: exit codes are distinct', () => {
+    const codes = Object.values(EXIT_CODES).map(([code]) => code);
+    expect(new Set(codes).size).toBe(codes.length);
+  });
+});

@@ -1,0 +1,207 @@
+// svc run: what a child gets, what becomes of it, and what happens when a value changes or the vault is away.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: scripts of children are texts here.
+import fs from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { startProxy } from '../../../test/packages/proxy.mjs';
+import { call, newOrg } from '../../../test/packages/vault.mjs';
+import { Machine, until } from './harness.ts';
+
+const VALUE = 'postgres://app:correct-horse@db';
+let machine: Machine;
+let proxy: Awaited<ReturnType<typeof startProxy>>;
+let at: { url: string; org: string; key: string };
+const put = (name: string, value: string, environment = 'production') =>
+  call(at.url, at.key, 'PUT', `/orgs/${at.org}/secrets/by-name/${encodeURIComponent(name)}?environment=${environment}`, { value });
+
+beforeAll(async () => {
+  at = await newOrg(inject('vaultUrl'));
+  proxy = await startProxy(at.url);
+  machine = new Machine({ SVC_URL: proxy.url, SVC_ORG_ID: at.org, SVC_TOKEN: at.key, SVC_ENVIRONMENT: 'production' });
+  await put('DATABASE_URL', VALUE);
+});
+afterAll(() => proxy.close());
+
+const node = (script: string) => ['--', process.execPath, '-e', script];
+
+describe('environment of the child', () => {
+  it('run: values are in the environment of the child alone, and credentials of svc are not', async () => {
+    const script =
+      'console.log(JSON.stringify(Object.keys(process.env).filter((name) => name.startsWith("SVC_")).sort())); setInterval(() => {}, 1000)';
+    const running = machine.spawn(['run', ...node(script)]);
+    await until(() => running.said().includes(']'));
+    expect(JSON.parse(running.said())).toEqual(['SVC_ENVIRONMENT', 'SVC_KEYCHAIN', 'SVC_ORG_ID', 'SVC_URL']);
+    const [child] = fs.readFileSync(`/proc/${running.pid}/task/${running.pid}/children`, 'utf8').trim().split(' ');
+    for (const pid of [running.pid, child]) {
+      expect(fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8')).not.toContain('correct-horse');
+      expect(fs.readFileSync(`/proc/${pid}/environ`, 'utf8').includes('correct-horse')).toBe(pid === child);
+    }
+    running.kill('SIGTERM');
+    expect((await running.done).code).toBe(143);
+  });
+
+  it('reserved names: what changes how programs run is left out, unless it is allowed by name', async () => {
+    for (const name of ['NODE_OPTIONS', 'LD_PRELOAD', 'PATH', 'https_proxy', 'SVC_URL', 'GIT_SSH_COMMAND'])
+      await put(name, '--evil', 'staging');
+    await put('app/config', 'x', 'staging');
+    await put('GOOD', 'yes', 'staging');
+    const script =
+      'process.stdout.write([process.env.NODE_OPTIONS, process.env.https_proxy, process.env.SVC_URL, process.env.GOOD].join())';
+    const ran = await machine.spawn(['run', '-e', 'staging', ...node(script)]).done;
+    expect(ran).toMatchObject({ code: 0, stdout: `,,${proxy.url},yes` });
+    for (const name of ['NODE_OPTIONS', 'LD_PRELOAD', 'PATH', 'app/config']) expect(ran.stderr).toContain(`${name} is left out`);
+    expect(ran.stderr).not.toContain('--evil');
+    const allowed = await machine.spawn([
+      'run',
+      '-e',
+      'staging',
+      '--allow-reserved',
+      'https_proxy',
+      ...node('process.stdout.write(process.env.https_proxy)'),
+    ]).done;
+    expect(allowed.stdout).toBe('--evil');
+  });
+
+  it('run: --prefix is left off, --only narrows, --preserve-env keeps what is set', async () => {
+    await put('billing/STRIPE', 'sk', 'development');
+    await put('PLAIN', 'p', 'development');
+    const script = 'process.stdout.write([process.env.STRIPE, process.env.PLAIN].join())';
+    const run = (...argv: string[]) =>
+      machine.spawn(['run', '-e', 'development', ...argv, ...node(script)], { env: { PLAIN: 'mine' } }).done;
+    expect((await run('--prefix', 'billing/')).stdout).toBe('sk,mine');
+    expect((await run('--only', 'OTHER')).stdout).toBe(',mine');
+    expect((await run('--preserve-env')).stdout).toBe(',mine');
+    expect((await run()).stdout).toBe(',p');
+  });
+});
+
+describe('end of the child', () => {
+  it('exit code: it is that of the command, 128 and the signal, 127 and 126', async () => {
+    const codeOf = async (...line: string[]) => (await machine.spawn(['run', '--', ...line]).done).code;
+    expect(await codeOf(process.execPath, '-e', 'process.exit(42)')).toBe(42);
+    expect(await codeOf(process.execPath, '-e', 'process.kill(process.pid, "SIGKILL")')).toBe(137);
+    expect(await codeOf('no-such-command-here')).toBe(127);
+    expect(await codeOf(machine.write('plain.txt', 'x'))).toBe(126);
+  });
+
+  it('signal: SIGTERM, SIGINT and SIGHUP reach the command, which decides', async () => {
+    const script =
+      'for (const s of ["SIGTERM","SIGINT","SIGHUP"]) process.on(s, () => { console.log(s); if (s === "SIGHUP") process.exit(7); }); console.log("ready"); setInterval(() => {}, 1000)';
+    const running = machine.spawn(['run', ...node(script)]);
+    await until(() => running.said().includes('ready'));
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      running.kill(name);
+      await until(() => running.said().includes(name));
+    }
+    expect((await running.done).code).toBe(7);
+  });
+
+  it('arguments: no shell parses them, and options after the command are its own', async () => {
+    const ran = await machine.spawn([
+      'run',
+      process.execPath,
+      '-p',
+      'JSON.stringify(process.argv.slice(1))',
+      '--',
+      '--json',
+      '$(id)',
+      '; ls',
+      '-e',
+    ]).done;
+    expect(JSON.parse(ran.stdout)).toEqual(['--json', '$(id)', '; ls', '-e']);
+  });
+});
+
+describe('watch', () => {
+  it('watch: a rotation restarts the command within two seconds, and an unchanged value does not', async () => {
+    await put('WATCHED', 'one', 'production');
+    const script = 'process.on("SIGTERM", () => process.exit(0)); console.log(`value ${process.env.WATCHED}`); setInterval(() => {}, 1000)';
+    const running = machine.spawn(['run', '--watch', '--only', 'WATCHED', ...node(script)]);
+    await until(() => running.said().includes('value one'));
+    await until(() => proxy.seen.some(({ path: at }) => at.includes('/events/stream')));
+    await new Promise((done) => setTimeout(done, 500));
+    await put('OTHER', 'x', 'production');
+    const rotated = Date.now();
+    await put('WATCHED', 'two', 'production');
+    await until(() => running.said().includes('value two'));
+    expect(Date.now() - rotated).toBeLessThan(2_000);
+    expect(running.said().match(/value/g)).toHaveLength(2);
+    running.kill('SIGTERM');
+    const ran = await running.done;
+    expect(ran.code).toBe(0);
+    expect(ran.stderr).toContain('WATCHED changed');
+  });
+
+  it('watch: a command that does not stop in time is killed', async () => {
+    await put('STUBBORN', 'one', 'production');
+    const script =
+      'process.on("SIGTERM", () => {}); console.log(`value ${process.env.STUBBORN} of ${process.pid}`); setInterval(() => {}, 1000)';
+    const running = machine.spawn(['run', '--watch', '--stop-timeout', '1s', '--only', 'STUBBORN', ...node(script)]);
+    await until(() => running.said().includes('value one'));
+    await put('STUBBORN', 'two', 'production');
+    await until(() => running.said().includes('value two'));
+    const [, pid] = /value two of (\d+)/.exec(running.said()) ?? [];
+    process.kill(Number(pid), 'SIGKILL');
+    expect((await running.done).code).toBe(137);
+  });
+});
+
+describe('fallback', () => {
+  const file = () => path.join(machine.work, 'copy.fallback');
+  const run = (...argv: string[]) =>
+    machine.spawn(['run', '--fallback', file(), ...argv, ...node('process.stdout.write(process.env.DATABASE_URL)')]).done;
+  const away = async <Result>(body: () => Promise<Result>) => {
+    proxy.down(true);
+    try {
+      return await body();
+    } finally {
+      proxy.down(false);
+    }
+  };
+
+  it('fallback: the copy serves while the vault is away, is encrypted, and its key lies elsewhere', async () => {
+    expect(await run()).toMatchObject({ code: 0, stdout: VALUE });
+    expect(fs.readFileSync(file(), 'utf8')).not.toContain('correct-horse');
+    expect(fs.statSync(file()).mode & 0o777).toBe(0o600);
+    expect(fs.statSync(path.join(machine.config, 'fallback.key')).mode & 0o777).toBe(0o600);
+    const ran = await away(() => run());
+    expect(ran).toMatchObject({ code: 0, stdout: VALUE });
+    expect(ran.stderr).toContain('cannot be reached');
+  });
+
+  it('fallback: it serves no other environment, prefix or credential, and not past its age', async () => {
+    const { token } = await call(at.url, at.key, 'POST', `/orgs/${at.org}/agent-credentials`, { name: 'a', scopes: ['secrets:read'] });
+    await away(async () => {
+      expect((await run('--env', 'staging')).code).toBe(7);
+      expect((await run('--prefix', 'DATA')).code).toBe(7);
+      const other = machine.spawn(['run', '--fallback', file(), ...node('')], { env: { SVC_TOKEN: token } });
+      expect((await other.done).code).toBe(7);
+      await new Promise((done) => setTimeout(done, 1_100));
+      expect((await run('--fallback-max-age', '1s')).code).toBe(7);
+      expect((await run()).code).toBe(0);
+    });
+  });
+
+  it('fallback: an answer of the vault is an answer: it does not serve after a 404', async () => {
+    expect((await run()).code).toBe(0);
+    const body = { error: { code: 'NOT_FOUND', message: 'There is none.', docs: 'https://x' } };
+    proxy.fail({ kind: 'refuse', status: 404, body, when: ({ url = '' }) => url.includes('/values') });
+    expect(await run()).toMatchObject({ code: 5, stdout: '' });
+  });
+
+  it('fallback: it is refused beside its key', async () => {
+    expect((await machine.svc(['run', '--fallback', path.join(machine.config, 'copy'), '--', 'true'])).code).toBe(2);
+  });
+
+  it('fallback: a refusal destroys it, so that it cannot serve a revoked credential later', async () => {
+    const { id, token } = await call(at.url, at.key, 'POST', `/orgs/${at.org}/agent-credentials`, { name: 'b', scopes: ['secrets:read'] });
+    const mine = (...argv: string[]) =>
+      machine.spawn(['run', '--fallback', file(), ...argv, ...node('process.stdout.write("ran")')], { env: { SVC_TOKEN: token } }).done;
+    expect((await mine()).stdout).toBe('ran');
+    await call(at.url, at.key, 'DELETE', `/orgs/${at.org}/agent-credentials/${id}`);
+    const ran = await mine();
+    expect(ran).toMatchObject({ code: 3, stdout: '' });
+    expect(fs.existsSync(file())).toBe(false);
+    expect((await away(() => mine())).code).toBe(7);
+  });
+});
