@@ -1,6 +1,6 @@
 // Every page of the console: where it is, what it is called, and its code, which is loaded when somebody goes there. The navigation, the
 // command palette and the router are made from this one list.
-import { Download, GitCompare, KeyRound, type LucideIcon, Upload } from 'lucide-preact';
+import { Bell, Download, GitCompare, KeyRound, type LucideIcon, RefreshCw, Upload } from 'lucide-preact';
 import type { ComponentType } from 'preact';
 
 export interface PageEntry {
@@ -55,4 +55,53 @@ export const pages: PageEntry[] = [
     load: () => import('./pages/secrets/export'),
   },
   { path: '/secrets/:id', label: 'Secret', group: 'Vault', icon: KeyRound, hidden: true, load: () => import('./pages/secrets/detail') },
+  {
+    path: '/notifications',
+    label: 'Notifications',
+    group: 'Integrations',
+    icon: Bell,
+    words: 'slack teams e-mail pagerduty messages alerts',
+    load: () => import('./pages/integrations/notifications'),
+  },
+  {
+    path: '/notifications/new',
+    label: 'New notification',
+    group: 'Integrations',
+    icon: Bell,
+    hidden: true,
+    load: async () => ({ default: (await import('./pages/integrations/new')).NewNotification }),
+  },
+  {
+    path: '/syncs',
+    label: 'Syncs',
+    group: 'Integrations',
+    icon: RefreshCw,
+    words: 'platforms vercel github aws kubernetes heroku connections runs',
+    load: () => import('./pages/integrations/syncs'),
+  },
+  {
+    path: '/syncs/new',
+    label: 'New connection',
+    group: 'Integrations',
+    icon: RefreshCw,
+    words: 'platform sync',
+    hidden: true,
+    load: async () => ({ default: (await import('./pages/integrations/new')).NewSync }),
+  },
+  {
+    path: '/syncs/connections/:id',
+    label: 'Connection',
+    group: 'Integrations',
+    icon: RefreshCw,
+    hidden: true,
+    load: () => import('./pages/integrations/connection'),
+  },
+  {
+    path: '/syncs/:id',
+    label: 'Run',
+    group: 'Integrations',
+    icon: RefreshCw,
+    hidden: true,
+    load: () => import('./pages/integrations/run'),
+  },
 ];
