@@ -1,6 +1,6 @@
 // Every page of the console: where it is, what it is called, and its code, which is loaded when somebody goes there. The navigation, the
 // command palette and the router are made from this one list.
-import { Bell, Download, GitCompare, KeyRound, type LucideIcon, RefreshCw, Upload } from 'lucide-preact';
+import { Bell, Download, GitCompare, KeyRound, type LucideIcon, RefreshCw, ScanSearch, ScrollText, Upload, Webhook } from 'lucide-preact';
 import type { ComponentType } from 'preact';
 
 export interface PageEntry {
@@ -56,6 +56,22 @@ export const pages: PageEntry[] = [
   },
   { path: '/secrets/:id', label: 'Secret', group: 'Vault', icon: KeyRound, hidden: true, load: () => import('./pages/secrets/detail') },
   {
+    path: '/audit',
+    label: 'Audit log',
+    group: 'Governance',
+    icon: ScrollText,
+    words: 'who did what history entries verify checkpoints export',
+    load: () => import('./pages/audit/log'),
+  },
+  {
+    path: '/scans',
+    label: 'Leak scans',
+    group: 'Integrations',
+    icon: ScanSearch,
+    words: 'find leaked secrets tokens sarif',
+    load: () => import('./pages/integrations/scans'),
+  },
+  {
     path: '/notifications',
     label: 'Notifications',
     group: 'Integrations',
@@ -103,5 +119,21 @@ export const pages: PageEntry[] = [
     icon: RefreshCw,
     hidden: true,
     load: () => import('./pages/integrations/run'),
+  },
+  {
+    path: '/webhooks',
+    label: 'Webhooks',
+    group: 'Integrations',
+    icon: Webhook,
+    words: 'events deliveries signing secret',
+    load: () => import('./pages/integrations/webhooks'),
+  },
+  {
+    path: '/webhooks/:id',
+    label: 'Webhook',
+    group: 'Integrations',
+    icon: Webhook,
+    hidden: true,
+    load: () => import('./pages/integrations/webhook'),
   },
 ];

@@ -57,6 +57,10 @@ function One({ field, value, onValue, error, kept }: OneProps) {
   );
 }
 
+/** `['owner', 'repo']` in words: `Owner and repository`. */
+const alternativeLabel = ([first = '', ...rest]: string[]): string =>
+  [labelOf(first), ...rest.map((name) => labelOf(name).replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase()))].join(' and ');
+
 interface ConfigFieldsProps {
   fields: Field[];
   alternatives: string[][];
@@ -85,7 +89,7 @@ export function ConfigFields({ fields, alternatives, chosen, onChosen, draft, on
           label="Write to"
           value={String(chosen)}
           onValue={(value) => onChosen(Number(value))}
-          choices={alternatives.map((names, index) => ({ value: String(index), label: names.map(labelOf).join(' and ') }))}
+          choices={alternatives.map((names, index) => ({ value: String(index), label: alternativeLabel(names) }))}
         />
       )}
       {fields.map((field) => (

@@ -108,10 +108,14 @@ function readField({ type, isCredential }: Field, typed: Draft[string] | undefin
   return type === 'numbers' ? lines.map(Number) : lines;
 }
 
+/** Optional fields that mean something with one alternative alone, which a JSON Schema does not say. */
+const ONLY_WITH: Record<string, string> = { visibility: 'org', selectedRepositoryIds: 'org' };
+
 /** The fields that are part of the alternative that was chosen. */
 export function shownFields(fields: Field[], alternatives: string[][], chosen: number): Field[] {
-  const others = new Set(alternatives.flatMap((names, index) => (index === chosen ? [] : names)));
   const own = new Set(alternatives[chosen] ?? []);
+  const bound = fields.map(({ name }) => name).filter((name) => own.size && name in ONLY_WITH && !own.has(ONLY_WITH[name] as string));
+  const others = new Set([...alternatives.flatMap((names, index) => (index === chosen ? [] : names)), ...bound]);
   return fields
     .filter(({ name }) => own.has(name) || !others.has(name))
     .map((field) => (own.has(field.name) ? { ...field, isRequired: true } : field));
