@@ -40,6 +40,19 @@ function coloursOf(box: HTMLElement) {
   return { all: read('all'), refused: read('refused'), dim: read('dim'), line: read('line') };
 }
 
+const DAY = 86_400;
+const hours = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+const seconds = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const days = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+
+/** The words at the time axis, on one line: times, or days where the marks are a day or more apart. */
+const timesOf: UPlot.Axis.DynamicValues = (_, splits, __, ___, apart) =>
+  splits.map((time) => {
+    const date = new Date(time * 1000);
+    if (apart >= DAY) return days.format(date);
+    return date.getHours() + date.getMinutes() === 0 ? days.format(date) : (apart < 60 ? seconds : hours).format(date);
+  });
+
 const at = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
 
 function optionsOf(
@@ -59,8 +72,8 @@ function optionsOf(
     cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false } },
     scales: { y: { range: (_, __, most) => [0, Math.max(1, most * 1.1)] }, x: { range: (_, least, most) => [least, most + step] } },
     axes: [
-      { ...axis, grid: { show: false } },
-      { ...axis, size: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000], splits: undefined, space: 34 },
+      { ...axis, grid: { show: false }, values: timesOf, space: 64 },
+      { ...axis, size: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000], space: 34 },
     ],
     series: [
       {},

@@ -37,8 +37,12 @@ const columnsFor = (onShow: (entry: Entry) => void) => [
     label: 'Action',
     width: 'minmax(11rem, 1.3fr)',
     cell: (entry: Entry) => (
-      <button type="button" class="row-button mono truncate" onClick={() => onShow(entry)}>
-        {entry.action}
+      <button type="button" class="row-button" onClick={() => onShow(entry)}>
+        <span class="mono truncate">{entry.action}</span>
+        <span class="small dim truncate line-narrow">
+          <Time at={entry.time} />, {actorName(entry)}
+          {subjectOf(entry) && `, ${subjectOf(entry)}`}
+        </span>
       </button>
     ),
   },

@@ -78,8 +78,10 @@ function Result({ verdict }: { verdict: Verdict }) {
       <div>
         <h3>The log is intact</h3>
         <p>
-          {countOf(to, 'entry follows', 'entries follow')} one from the other, and{' '}
-          {countOf(checkpoints, 'signed checkpoint matches', 'signed checkpoints match')}.
+          {countOf(to, 'entry follows', 'entries follow')} one from the other.{' '}
+          {checkpoints
+            ? `${countOf(checkpoints, 'signed checkpoint matches', 'signed checkpoints match')}.`
+            : 'No checkpoint is signed yet.'}
         </p>
         {missing.map(({ from, to: last, reason }) => (
           <p key={from}>

@@ -20,7 +20,7 @@ async function exportEntries(filters: Filters): Promise<void> {
     params: { path: here(), query: { ...queryOf(filters, Date.now()), format: 'ndjson' } },
     parseAs: 'blob',
   });
-  download(`audit-log-${today()}.ndjson`, NDJSON, data as unknown as Blob);
+  download(`audit-log-${today()}.ndjson`, NDJSON, (data as unknown as Blob | undefined) ?? '');
   tell('The entries are in your downloads', 'One entry a line, newest first.');
 }
 
@@ -29,7 +29,7 @@ async function exportCheckpoints(): Promise<void> {
     params: { path: here(), query: { format: 'ndjson' } },
     parseAs: 'blob',
   });
-  download(`checkpoints-${today()}.ndjson`, NDJSON, data as unknown as Blob);
+  download(`checkpoints-${today()}.ndjson`, NDJSON, (data as unknown as Blob | undefined) ?? '');
 }
 
 async function exportKey(): Promise<void> {

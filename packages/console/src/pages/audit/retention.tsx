@@ -26,7 +26,8 @@ export function Retention() {
   const [asking, setAsking] = useState(false);
   const run = async () => {
     const { data } = await vault().api.GET('/orgs/{org_id}/audit-log/export', { params: { path: here() }, parseAs: 'text' });
-    const text = data as unknown as string;
+    // An answer without a body has no data.
+    const text = (data as unknown as string | undefined) ?? '';
     if (!text.trim()) return tell('No entries are past retention', 'There is nothing to export.');
     const end = endOf(text);
     if (!end) return tell('The export was cut off', 'Download it again.');

@@ -40,6 +40,8 @@ export async function count(query: Query, signal: AbortSignal): Promise<{ data: 
     signal,
   });
   const marks: Mark[] = [];
+  // An answer without a body has no data.
+  if (!data) return { data: { marks, isCut: false } };
   for await (const line of linesOf(data as unknown as ReadableStream<Uint8Array>)) {
     if (marks.length === MOST) return { data: { marks, isCut: true } };
     const { time, outcome, count } = JSON.parse(line) as Entry;
