@@ -147,6 +147,23 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     expectQuiet(ann);
   });
 
+  it('a webhook whose URL is a credential is changed without it', async () => {
+    const { page, go, api } = ann;
+    const { id } = await api('POST', '/webhooks', { url: `${target.url}/hook?token=hidden-in-the-url`, events: ['SECRET_CREATED'] });
+    await go(`/webhooks/${id}`);
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('Leave it empty to keep it.').waitFor();
+    await dialog.getByRole('button', { name: 'All events' }).click();
+    await dialog.getByRole('button', { name: 'Save changes' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect((await api('GET', `/webhooks/${id}`)).events).toBe('*');
+    expect(await page.content()).not.toContain('hidden-in-the-url');
+    await api('DELETE', `/webhooks/${id}`);
+    expectQuiet(ann);
+  });
+
   it('a scan finds a stored value in a pasted text and in a dropped file', async () => {
     const { page, go, api } = ann;
     const { id } = await api('POST', '/secrets', { name: 'LEAKED', type: 'password', value: 'correct horse battery' });

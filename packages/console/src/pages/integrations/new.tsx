@@ -10,7 +10,7 @@ import { Button } from '../../ui/button';
 import { Choices } from '../../ui/choices';
 import { Checkbox, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
-import { ErrorNote, PageHead, Skeleton } from '../../ui/parts';
+import { Empty, ErrorNote, PageHead, Skeleton } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 import { ConfigFields } from './config-fields';
 import { USUAL, useConfig } from './draft';
@@ -143,7 +143,9 @@ function New({ kind }: { kind: Kind }) {
       )}
       {!chosen && <Gallery kind={kind} hrefOf={(one) => `${list}/new?platform=${one}`} />}
       {chosen && error && <ErrorNote error={error} onRetry={refetch} />}
-      {chosen && !error && (platform ? <NewForm key={chosen} platform={platform} /> : <Skeleton />)}
+      {chosen && !error && !data && <Skeleton />}
+      {chosen && data && !platform && <Empty title="There is no such platform">Choose one of the list.</Empty>}
+      {platform && <NewForm key={chosen} platform={platform} />}
     </>
   );
 }
