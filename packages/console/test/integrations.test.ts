@@ -71,6 +71,27 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     expectQuiet(ann);
   });
 
+  it('a connection is tried out, and a sync run once, without storing it', async () => {
+    const { page, go, api } = ann;
+    const before = (await api('GET', '/integrations')).data.length;
+    await go('/syncs/new?platform=kubernetes', 'Connect Kubernetes');
+    for (const [label, text] of [
+      ['API server', target.url],
+      ['Token', 'kube-token-4'],
+      ['Namespace', 'once'],
+      ['Secret name', 'app'],
+    ] as const)
+      await page.getByLabel(label).fill(text);
+    await page.getByRole('button', { name: 'Show what it would write from production' }).click();
+    await page.getByText('2 would be created').waitFor();
+    expect(target.data).toEqual({});
+    await page.getByRole('button', { name: 'Sync once, without storing the connection' }).click();
+    await page.getByText('Everything is at Kubernetes.').waitFor();
+    expect(Object.keys(target.data).sort()).toEqual(['DATABASE_URL', 'app_JWT']);
+    expect((await api('GET', '/integrations')).data).toHaveLength(before);
+    expectQuiet(ann);
+  });
+
   it('a connection that points elsewhere asks for its credentials again', async () => {
     const { page, go, api } = ann;
     const { id } = await cluster('Moved cluster');
@@ -105,6 +126,7 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     await page.getByRole('button', { name: 'Store connection' }).click();
     await page.locator('.field-error').waitFor();
     expect(await page.getByLabel('Namespace').getAttribute('aria-invalid')).toBe('true');
+    expect(await page.getByText('Some fields of the request').count()).toBe(0);
     expect(await page.getByLabel('Token').inputValue()).toBe('kube-token-3');
     // The browser logs a refused request by itself.
     ann.said.length = 0;

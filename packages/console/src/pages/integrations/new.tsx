@@ -6,7 +6,6 @@ import { Link, useLocation } from 'wouter-preact';
 import { forget, here, vault } from '../../api';
 import { defaultEnvironment, environments } from '../../environments';
 import { useParameter } from '../../router';
-import { Button } from '../../ui/button';
 import { Choices } from '../../ui/choices';
 import { Checkbox, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
@@ -17,6 +16,7 @@ import { USUAL, useConfig } from './draft';
 import { EventChoice } from './event-choice';
 import { Gallery } from './gallery';
 import { aboutPlatform, type Kind, type Platform, usePlatforms } from './platforms';
+import { TryFirst } from './try';
 
 type IntegrationIn = components['schemas']['IntegrationIn'];
 type Of<Each> = Extract<IntegrationIn, { kind: Each }>;
@@ -81,13 +81,6 @@ function NewForm({ platform }: { platform: Platform }) {
     tell(`${data.name} is stored`, isSync ? 'See what it would write before you run it.' : 'Send a test to see that it arrives.');
     go(isSync ? `/syncs/connections/${data.id}` : '/notifications');
   };
-  const test = async () => {
-    const { data } = await vault().api.POST('/orgs/{org_id}/integrations/notify', {
-      params: { path: here() },
-      body: { platform: platform.platform as Of<'notify'>['platform'], config: config.config() },
-    });
-    tell(`${known} took the message`, `It answered ${data.status}. See that it arrived.`);
-  };
   const isEmpty = isSync ? !options.environments.length : !events.length;
   return (
     <div class="narrow">
@@ -106,14 +99,12 @@ function NewForm({ platform }: { platform: Platform }) {
             all="Kinds that later releases add are sent too."
           />
         )}
-        {!isSync && (
-          <div class="row">
-            <Button small onPress={() => test().catch(problems.set)}>
-              Send a test now
-            </Button>
-            <span class="hint">Nothing is stored by it.</span>
-          </div>
-        )}
+        <TryFirst
+          platform={platform}
+          config={config.config()}
+          environment={isSync ? options.environments[0] : undefined}
+          onError={problems.set}
+        />
         <p class="hint">Credentials are encrypted, and nobody can read them again.</p>
       </Form>
     </div>
