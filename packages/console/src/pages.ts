@@ -1,6 +1,6 @@
 // Every page of the console: where it is, what it is called, and its code, which is loaded when somebody goes there. The navigation, the
 // command palette and the router are made from this one list.
-import { Download, GitCompare, KeyRound, type LucideIcon, Upload } from 'lucide-preact';
+import { Bot, Download, GitCompare, KeyRound, type LucideIcon, Upload } from 'lucide-preact';
 import type { ComponentType } from 'preact';
 
 export interface PageEntry {
@@ -55,4 +55,20 @@ export const pages: PageEntry[] = [
     load: () => import('./pages/secrets/export'),
   },
   { path: '/secrets/:id', label: 'Secret', group: 'Vault', icon: KeyRound, hidden: true, load: () => import('./pages/secrets/detail') },
+  {
+    path: '/credentials',
+    label: 'Credentials',
+    group: 'Access',
+    icon: Bot,
+    words: 'api keys agents session provider break-glass tokens revoke rotate',
+    load: () => import('./pages/credentials/list'),
+  },
+  {
+    path: '/credentials/:id',
+    label: 'Credential',
+    group: 'Access',
+    icon: Bot,
+    hidden: true,
+    load: () => import('./pages/credentials/detail'),
+  },
 ];
