@@ -1,6 +1,6 @@
 // Every page of the console: where it is, what it is called, and its code, which is loaded when somebody goes there. The navigation, the
 // command palette and the router are made from this one list.
-import { Bot, Download, GitCompare, KeyRound, type LucideIcon, Upload } from 'lucide-preact';
+import { Bot, Download, GitCompare, KeyRound, type LucideIcon, Share2, Upload, User, Users } from 'lucide-preact';
 import type { ComponentType } from 'preact';
 
 export interface PageEntry {
@@ -71,4 +71,23 @@ export const pages: PageEntry[] = [
     hidden: true,
     load: () => import('./pages/credentials/detail'),
   },
+  {
+    path: '/grants',
+    label: 'Grants',
+    group: 'Access',
+    icon: Share2,
+    words: 'access permissions read write',
+    load: () => import('./pages/people/grants'),
+  },
+  {
+    path: '/members',
+    label: 'Members',
+    group: 'Access',
+    icon: User,
+    words: 'people users invite roles owner admin developer why may they',
+    load: () => import('./pages/people/members'),
+  },
+  { path: '/members/:id', label: 'Member', group: 'Access', icon: User, hidden: true, load: () => import('./pages/people/member') },
+  { path: '/teams', label: 'Teams', group: 'Access', icon: Users, words: 'groups people', load: () => import('./pages/people/teams') },
+  { path: '/teams/:id', label: 'Team', group: 'Access', icon: Users, hidden: true, load: () => import('./pages/people/team') },
 ];
