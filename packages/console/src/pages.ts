@@ -1,7 +1,22 @@
 // Every page of the console: where it is, what it is called, and its code, which is loaded when somebody goes there. The navigation, the
 // command palette and the router are made from this one list.
-import { Bot, Download, GitCompare, KeyRound, type LucideIcon, Share2, Upload, User, Users } from 'lucide-preact';
+import {
+  Bot,
+  CircleCheck,
+  Download,
+  GitCompare,
+  KeyRound,
+  Laptop,
+  type LucideIcon,
+  ScrollText,
+  Share2,
+  ShieldCheck,
+  Upload,
+  User,
+  Users,
+} from 'lucide-preact';
 import type { ComponentType } from 'preact';
+import { WaitingBadge } from './pages/approvals/badge';
 
 export interface PageEntry {
   /** Below `/console`, as wouter matches paths. */
@@ -90,4 +105,53 @@ export const pages: PageEntry[] = [
   { path: '/members/:id', label: 'Member', group: 'Access', icon: User, hidden: true, load: () => import('./pages/people/member') },
   { path: '/teams', label: 'Teams', group: 'Access', icon: Users, words: 'groups people', load: () => import('./pages/people/teams') },
   { path: '/teams/:id', label: 'Team', group: 'Access', icon: Users, hidden: true, load: () => import('./pages/people/team') },
+  {
+    path: '/approvals',
+    label: 'Approvals',
+    group: 'Governance',
+    icon: CircleCheck,
+    words: 'inbox requests approve reject waiting',
+    badge: WaitingBadge,
+    load: () => import('./pages/approvals/list'),
+  },
+  {
+    path: '/approvals/:id',
+    label: 'Approval',
+    group: 'Governance',
+    icon: CircleCheck,
+    hidden: true,
+    load: () => import('./pages/approvals/detail'),
+  },
+  {
+    path: '/compliance',
+    label: 'Compliance',
+    group: 'Governance',
+    icon: ShieldCheck,
+    words: 'report soc 2 iso 27001 findings evidence',
+    load: () => import('./pages/compliance/report'),
+  },
+  {
+    path: '/devices',
+    label: 'Devices',
+    group: 'Governance',
+    icon: Laptop,
+    words: 'laptops machines dpop block',
+    load: () => import('./pages/devices/list'),
+  },
+  {
+    path: '/policies',
+    label: 'Policies',
+    group: 'Governance',
+    icon: ScrollText,
+    words: 'naming rotation approval rules',
+    load: () => import('./pages/policies/list'),
+  },
+  {
+    path: '/policies/:id',
+    label: 'Policy',
+    group: 'Governance',
+    icon: ScrollText,
+    hidden: true,
+    load: () => import('./pages/policies/detail'),
+  },
 ];

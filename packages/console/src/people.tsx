@@ -4,7 +4,7 @@ import type { components } from '@secrets-vault/client';
 import { useMemo } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { here, useRead, vault } from './api';
-import { Empty } from './ui/parts';
+import { may } from './scopes';
 
 export type Member = components['schemas']['Member'];
 export type Team = components['schemas']['Team'];
@@ -28,16 +28,22 @@ async function whole<Item>(read: (cursor: string | undefined) => Promise<{ data:
 
 /** All members; none where the caller may not list them. */
 export function useMembers() {
-  const { data, ...rest } = useRead(['members', 'all'], (signal) =>
-    whole((cursor) => vault().api.GET('/orgs/{org_id}/members', { params: { path: here(), query: { limit: 100, cursor } }, signal })),
+  const { data, ...rest } = useRead(
+    ['members', 'all'],
+    (signal) =>
+      whole((cursor) => vault().api.GET('/orgs/{org_id}/members', { params: { path: here(), query: { limit: 100, cursor } }, signal })),
+    may('members:read'),
   );
   return { members: useMemo(() => data ?? [], [data]), ...rest };
 }
 
 /** All teams; none where the caller may not list them. */
 export function useTeams() {
-  const { data, ...rest } = useRead(['teams', 'all'], (signal) =>
-    whole((cursor) => vault().api.GET('/orgs/{org_id}/teams', { params: { path: here(), query: { limit: 100, cursor } }, signal })),
+  const { data, ...rest } = useRead(
+    ['teams', 'all'],
+    (signal) =>
+      whole((cursor) => vault().api.GET('/orgs/{org_id}/teams', { params: { path: here(), query: { limit: 100, cursor } }, signal })),
+    may('teams:read'),
   );
   return { teams: useMemo(() => data ?? [], [data]), ...rest };
 }
@@ -82,8 +88,3 @@ export function Who({ id, name }: { id: string | null | undefined; name?: string
     </span>
   );
 }
-
-/** Stands in place of a page that the caller's role may not see. */
-export const NotAllowed = ({ what }: { what: string }) => (
-  <Empty title={`Your role may not see ${what}`}>Ask an owner or an admin of the organisation.</Empty>
-);
