@@ -75,6 +75,11 @@ export function useList<Item>(key: readonly unknown[], read: (cursor: string | u
 /** Forgets what was read under a key, so that it is read again where it is shown. */
 export const forget = (...keys: string[]): Promise<unknown> => Promise.all(keys.map((key) => queries.invalidateQueries({ queryKey: [key] })));
 
+/** Forgets what was read of something that is gone, once the page that shows it was left: it would ask for it again. */
+export const forgetGone = (...keys: string[]): void => {
+  setTimeout(() => void forget(...keys));
+};
+
 /** Does what may need a fresh confirmation: where the service asks for one, the passkey is asked for, and the call is repeated. */
 export async function confirmed<Answer>(call: () => Promise<Answer>): Promise<Answer> {
   try {

@@ -2,7 +2,7 @@
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
-import { confirmed, forget, here, useRead, vault } from '../../api';
+import { confirmed, forget, forgetGone, here, useRead, vault } from '../../api';
 import { type Member, Who } from '../../people';
 import { me } from '../../session';
 import { Button } from '../../ui/button';
@@ -51,6 +51,10 @@ function RemoveMember({ member, onClose }: { member: Member; onClose: () => void
   const [removed, setRemoved] = useState<Removed | null>(null);
   const problems = useProblems();
   const [, go] = useLocation();
+  const leave = () => {
+    go('/members');
+    forgetGone('members', 'credentials', 'grants', 'teams');
+  };
   const remove = async () => {
     const { data } = await confirmed(() =>
       vault().api.DELETE('/orgs/{org_id}/members/{id}', {
@@ -58,13 +62,8 @@ function RemoveMember({ member, onClose }: { member: Member; onClose: () => void
       }),
     );
     if (!withCredentials && data.credentials.length) return setRemoved(data);
-    await forget('members', 'credentials');
     tell(`${member.name} is removed`, data.credentials.length ? `${data.credentials.length} credentials of theirs ended too.` : undefined);
-    go('/members');
-  };
-  const leave = () => {
-    void forget('members', 'credentials');
-    go('/members');
+    leave();
   };
   if (removed) return <Left name={member.name} removed={removed} onClose={leave} />;
   return (

@@ -3,7 +3,7 @@ import type { components } from '@secrets-vault/client';
 import { UserMinus, UserPlus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
-import { forget, here, useList, useRead, vault } from '../../api';
+import { forget, forgetGone, here, useList, useRead, vault } from '../../api';
 import { type Team, useMembers, Who } from '../../people';
 import { Button, IconButton } from '../../ui/button';
 import { Confirm, Dialog } from '../../ui/dialog';
@@ -125,9 +125,9 @@ export default function TeamPage({ params: { id = '' } }: { params: Record<strin
   if (isPending || !team) return <Skeleton />;
   const remove = async () => {
     await vault().api.DELETE('/orgs/{org_id}/teams/{id}', at(id));
-    await forget('teams', 'grants', 'members');
     tell(`${team.name} is deleted`);
     go('/teams');
+    forgetGone('teams', 'grants', 'members');
   };
   return (
     <>

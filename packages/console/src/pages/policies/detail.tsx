@@ -2,7 +2,7 @@
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
-import { forget, here, useList, useRead, vault } from '../../api';
+import { forget, forgetGone, here, useList, useRead, vault } from '../../api';
 import { Who } from '../../people';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/dialog';
@@ -77,9 +77,9 @@ function Asking({ policy, asking, onClose }: { policy: Policy; asking: 'off' | '
   const act = async () => {
     if (asking === 'off') await vault().api.PATCH('/orgs/{org_id}/policies/{id}', { ...at(policy.id), body: { enabled: false } });
     else await vault().api.DELETE('/orgs/{org_id}/policies/{id}', at(policy.id));
-    await forget('policies', 'approvals');
     tell(asking === 'off' ? `${policy.name} is off` : `${policy.name} is deleted`);
     if (asking === 'delete') go('/policies');
+    forgetGone('policies', 'approvals');
   };
   const verb = asking === 'off' ? 'Switch off' : 'Delete';
   return (
