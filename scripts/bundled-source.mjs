@@ -1,6 +1,7 @@
 // A plugin for vitest: the Worker's source as one module. Without it, each test file loads a thousand modules one by one. The bundler, its
-// conditions and the replacement of zod are those of the deployed Worker. Invariant: every module of src exists once, in the bundle, and a
-// test that imports one of them gets what the bundle holds of it.
+// conditions and the replacement of zod are those of the deployed Worker. Invariants: every module of src exists once, and so does every
+// package that both src and tests import: a test gets what the bundle holds of it. Modules that a test spies on stay out of the bundle,
+// because their functions would call each other directly there.
 import fs from 'node:fs';
 import path from 'node:path';
 import { build } from 'esbuild';
@@ -8,7 +9,25 @@ import { root } from './wrangler.mjs';
 
 const BUNDLE = 'virtual:source';
 const source = path.join(root, 'src') + path.sep;
-const isSource = (/** @type {string} */ id) => id.startsWith(source) && id.endsWith('.ts');
+const [sources, tests] = ['src', 'test'].map(textsIn);
+const spied = spiedBy(tests);
+const packages = packagesOf(sources);
+const shared = new Set([...packagesOf(tests)].filter((name) => packages.has(name)));
+const isSource = (/** @type {string} */ id) => id.startsWith(source) && id.endsWith('.ts') && !spied.has(id);
+
+/** How the deployed Worker's bundle is made. @type {import('esbuild').BuildOptions} */
+const asDeployed = {
+  bundle: true,
+  write: false,
+  format: 'esm',
+  target: 'es2024',
+  keepNames: true,
+  conditions: ['workerd', 'worker', 'browser'],
+  mainFields: ['browser', 'module', 'main'],
+  external: ['cloudflare:*', 'node:*'],
+  alias: { zod: path.join(source, 'http', 'zod.js') },
+  logLevel: 'error',
+};
 
 /** @returns {import('vite').Plugin} */
 export function bundledSource() {
@@ -20,46 +39,42 @@ export function bundledSource() {
     buildStart() {
       building = undefined;
     },
-    resolveId: (id) => (id === BUNDLE ? `\0${BUNDLE}` : undefined),
+    resolveId: (id) => (id === BUNDLE || shared.has(id) ? `\0${id}` : undefined),
     async load(id) {
-      if (id !== `\0${BUNDLE}` && !isSource(id)) return;
+      const part = isSource(id) ? id : id.slice(1);
+      if (!isSource(id) && id !== `\0${BUNDLE}` && !shared.has(part)) return;
       building ??= bundled();
       const { names, ...bundle } = await building;
-      return isSource(id)
-        ? { code: exportsOf(id, BUNDLE, names, (name, unique) => `${unique} as ${name}`), map: { mappings: '' } }
-        : bundle;
+      if (part === BUNDLE) return bundle;
+      return { code: exportsOf(part, BUNDLE, names, (name, unique) => `${unique} as ${name}`), map: { mappings: '' } };
     },
   };
 }
 
-/** All modules of src as one, and what each of them exports. */
+/** All modules of src, and the packages that tests share with them, as one; and what each exports. */
 async function bundled() {
-  const files = fs
-    .readdirSync(source, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
-    .map((name) => path.join(source, name));
-  const names = await namesOf(files);
+  const names = await namesOf([...sources.keys()].filter(isSource));
   const { outputFiles } = await build({
+    ...asDeployed,
     stdin: {
-      contents: files.map((file) => exportsOf(file, file, names, (name, unique) => `${name} as ${unique}`)).join('\n'),
+      contents: [...names.keys()].map((part) => exportsOf(part, part, names, (name, unique) => `${name} as ${unique}`)).join('\n'),
       resolveDir: root,
     },
-    bundle: true,
-    write: false,
     outfile: path.join(root, 'source.js'),
-    format: 'esm',
-    target: 'es2024',
-    keepNames: true,
     legalComments: 'none',
     sourcemap: 'external',
-    conditions: ['workerd', 'worker', 'browser'],
-    mainFields: ['browser', 'module', 'main'],
-    external: ['cloudflare:*', 'node:*'],
-    alias: { zod: path.join(source, 'http', 'zod.js') },
-    logLevel: 'error',
+    plugins: [{ name: 'spied', setup: leaveOut }],
   });
   const [map, code] = outputFiles.map(({ text }) => text);
   return { code, map: withoutContents(JSON.parse(map)), names };
+}
+
+/** @param {import('esbuild').PluginBuild} build */
+function leaveOut({ onResolve }) {
+  onResolve({ filter: /^\./ }, ({ path: name, resolveDir }) => {
+    const file = `${path.resolve(resolveDir, name)}.ts`;
+    return spied.has(file) ? { path: file, external: true } : undefined;
+  });
 }
 
 /** A map goes to each worker with the code. Blank contents keep Vite from adding the sources to it. @param {{ sources: string[] }} map */
@@ -69,26 +84,50 @@ const withoutContents = (map) => ({
   sourcesContent: map.sources.map(() => ' '),
 });
 
-/** The names that each module exports. @param {string[]} files */
+/** The names that each module and each shared package exports. @param {string[]} files @returns {Promise<Map<string, string[]>>} */
 async function namesOf(files) {
-  const { metafile } = await build({
-    entryPoints: files,
-    outdir: root,
-    absWorkingDir: root,
-    write: false,
-    metafile: true,
-    logLevel: 'error',
+  const common = { outdir: root, absWorkingDir: root, write: false, metafile: true, logLevel: /** @type {const} */ ('error') };
+  const modules = await build({ ...common, entryPoints: files });
+  const found = Object.values(modules.metafile.outputs).map(
+    ({ entryPoint = '', exports }) => /** @type {const} */ ([path.join(root, entryPoint), exports]),
+  );
+  const ofPackages = [...shared].map(async (name) => {
+    const { metafile } = await build({ ...asDeployed, ...common, entryPoints: [name] });
+    return /** @type {const} */ ([name, Object.values(metafile.outputs)[0].exports]);
   });
-  return new Map(Object.values(metafile.outputs).map(({ entryPoint = '', exports }) => [path.join(root, entryPoint), exports]));
+  return new Map([...found, ...(await Promise.all(ofPackages))]);
 }
 
 /**
- * The statement that exports what a module of src exports, from that module or from the bundle.
- * @param {string} file @param {string} from @param {Map<string, string[]>} names
+ * The statement that exports what a module or a package exports, from there or from the bundle.
+ * @param {string} part @param {string} from @param {Map<string, string[]>} names
  * @param {(name: string, unique: string) => string} spelled `unique`: the name in the bundle.
  */
-function exportsOf(file, from, names, spelled) {
-  const prefix = file.slice(source.length).replace(/\W/g, '_');
-  const list = (names.get(file) ?? []).map((name) => spelled(name, `${prefix}_${name}`));
+function exportsOf(part, from, names, spelled) {
+  const prefix = part.replace(source, './').replace(/\W/g, '_');
+  const list = (names.get(part) ?? []).map((name) => spelled(name, `${prefix}_${name}`));
   return `export { ${list.join(', ')} } from ${JSON.stringify(from)};`;
+}
+
+/** The text of each module in a folder of the project. @param {string} folder */
+function textsIn(folder) {
+  const names = fs.readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+  const files = names.map((name) => path.join(root, folder, name));
+  return new Map(files.map((file) => [file, fs.readFileSync(file, 'utf8')]));
+}
+
+/** The packages that modules import. @param {Map<string, string>} texts */
+function packagesOf(texts) {
+  const names = [...texts.values()].flatMap((text) => [...text.matchAll(/ from '([^.'][^']*)';$/gm)].map(([, name]) => name));
+  return new Set(names.filter((name) => !/^(node|cloudflare):/.test(name)));
+}
+
+/** The modules of src that tests hold as a whole and spy on. @param {Map<string, string>} texts */
+function spiedBy(texts) {
+  const modules = [...texts].flatMap(([file, text]) =>
+    [...text.matchAll(/^import \* as (\w+) from '(\..*)';$/gm)]
+      .filter(([, name]) => text.includes(`spyOn(${name},`))
+      .map(([, , from]) => `${path.resolve(path.dirname(file), from)}.ts`),
+  );
+  return new Set(modules.filter((file) => file.startsWith(source)));
 }

@@ -37,11 +37,10 @@ function run(program, args) {
 export function buildConsole() {
   const wanted = sources();
   if (fs.existsSync(stamp) && fs.readFileSync(stamp, 'utf8') === wanted) return false;
-  const bin = (name, file) => path.join(path.dirname(require.resolve(`${name}/package.json`)), 'bin', file);
-  if (!fs.existsSync(path.join(client, 'dist', 'index.js'))) run(bin('typescript', 'tsc'), ['-p', path.join(client, 'tsconfig.json')]);
+  const vite = path.join(path.dirname(require.resolve('vite/package.json')), 'bin', 'vite.js');
   const part = `${consoleDist}.${process.pid}`;
   try {
-    run(bin('vite', 'vite.js'), ['build', '--outDir', part, '--logLevel', 'error']);
+    run(vite, ['build', '--outDir', part, '--logLevel', 'error']);
     fs.writeFileSync(path.join(part, '.built-from'), wanted);
     fs.rmSync(consoleDist, { recursive: true, force: true });
     fs.renameSync(part, consoleDist);

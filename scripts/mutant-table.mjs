@@ -58,7 +58,7 @@ export const mutants = [
   {
     name: 'policies change while a change is judged by them',
     tag: 'policies-stand-while-judged',
-    change: { from: "!ask.action.startsWith('policy.')", to: 'true' },
+    change: { from: '!call.need.governs', to: 'true' },
     notice: 'model/histories: a secret is created while a naming policy that forbids its name is enabled',
   },
 
@@ -286,7 +286,7 @@ export const mutants = [
   {
     name: 'what an agent made keeps what the agent has lost',
     tag: 'permissions-within-ancestors',
-    change: { from: 'overlap(narrower, permissionsOf(agent))', to: 'narrower' },
+    change: { from: 'overlap(narrower, permissionsOf(link))', to: 'narrower' },
     notice: 'api/credentials/agents: narrows its descendants too',
   },
   {
@@ -955,6 +955,86 @@ export const mutants = [
     tag: 'confirmation-keeps-jwts-refused',
     change: { from: '...(row.refresh.jwts && { jwts: [n, null] })', to: '' },
     notice: 'api/signin/confirmation: ends every copy of the cookie and every other JWT of the session',
+  },
+
+  // ---------------------------------------------------------------- terminal login
+  {
+    name: 'a terminal session counts as one of a browser',
+    tag: 'terminal-known',
+    change: { from: 'isTerminal: isTerminal(row)', to: 'isTerminal: false' },
+    notice: 'api/signin/terminals: approvals: decides none, and cannot be confirmed with a passkey',
+  },
+  {
+    name: 'a terminal session does what needs a browser',
+    tag: 'browser-required',
+    change: 'remove',
+    notice: 'api/signin/terminals: approvals: decides none, and cannot be confirmed with a passkey',
+  },
+  {
+    name: 'a terminal session outlives the containment of the browser session that confirmed it',
+    tag: 'terminal-contained-with-browser',
+    change: { from: 'created_in: call.caller.credential', to: 'created_in: null' },
+    notice: 'api/signin/terminals: containment of the browser session that confirmed it ends it too',
+  },
+  {
+    name: 'codes of a terminal login serve for ever',
+    tag: 'device-code-expires',
+    change: { from: 'this.now() < kept.created_at + CODE_LIVES', to: 'true' },
+    notice: 'api/signin/terminals: codes expire after ten minutes',
+  },
+  {
+    name: 'a terminal login is decided again',
+    tag: 'device-login-decided-once',
+    change: 'never',
+    notice: 'api/signin/terminals: concurrency: of members of two organisations who confirm at once',
+  },
+  {
+    name: 'any device code of a user code fetches the session',
+    tag: 'device-code-compared',
+    change: { from: ' || !equal(kept.hash, hash)', to: '' },
+    notice: 'api/signin/terminals: a device code of an earlier login with the same user code is refused',
+  },
+  {
+    name: 'a forged device code is looked for',
+    tag: 'device-code-genuine',
+    change: { from: "equal(mac, toBase64Url(macOf(key, 'device-code', code, random)))", to: 'true' },
+    notice: 'api/signin/terminals: a forged, altered or foreign device code is refused like an expired one, without a call',
+  },
+  {
+    name: 'a terminal may poll as often as it likes',
+    tag: 'polls-slowed-down',
+    change: { from: 'kept.polled_at !== null &&', to: 'false &&' },
+    notice: 'api/signin/terminals: SLOW_DOWN',
+  },
+  {
+    name: 'terminal logins are started without a limit',
+    tag: 'device-logins-limited',
+    change: { from: "await countAttempt(context.env, 'device login', clientOf(context.request.ip))", to: '0' },
+    notice: 'api/signin/terminals: rate limit: twenty logins a minute can be started from an address',
+  },
+  {
+    name: 'user codes are guessed without a limit',
+    tag: 'user-codes-limited',
+    change: { from: "...(await Promise.all(who.map((one) => countAttempt(context.env, 'user code', one))))", to: '0' },
+    notice: 'api/signin/terminals: rate limit: a member enters twenty codes a minute',
+  },
+  {
+    name: 'two members of an organisation begin the session of one terminal login',
+    tag: 'device-login-begins-once',
+    change: { from: 'begun || ', to: '' },
+    notice: 'api/signin/terminals: concurrency: of members of one organisation who confirm at once',
+  },
+  {
+    name: 'a refresh token is accepted beside the cookie of a browser',
+    tag: 'refresh-token-without-cookie',
+    change: 'never',
+    notice: 'api/signin/terminals: origin: a page gains nothing',
+  },
+  {
+    name: 'a page may use a refresh token',
+    tag: 'refresh-token-without-origin',
+    change: 'never',
+    notice: 'api/signin/terminals: origin: a page gains nothing',
   },
 
   // ---------------------------------------------------------------- incident response
@@ -1909,7 +1989,10 @@ export const mutants = [
   {
     name: 'a message is sent to any address',
     tag: 'connection-target-checked',
-    change: { from: 'checkTarget(rebased(url, deployment.platformBaseUrls[platform]), deployment)', to: 'null as string | null' },
+    change: {
+      from: 'checkTarget(rebased(url, deployment.platformBaseUrls[platform]), { ...deployment, ports })',
+      to: 'null as string | null',
+    },
     notice: 'api/integrations/integrations: is no target',
   },
   {
@@ -2009,6 +2092,18 @@ export const mutants = [
     tag: 'sync-maker-judged-again',
     change: { from: '!maker', to: 'false' },
     notice: 'api/syncs/connections: a maker who ends before the work begins',
+  },
+  {
+    name: 'rows of any length stay parsed in memory',
+    tag: 'parsed-rows-bounded',
+    change: { from: 'body.length <= LONGEST_KEPT', to: 'true' },
+    notice: 'api/syncs/syncs: the row of one that names many secrets',
+  },
+  {
+    name: 'what a member stored before a panic is sent on',
+    tag: 'sync-connection-before-panic',
+    change: 'never',
+    notice: 'api/syncs/connections: after a panic, what a member stored sends nothing',
   },
   {
     name: 'a connection reaches all that its maker does',
@@ -2679,5 +2774,187 @@ export const mutants = [
     tag: 'exposure-counts-imports',
     change: { from: 'entry.imported?.versions ?? {}', to: '{}' },
     notice: 'api/imports/imports: what a leaked credential imported and read in bulk is reported',
+  },
+
+  // ---------------------------------------------------------------- workload identity
+  {
+    name: 'workload identity: a session token holds what its trust no longer holds',
+    tag: 'narrowed-trust-narrows-sessions',
+    change: { from: " || kind === 'trust'", to: '' },
+    notice: 'api/trusts/trusts: acts on its session tokens at once',
+  },
+  {
+    name: 'workload identity: a session token lives on when its trust no longer accepts its workload',
+    tag: 'repointed-trust-ends-sessions',
+    change: 'never',
+    notice: 'api/trusts/trusts: acts on its session tokens at once',
+  },
+  {
+    name: 'workload identity: a session token lives on when its trust names another issuer',
+    tag: 'trust-issuer',
+    change: 'never',
+    notice: 'api/trusts/trusts: acts on its session tokens at once',
+  },
+  {
+    name: 'workload identity: a session token lives on when its trust names another audience',
+    tag: 'trust-audience',
+    change: 'never',
+    notice: 'api/trusts/trusts: acts on its session tokens at once',
+  },
+  {
+    name: 'workload identity: a session token lives on when the key that verified it is taken away',
+    tag: 'trust-key',
+    change: 'never',
+    notice: 'api/trusts/trusts: acts on its session tokens at once',
+  },
+  {
+    name: 'workload identity: a trust accepts any claims',
+    tag: 'trust-claims',
+    change: 'never',
+    notice: 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
+  },
+  {
+    name: 'workload identity: a subject may be a list',
+    tag: 'subject-is-one-text',
+    change: 'never',
+    notice: 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
+  },
+  {
+    name: 'workload identity: a token may be of any age',
+    tag: 'issuer-token-age',
+    change: { from: 'MOST_AGE', to: '8_640_000' },
+    notice: 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
+  },
+  {
+    name: 'workload identity: a token is verified with whatever key there is',
+    tag: 'issuer-key-fits-algorithm',
+    change: { from: '(kid === undefined || key.kid === kid)', to: 'true' },
+    notice: 'api/trusts/tokens: is refused where the issuer signs with ES256',
+  },
+  {
+    name: 'workload identity: a token serves without end',
+    tag: 'token-exchanged-ten-times',
+    change: 'never',
+    notice: 'api/trusts/tokens: of many exchanges at the same time ten succeed',
+  },
+  {
+    name: 'workload identity: an address over its limit still asks the gate',
+    tag: 'exchange-limited-before-gate',
+    change: 'always',
+    notice: 'api/trusts/tokens: refused exchanges are limited by client address',
+  },
+  {
+    name: 'workload identity: what the gate refuses is not counted by address',
+    tag: 'exchange-refusals-alike',
+    change: 'never',
+    notice: 'api/trusts/tokens: a token serves ten times',
+  },
+  {
+    name: 'workload identity: a refused exchange counts as use of the trust',
+    tag: 'refused-exchange-acts-as-nobody',
+    change: 'never',
+    notice: 'api/trusts/tokens: refused exchanges of one trust take nothing',
+  },
+  {
+    name: 'workload identity: a trust that was deleted meanwhile gives a session token',
+    tag: 'ended-trust-gives-nothing',
+    change: 'never',
+    notice: 'api/trusts/trusts: that is deleted after the Worker has looked at it',
+  },
+  {
+    name: 'workload identity: a trust is judged as the Worker saw it',
+    tag: 'exchange-judged-by-gate',
+    change: { from: 'refusedBy(row.trust, input.workload)', to: 'null' },
+    notice: 'api/trusts/trusts: that is narrowed after the Worker has looked at it',
+  },
+  {
+    name: 'workload identity: a token is exchanged from any address',
+    tag: 'exchange-addresses',
+    change: 'never',
+    notice: 'api/trusts/trusts: allowed addresses bound the exchange',
+  },
+  {
+    name: 'workload identity: a trust is verified by whatever D1 says',
+    tag: 'trust-mac',
+    change: { from: " && row.mac === macOf(keys.row, 'credential', row)", to: '' },
+    notice: 'api/trusts/trusts: whose row was altered in the database',
+  },
+  {
+    name: 'workload identity: a trust holds more than its maker',
+    tag: 'trust-within-permissions',
+    change: { from: 'within(call, permissionsOf(call))', to: 'permissionsOf(call)' },
+    notice: 'api/trusts/trusts: a trust holds no more than its maker',
+  },
+  {
+    name: 'workload identity: a credential that is bound to a device makes a trust that is not',
+    tag: 'trust-bound-to-no-device',
+    change: 'remove',
+    notice: 'api/trusts/trusts: an agent credential that is bound to a device makes no trust',
+  },
+  {
+    name: 'workload identity: anyone who may change a trust makes it accept other tokens',
+    tag: 'trust-repointed-within-permissions',
+    change: 'always',
+    notice: 'api/trusts/trusts: a trust holds no more than its maker',
+  },
+  {
+    name: 'workload identity: whoever makes a trust accept other tokens is not its maker',
+    tag: 'trust-repointed-by-maker',
+    change: { from: '...maker(caller), ', to: '' },
+    notice: 'api/trusts/trusts: whoever makes a trust accept other tokens',
+  },
+  {
+    name: 'workload identity: a trust accepts every workload',
+    tag: 'trust-names-workload',
+    change: 'never',
+    notice: 'api/trusts/trusts: refuses what would accept more than a workload',
+  },
+  {
+    name: 'workload identity: a trust accepts every account of a platform',
+    tag: 'shared-issuer-owner',
+    change: 'always',
+    notice: 'api/trusts/trusts: refuses what would accept more than a workload',
+  },
+  {
+    name: 'workload identity: a private key is taken for a public one',
+    tag: 'issuer-key-public',
+    change: 'never',
+    notice: 'api/trusts/trusts: refuses what would accept more than a workload',
+  },
+  {
+    name: 'workload identity: a weak key verifies tokens',
+    tag: 'issuer-key-strength',
+    change: 'never',
+    notice: 'api/trusts/issuers: that publishes weak RSA keys',
+  },
+  {
+    name: 'workload identity: a key for encryption verifies tokens',
+    tag: 'issuer-key-for-signatures',
+    change: 'never',
+    notice: 'api/trusts/trusts: refuses what would accept more than a workload',
+  },
+  {
+    name: 'workload identity: an issuer speaks for another',
+    tag: 'discovery-of-this-issuer',
+    change: 'never',
+    notice: 'api/trusts/issuers: that names another issuer gives nothing',
+  },
+  {
+    name: 'workload identity: an issuer publishes any number of keys',
+    tag: 'issuer-keys-bounded',
+    change: { from: ' || jwks.keys.length > MOST_KEYS', to: '' },
+    notice: 'api/trusts/issuers: that sends thousands of keys',
+  },
+  {
+    name: 'workload identity: an issuer is asked for each unknown key',
+    tag: 'issuer-asked-once-a-minute',
+    change: 'always',
+    notice: 'api/trusts/issuers: with an unknown kid are asked for once a minute',
+  },
+  {
+    name: 'workload identity: keys serve for ever while the issuer does not answer',
+    tag: 'issuer-keys-served-for-a-day',
+    change: { from: 'Math.abs(now - after.at) < SERVES', to: 'true' },
+    notice: 'api/trusts/issuers: that are known serve for a day',
   },
 ];

@@ -1,8 +1,10 @@
 // Bindings and deployment variables. Every variable is checked before anything is served; a fault names the variable, never its value.
 import { z } from 'zod';
 import { notifyPlatforms, syncPlatforms } from './adapters/platforms';
+import type { IssuerKey } from './auth/trusts';
 import { fromBase64 } from './crypto/bytes';
 import type { QueueMessage } from './delivery/messages';
+import type { Asking, Decision, Polled, Started } from './device-login';
 import type { GateCalls } from './gate/calls';
 
 /** What a throttle answers: see `throttle.ts`. */
@@ -10,10 +12,25 @@ export interface ThrottleCalls extends Rpc.DurableObjectBranded {
   refused(now?: number): Promise<number>;
 }
 
+/** What keeps the login of a terminal: see `device-login.ts`. */
+export interface DeviceLoginCalls extends Rpc.DurableObjectBranded {
+  start(started: Started): Promise<boolean>;
+  asking(): Promise<Asking | null>;
+  decide(session: string, decision: Decision): Promise<boolean>;
+  poll(hash: string): Promise<Polled>;
+}
+
+/** What the keys of an issuer are asked for: see `issuer-keys.ts`. */
+export interface IssuerKeysCalls extends Rpc.DurableObjectBranded {
+  keys(issuer: string, kid: string | undefined, now?: number): Promise<IssuerKey[] | string>;
+}
+
 export interface Env {
   DB: D1Database;
   GATE: DurableObjectNamespace<GateCalls>;
   THROTTLE: DurableObjectNamespace<ThrottleCalls>;
+  DEVICE_LOGIN: DurableObjectNamespace<DeviceLoginCalls>;
+  ISSUER_KEYS: DurableObjectNamespace<IssuerKeysCalls>;
   QUEUE: Queue<QueueMessage>;
   ASSETS: Fetcher;
   MASTER_KEYS?: string;

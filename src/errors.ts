@@ -29,11 +29,37 @@ export const catalogue = {
     cause: 'A cursor works for one list of one organisation. This one was changed, cut short, or comes from another list.',
     remedy: 'Pass next_cursor of the previous page unchanged to the same list, or start again without a cursor.',
   },
+  AUTHORIZATION_PENDING: {
+    status: 400,
+    message: 'Nobody has confirmed this login yet.',
+    cause: 'The terminal login waits for a member to confirm its code on the page /device.',
+    remedy: 'Poll again after the interval that POST /api/v1/auth/device returned.',
+  },
+  SLOW_DOWN: {
+    status: 400,
+    message: 'The terminal polls too often.',
+    cause: 'Two polls came sooner after one another than the interval allows.',
+    remedy: 'Add five seconds to the interval, and keep it for all further polls of this login (RFC 8628).',
+  },
+  ACCESS_DENIED: {
+    status: 400,
+    message: 'This login was denied.',
+    cause:
+      'A member denied the terminal login on the page /device, or the member, passkey or session behind a confirmed login ended before the terminal received its tokens.',
+    remedy: 'Stop polling. Start a new login if the person wants one.',
+  },
+  CODE_EXPIRED: {
+    status: 400,
+    message: 'This code is not known, was used, or has expired.',
+    cause:
+      'The code of a terminal login serves for ten minutes and for one session. A mistyped code gets the same answer, so that nobody learns which codes exist.',
+    remedy: 'Check the code. If it is right, start a new login with POST /api/v1/auth/device.',
+  },
   UNAUTHENTICATED: {
     status: 401,
     message: 'Authentication failed: no valid credential was sent.',
     cause:
-      'The Authorization header is missing, does not hold a bearer token, or holds a token that this deployment did not issue: mistyped, cut short, or from another deployment. It can also be the bootstrap token in a call that does not accept it. At sign-in, the passkey was not accepted.',
+      'The Authorization header is missing, does not hold a bearer token, or holds a token that this deployment did not issue: mistyped, cut short, or from another deployment. It can also be the bootstrap token in a call that does not accept it. At sign-in, the passkey was not accepted. At an exchange, no trust with that id accepts the token: the audit log of the organisation has the reason.',
     remedy:
       'Send "Authorization: Bearer TOKEN" with the whole token, without quotes or line breaks, to the deployment that issued it. Create an API key with POST /api/v1/orgs/:org_id/api-keys. The bootstrap token works only for the calls that the API reference lists for it, such as POST /api/v1/orgs.',
   },

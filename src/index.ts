@@ -6,7 +6,9 @@ import type { Env } from './env';
 import { ApiError } from './errors';
 import { probeCame, sendProbe } from './health';
 
+export { DeviceLogin } from './device-login';
 export { Gate } from './gate';
+export { IssuerKeys } from './issuer-keys';
 export { Throttle } from './throttle';
 
 const failed = (error: unknown) =>

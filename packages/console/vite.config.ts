@@ -3,6 +3,8 @@ import { defineConfig } from 'vite';
 // The console is served by the Worker below /console (src/pages/console.ts), from files whose names hold a hash of their content.
 export default defineConfig({
   base: '/console/',
+  // From its source, so that a build needs no other build before it.
+  resolve: { alias: { '@secrets-vault/client': new URL('../client/src/index.ts', import.meta.url).pathname } },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     target: 'es2022',

@@ -21,7 +21,7 @@ export interface PermissionSet {
 
 /** Who asks, with all that bounds them. */
 export interface Caller {
-  kind: Kind | 'member' | 'system';
+  kind: Kind | 'member' | 'trust' | 'system';
   id: string;
   name: string | null;
   parent_id: string | null;
@@ -42,6 +42,8 @@ export interface Caller {
   isDependent: boolean;
   /** A member who has confirmed the session with a passkey in the last five minutes. */
   confirmed: boolean;
+  /** A member in a terminal session, which is never confirmed. */
+  isTerminal: boolean;
   /** A member who is an owner, or an API key that holds everything without limits and was made by such a one. */
   isOwner: boolean;
   /** Requests a minute. */
@@ -75,6 +77,8 @@ export function mayAct(caller: Caller, need: FullNeed, ip: string, exempt = fals
   // safety: credential-kind
   if (!need.kinds.includes(caller.kind))
     return refuse('CREDENTIAL_KIND_NOT_ALLOWED', { message: `This call needs ${need.kinds.map((kind) => kindNames[kind]).join(' or ')}.` });
+  // safety: browser-required
+  if (need.inBrowser && caller.isTerminal) return notInBrowser;
   const lacking = exempt ? null : lacks(caller, need);
   return lacking ?? (need.fresh ? mustBeConfirmed(caller) : null);
 }
@@ -93,9 +97,15 @@ function lacks(caller: Caller, need: FullNeed): Refusal | null {
   });
 }
 
+const notInBrowser = refuse('CREDENTIAL_KIND_NOT_ALLOWED', {
+  message: 'This call needs a browser session. A terminal session cannot be confirmed with a passkey.',
+});
+
 /** 403 for a member whose session is not confirmed. Where only some calls of an action need it, the operation asks this itself. */
-export const mustBeConfirmed = (caller: Caller): Refusal | null =>
-  caller.kind === 'member' && !caller.confirmed ? refuse('REAUTHENTICATION_REQUIRED') : null;
+export function mustBeConfirmed(caller: Caller): Refusal | null {
+  if (caller.kind !== 'member' || caller.confirmed) return null;
+  return caller.isTerminal ? notInBrowser : refuse('REAUTHENTICATION_REQUIRED');
+}
 
 /** What each kind of caller is called. */
 export const kindNames: Record<Caller['kind'], string> = {
@@ -105,6 +115,7 @@ export const kindNames: Record<Caller['kind'], string> = {
   provider: 'a provider token',
   break_glass: 'a break-glass token',
   member: 'a browser session',
+  trust: 'a trust',
   system: 'the bootstrap token',
 };
 
@@ -277,6 +288,7 @@ export const nobody: Caller = {
   device: null,
   isDependent: false,
   confirmed: false,
+  isTerminal: false,
   isOwner: false,
   rate_limit: 0,
 };

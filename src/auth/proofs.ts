@@ -1,5 +1,5 @@
-// What this deployment gives to browsers and knows again without having stored it: challenges, user handles and refresh cookies, each
-// with a MAC over what it says and what it is for. Invariant: nobody is asked; what is altered, or made for another end, is null.
+// What this deployment gives to browsers and terminals and knows again without having stored it: challenges, user handles, refresh cookies,
+// refresh tokens and device codes, each with a MAC over what it says and what it is for. Invariant: nobody is asked; what is altered, or made for another end, is null.
 import { concat, fromBase64Url, randomBytes, toBase64Url, tuple } from '../crypto/bytes';
 import { equal, hmac } from '../crypto/digest';
 import { idBytes, idOf, type Prefix } from '../db/ids';
@@ -55,20 +55,74 @@ export function readHandle(key: Uint8Array, text: string): { org: string; member
   return { org: idOf('org', first), member: idOf('mem', second) };
 }
 
-// ---------------------------------------------------------------- refresh cookies
+// ---------------------------------------------------------------- refresh cookies and tokens
 
-/** The n-th refresh cookie of a browser session. A genuine one that is not good any more has been used. */
+/** The n-th refresh cookie of a browser session, or refresh token of a terminal session. A genuine one that is not good any more has been used. */
 export interface RefreshCookie {
   org: string;
   session: string;
   n: number;
 }
 
-export const toCookie = (key: Uint8Array, { org, session, n }: RefreshCookie): string =>
-  [org, session, n, toBase64Url(macOf(key, 'cookie', org, session, String(n)))].join('.');
+type Renewal = 'cookie' | 'refresh-token';
 
-export function readCookie(key: Uint8Array, text: string): RefreshCookie | null {
+const toRenewal = (what: Renewal, key: Uint8Array, { org, session, n }: RefreshCookie): string =>
+  [org, session, n, toBase64Url(macOf(key, what, org, session, String(n)))].join('.');
+
+function readRenewal(what: Renewal, key: Uint8Array, text: string): RefreshCookie | null {
   const [, org, session, n, mac] = /^(org_\w{22})\.(ses_\w{22})\.([1-9]\d{0,8})\.([\w-]{43})$/.exec(text) ?? [];
   if (!org || !session || !n || !mac) return null;
-  return equal(mac, toBase64Url(macOf(key, 'cookie', org, session, n))) ? { org, session, n: Number(n) } : null;
+  return equal(mac, toBase64Url(macOf(key, what, org, session, n))) ? { org, session, n: Number(n) } : null;
+}
+
+export const toCookie = (key: Uint8Array, cookie: RefreshCookie): string => toRenewal('cookie', key, cookie);
+export const readCookie = (key: Uint8Array, text: string): RefreshCookie | null => readRenewal('cookie', key, text);
+
+const REFRESH_TOKEN = 'svcref_';
+export const toRefreshToken = (key: Uint8Array, token: RefreshCookie): string => REFRESH_TOKEN + toRenewal('refresh-token', key, token);
+export const readRefreshToken = (key: Uint8Array, text: string): RefreshCookie | null =>
+  text.startsWith(REFRESH_TOKEN) ? readRenewal('refresh-token', key, text.slice(REFRESH_TOKEN.length)) : null;
+
+// ---------------------------------------------------------------- device codes
+
+/** Letters of user codes: no vowels, which would make words, and no two that look alike (RFC 8628 §6.1). */
+const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
+const USER_CODE = 8;
+
+/** A user code, as it is kept: eight letters, each equally likely. */
+export function newUserCode(): string {
+  let code = '';
+  while (code.length < USER_CODE) {
+    const [byte = 255] = randomBytes(1);
+    if (byte < 256 - (256 % LETTERS.length)) code += LETTERS[byte % LETTERS.length];
+  }
+  return code;
+}
+
+/** A user code as people see it. */
+export const shownUserCode = (code: string): string => `${code.slice(0, USER_CODE / 2)}-${code.slice(USER_CODE / 2)}`;
+
+/** What somebody typed, as it is kept; null for what is no user code. Case, spaces and hyphens do not count. */
+export function readUserCode(text: string): string | null {
+  const code = text.toUpperCase().replace(/[\s-]/g, '');
+  return new RegExp(`^[${LETTERS}]{${USER_CODE}}$`).test(code) ? code : null;
+}
+
+/** Where the login of a user code is kept: nobody finds it without the key. */
+export const placeOfUserCode = (key: Uint8Array, code: string): string => toBase64Url(macOf(key, 'user-code', code));
+
+const DEVICE_CODE = 'svcdc_';
+
+/** A device code: what tells its user code, 32 random bytes, a tag. */
+export function newDeviceCode(key: Uint8Array, code: string): string {
+  const random = toBase64Url(randomBytes(32));
+  return `${DEVICE_CODE}${code}.${random}.${toBase64Url(macOf(key, 'device-code', code, random))}`;
+}
+
+/** The user code of a genuine device code; null for any other text. */
+export function readDeviceCode(key: Uint8Array, text: string): string | null {
+  const [, code, random, mac] = /^svcdc_([A-Z]{8})\.([\w-]{43})\.([\w-]{43})$/.exec(text) ?? [];
+  if (!code || !random || !mac) return null;
+  // safety: device-code-genuine
+  return equal(mac, toBase64Url(macOf(key, 'device-code', code, random))) ? code : null;
 }

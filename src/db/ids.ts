@@ -19,6 +19,7 @@ export const idPrefixes = {
   provider: 'prv',
   break_glass: 'bgt',
   browser: 'ses',
+  trust: 'trs',
   device: 'dev',
   policy: 'pol',
   approval: 'apr',
@@ -37,10 +38,10 @@ export const idPrefixes = {
 export type IdKind = keyof typeof idPrefixes;
 export type Prefix = (typeof idPrefixes)[IdKind];
 
-const { api_key, session, agent, provider, break_glass, browser } = idPrefixes;
+const { api_key, session, agent, provider, break_glass, browser, trust } = idPrefixes;
 
 /** The prefix of the id of each kind of credential. */
-export const credentialPrefixes = { api_key, session, agent, provider, break_glass, browser } as const satisfies Record<
+export const credentialPrefixes = { api_key, session, agent, provider, break_glass, browser, trust } as const satisfies Record<
   CredentialKind,
   Prefix
 >;

@@ -26,6 +26,8 @@ export const forms = {
   passkey: isId('psk'),
   policy: isId('pol'),
   approval: isId('apr'),
+  trust: isId('trs'),
+  org: isId('org'),
   device: isId('dev'),
   webhook: isId('whk'),
   delivery: isId('dlv'),

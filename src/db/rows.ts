@@ -101,6 +101,8 @@ const ADDED: Partial<Record<RowKind | 'version', ReadonlySet<string>>> = {
     'confirmed_at',
     'accountable',
     'device_id',
+    'trust',
+    'workload',
   ]),
   secret: new Set(['lost_versions', 'lifetime_seconds', 'revoked_at', 'revoked_through', 'generated', 'rotated_at', 'auto_rotate']),
   integration: new Set(['maker', 'reach']),

@@ -3,6 +3,7 @@
 // columns under a key of the org, and nobody acts on a row whose MAC is wrong. `revision` counts the changes of a row.
 import { sql } from 'drizzle-orm';
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import type { Trust, Workload } from '../auth/trusts';
 
 const tenant = () => ({ org_id: text().notNull(), id: text().notNull() });
 const decided = () => ({ revision: integer().notNull(), mac: text().notNull() });
@@ -151,8 +152,8 @@ export const grants = sqliteTable(
 );
 
 /**
- * Everything that admits a request: API keys, session tokens, agents, provider and break-glass tokens, browser sessions. `environments`
- * and `secrets` are null where unbounded; a credential with a parent ends with it.
+ * Everything that admits a request: API keys, session tokens, agents, provider and break-glass tokens, browser sessions; and trusts, which
+ * give session tokens. `environments` and `secrets` are null where unbounded; a credential with a parent ends with it.
  */
 export const credentials = sqliteTable(
   'credentials',
@@ -181,7 +182,7 @@ export const credentials = sqliteTable(
     generation: integer(),
     /** Of a break-glass token: why it was issued. */
     reason: text(),
-    /** Of a browser session: whose, by which passkey, and the refresh cookies that are good. */
+    /** Of a session of a member: whose, by which passkey, and the refresh cookies or tokens that are good. */
     member_id: text(),
     passkey_id: text(),
     refresh: text({ mode: 'json' }).$type<Refresh>(),
@@ -191,6 +192,9 @@ export const credentials = sqliteTable(
     accountable: strings(),
     /** The device whose key must sign each request (DPoP); it ends with the device. */
     device_id: text(),
+    /** Of a trust: which tokens of which issuer it accepts. Of a session token that it gave: what the accepted token said. */
+    trust: text({ mode: 'json' }).$type<Trust>(),
+    workload: text({ mode: 'json' }).$type<Workload>(),
     ...decided(),
   },
   (t) => [
@@ -200,10 +204,12 @@ export const credentials = sqliteTable(
   ],
 );
 
-export type CredentialKind = 'api_key' | 'session' | 'agent' | 'provider' | 'break_glass' | 'browser';
+export type CredentialKind = 'api_key' | 'session' | 'agent' | 'provider' | 'break_glass' | 'browser' | 'trust';
 
 /** Numbers of the cookies that may be used, those that were used and when, for as long as a lost reply is forgiven, and the last given. */
 export interface Refresh {
+  /** Absent for a browser, which has cookies; a terminal has refresh tokens. */
+  by?: 'token';
   live: number[];
   used: [number, number][];
   last: number;
@@ -212,6 +218,9 @@ export interface Refresh {
   /** Once a panic has spared the session: the first and last JWT that are good, by their numbers; null is open. */
   jwts?: [number, number | null];
 }
+
+/** Whether a session of a member is that of a terminal. */
+export const isTerminal = ({ refresh }: Pick<CredentialRow, 'refresh'>): boolean => refresh?.by === 'token';
 
 /** Where a secret stands. `version` is the current one's number, `seal_id` the random id that its ciphertext is bound to. */
 export const secrets = sqliteTable(
@@ -472,7 +481,9 @@ export const integrations = sqliteTable(
     events: strings(),
     /** Of kind sync: for whom it is run, and what they could read when they said where it points. */
     maker: text(),
-    reach: text({ mode: 'json' }).$type<{ scopes: string[]; environments: string[] | null; secrets: string[] | null }[]>(),
+    reach: text({ mode: 'json' }).$type<
+      { scopes: string[]; environments: string[] | null; secrets: string[] | null; generation?: number }[]
+    >(),
     created_by: text().notNull(),
     created_at: integer().notNull(),
     updated_at: integer().notNull(),

@@ -8,6 +8,7 @@ import { version } from '../version';
 import { accessOf } from './access';
 import type { Document, Media, Operation } from './document';
 import { exampleOf, type Schemas } from './examples';
+import { named } from './named';
 import { parametersOf } from './parameters';
 import { errorSchema, refusedOf } from './refusals';
 import { answersOf } from './responses';
@@ -35,7 +36,7 @@ export function openapiDocument(routes: Route[], base: string): Document {
   }
   // The generator's types are those of the whole standard; what it is given here keeps to the part that Document spells.
   const made = hono.getOpenAPI31Document({ openapi: '3.1.0', info: { title: '', version } }) as unknown as Document;
-  const schemas: Schemas = { ...made.components?.schemas, Error: errorSchema };
+  const schemas: Schemas = named({ ...made.components?.schemas, Error: errorSchema });
   const names = [...new Set(routes.map((route) => route.tag))];
   const document: Document = {
     openapi: '3.1.0',
@@ -61,7 +62,8 @@ export function openapiDocument(routes: Route[], base: string): Document {
   for (const route of routes) {
     const generated = made.paths[route.path]?.[route.method] as Operation;
     const operation = operationOf(route, generated, document, base);
-    if (ids.has(operation.operationId)) operation.operationId = idOf(`${route.method} ${route.path}`);
+    if (ids.has(operation.operationId))
+      operation.operationId = route.path.endsWith('}') ? `${operation.operationId}_one` : idOf(`${route.method} ${route.path}`);
     ids.add(operation.operationId);
     document.paths[route.path] = { ...document.paths[route.path], [route.method]: operation };
   }

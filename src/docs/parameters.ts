@@ -154,6 +154,7 @@ const kinds: Record<string, IdKind> = {
   shares: 'share',
   s: 'share',
   grants: 'grant',
+  trusts: 'trust',
 };
 const singular: Record<string, string> = {
   'api-keys': 'API key',

@@ -37,12 +37,13 @@ export const errorSchema: Schema = {
         approval: {
           type: 'object',
           description: 'With APPROVAL_REQUIRED: the approval that the request waits for.',
+          required: ['id', 'status', 'operation', 'required', 'approvals', 'expires_at'],
           properties: {
             id: { type: 'string' },
             status: { type: 'string', enum: ['pending', 'approved'] },
             operation: { type: 'string' },
             required: { type: 'integer' },
-            approvals: { type: 'array', items: { type: 'object' } },
+            approvals: { type: 'array', items: { type: 'object', additionalProperties: true } },
             expires_at: { type: 'string', format: 'date-time' },
           },
         },

@@ -28,6 +28,8 @@ import { shares } from './shares';
 import { signin } from './signin';
 import { syncs } from './syncs';
 import { teams } from './teams';
+import { terminals } from './terminals';
+import { trusts } from './trusts';
 import { webhooks } from './webhooks';
 
 /** In the order in which the OpenAPI document shows them; of two paths, that with a word before that with a parameter in its place. */
@@ -56,6 +58,8 @@ export const domains: readonly Domain[] = [
   incidents,
   deployment,
   signin,
+  terminals,
+  trusts,
 ];
 
 /** What each action needs. */

@@ -22,7 +22,7 @@ export function createBound(sql: SqlStorage): Bound {
         .exec<{ device: string; parent: string | null; n: number }>(
           `select body ->> 'device_id' device, body ->> 'dies_with' parent, count(*) n from rows indexed by rows_bound
             where ${where} and coalesce(body ->> 'expires_at', 9e15) > ?
-              and (coalesce(body ->> 'generation', 0) >= iif(space = 'api_key', ?, ?) or id = ?)
+              and (coalesce(body ->> 'generation', 0) >= iif(space in ('api_key', 'trust'), ?, ?) or id = ?)
             group by device, parent`,
           now,
           keys_generation ?? 0,

@@ -11,6 +11,7 @@ import { createDatabase, type Database } from './database';
 import { createDeliveries, type Deliveries } from './deliveries';
 import { createDescendants, type Descendants } from './descendants';
 import { createDeviceProofs, type DeviceProofs } from './device-proofs';
+import { createExchanged, type Exchanged } from './exchanged';
 import { createExpiries, type Expiries } from './expiries';
 import { createIntents, type Intents } from './intents';
 import { createLastUsed, type LastUsed } from './last-used';
@@ -46,6 +47,7 @@ export interface Core {
   rateLimit: RateLimit;
   lastUsed: LastUsed;
   proofs: DeviceProofs;
+  exchanged: Exchanged;
   readers: Readers;
   outbox: Outbox;
   deliveries: Deliveries;
@@ -109,6 +111,7 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: { DB: D
     rateLimit: createRateLimit(sql, auditLog, linksOf),
     lastUsed,
     proofs: createDeviceProofs(sql),
+    exchanged: createExchanged(sql),
     readers,
     outbox,
     deliveries: createDeliveries(sql, meta),

@@ -1,7 +1,7 @@
 // Who asks: the credential behind a request, all that it descends from, and what it may do now. For a browser session that is a member,
 // with the member's role and grants as they stand.
 // Invariants: a credential whose ancestor, member, passkey or device is gone has ended; what a lineage may do is what its first link holds,
-// bounded in time and address by all of them, and in all else by the agents among them, which may have been narrowed meanwhile.
+// bounded in time and address by all of them, and in all else by the agents and trusts among them, which may have been narrowed meanwhile.
 import QuickLRU from 'quick-lru';
 import { type Caller, ended, type Lifetime, nobody, overlap, type PermissionSet, standsAlone } from '../auth/authorize';
 import { roleScopes } from '../auth/scopes';
@@ -12,6 +12,7 @@ import {
   type DeviceRow,
   type GrantRow,
   isMadeByOwner,
+  isTerminal,
   type MemberRow,
   type OrgRow,
   parentIdOf,
@@ -49,6 +50,7 @@ export function identify(core: Core, ask: Ask): Identity {
     return { caller: bearer === 'system' ? system : bootstrap, refusal: null, allowances: [], links: [] };
   if ('member' in bearer) return vouched(core, ask, bearer.member);
   if ('link' in bearer) return holderOf(ask, bearer);
+  if ('trust' in bearer) return exchanging(core, ask, bearer);
   const { hash, kind } = bearer;
   // safety: deleted-org
   const over = core.rows.get('org', ask.org)?.deleted_at !== null ? refuse('TOKEN_REVOKED') : null;
@@ -152,11 +154,32 @@ const holderOf = ({ org }: Ask, { link, hash }: { link: string; hash: string }):
   links: [org],
 });
 
+/** Refused exchanges a minute of one trust that are recorded one by one. They take nothing from what the trust's workloads may do. */
+const REFUSED_RATE = 60;
+
+/** A trust, for a workload whose token the Worker has verified; or nobody, where it refused the token. The operation judges whether the trust is live. */
+function exchanging(core: Core, { org }: Ask, bearer: { trust: string; refused?: true }): Identity {
+  const row = core.rows.get('org', org)?.deleted_at === null ? core.rows.get('credential', bearer.trust) : null;
+  if (row?.kind !== 'trust')
+    return { caller: { ...nobody, kind: 'trust' }, refusal: refuse('UNAUTHENTICATED'), allowances: [], links: [org] };
+  const lineage = lineageOf(core, row);
+  const links = [org, ...lineage.map(({ id }) => id)];
+  // safety: refused-exchange-acts-as-nobody
+  if (bearer.refused) {
+    const caller: Caller = { ...nobody, kind: 'trust', name: row.name };
+    return { caller, refusal: null, allowances: [{ id: `refused:${row.id}`, limit: REFUSED_RATE }], links };
+  }
+  // From which addresses, the operation judges: that refusal looks like every other.
+  const caller: Caller = { ...callerOf(core, org, lineage), addresses: [] };
+  return { caller, refusal: null, allowances: allowancesOf(lineage), links };
+}
+
 /** The caller as it stands now, and why it is one no more: for a request that has waited since it was admitted. */
 export function identifyAgain(core: Core, ask: Ask, before: Caller): { caller: Caller; refusal: Refusal | null } {
   const { bearer } = ask;
   if (bearer === 'bootstrap' || bearer === 'system' || 'link' in bearer) return { caller: before, refusal: null };
   if ('member' in bearer) return vouched(core, ask, bearer.member);
+  if ('trust' in bearer) return exchanging(core, ask, bearer);
   const row = core.rows.get('credential', before.credential);
   if (!row || core.rows.get('org', ask.org)?.deleted_at !== null) return { caller: before, refusal: refuse('TOKEN_REVOKED') };
   const lineage = lineageOf(core, row);
@@ -197,7 +220,8 @@ export const isBlocked = ({ rows }: Core, device: DeviceRow | null): boolean =>
 export const isPast = (
   org: Pick<OrgRow, 'generation' | 'keys_generation' | 'spared'> | null,
   { id, kind, generation }: Pick<CredentialRow, 'id' | 'kind' | 'generation'>,
-): boolean => (generation ?? 0) < ((kind === 'api_key' ? org?.keys_generation : org?.generation) ?? 0) && org?.spared !== id;
+): boolean =>
+  (generation ?? 0) < ((kind === 'api_key' || kind === 'trust' ? org?.keys_generation : org?.generation) ?? 0) && org?.spared !== id;
 
 /** Whether a credential, by its whole lineage, may be used. */
 export const isAlive = (core: Core, org: string, row: CredentialRow): boolean => endOf(core, org, lineageOf(core, row)) === null;
@@ -256,7 +280,8 @@ export function callerOf(core: Core, org: string, lineage: readonly CredentialRo
   const row = lineage[0] as CredentialRow;
   if (row.member_id !== null) {
     const member = memberOf(core, org, row.member_id, core.rows.get('member', row.member_id));
-    return { ...member, parent_id: row.id, credential: row.id, rate_limit: row.rate_limit };
+    // safety: terminal-known
+    return { ...member, parent_id: row.id, credential: row.id, rate_limit: row.rate_limit, isTerminal: isTerminal(row) };
   }
   const caller = (lineage.length > 1 ? null : alone.get(row)) ?? credentialCaller(core, row, lineage);
   if (lineage.length === 1) alone.set(row, caller);
@@ -288,8 +313,9 @@ function credentialCaller(core: Core, row: CredentialRow, lineage: readonly Cred
     isDependent: row.kind === 'session' || row.kind === 'agent' || parentIdOf(row) !== null,
     rate_limit: row.rate_limit,
   };
-  const agents = lineage.slice(1).filter(({ kind }) => kind === 'agent');
-  if (agents.length) return narrowed(core, caller, [row, ...agents]);
+  // safety: narrowed-trust-narrows-sessions
+  const above = lineage.slice(1).filter(({ kind }) => kind === 'agent' || kind === 'trust');
+  if (above.length) return narrowed(core, caller, [row, ...above]);
   return { ...caller, isOwner: row.kind === 'api_key' && isMadeByOwner(row) && row.scopes.includes('*') && standsAlone(caller) };
 }
 
@@ -300,14 +326,14 @@ const permissionsOf = ({ scopes, environments, secrets }: CredentialRow): Permis
   expires_at: null,
 });
 
-/** A caller that holds what the agents above it hold too. It is worked out when it is asked for: a caller that has ended or is over its rate limit costs nothing. */
-function narrowed(core: Core, caller: Caller, [row, ...agents]: [CredentialRow, ...CredentialRow[]]): Caller {
+/** A caller that holds what the agents and trusts above it hold too. It is worked out when it is asked for: a caller that has ended or is over its rate limit costs nothing. */
+function narrowed(core: Core, caller: Caller, [row, ...above]: [CredentialRow, ...CredentialRow[]]): Caller {
   const common = (): PermissionSet => {
-    const key = [row, ...agents].map(({ id, revision }) => `${id}.${revision}`).join(' ');
+    const key = [row, ...above].map(({ id, revision }) => `${id}.${revision}`).join(' ');
     const known = core.overlaps.get(key);
     if (known) return known;
     // safety: permissions-within-ancestors
-    const permissionSet = agents.reduce((narrower, agent) => overlap(narrower, permissionsOf(agent)), permissionsOf(row));
+    const permissionSet = above.reduce((narrower, link) => overlap(narrower, permissionsOf(link)), permissionsOf(row));
     core.overlaps.set(key, permissionSet);
     return permissionSet;
   };

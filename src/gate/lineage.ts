@@ -2,6 +2,7 @@
 
 import type QuickLRU from 'quick-lru';
 import type { Caller, PermissionSet } from '../auth/authorize';
+import { stillAccepts } from '../auth/trusts';
 import { type CredentialRow, parentIdOf } from '../db/schema';
 import type { Refusal } from '../errors';
 import type { Allowance } from './rate-limit';
@@ -24,7 +25,7 @@ export type Strangers = QuickLRU<string, { identity: Identity; until: number }>;
 /** What a credential and the agents above it hold in common, by their revisions: patterns are costly to compare. */
 export type Overlaps = QuickLRU<string, PermissionSet>;
 
-/** A credential and those that it ends with, itself first. One whose ancestor is gone has ended. */
+/** A credential and those that it ends with, itself first. One whose ancestor is gone has ended, and one whose trust no longer accepts its workload. */
 export function lineageOf(core: { rows: Pick<Rows, 'get'> }, row: CredentialRow): CredentialRow[] {
   const lineage = [row];
   // safety: ends-with-parent
@@ -32,6 +33,9 @@ export function lineageOf(core: { rows: Pick<Rows, 'get'> }, row: CredentialRow)
     const above = core.rows.get('credential', parent);
     // safety: ends-with-missing-parent
     if (!above) return [{ ...row, revoked_at: row.revoked_at ?? 0 }, ...lineage.slice(1)];
+    // safety: repointed-trust-ends-sessions
+    if (above.kind === 'trust' && !stillAccepts(above, lineage.at(-1) as CredentialRow))
+      return [{ ...row, revoked_at: row.revoked_at ?? 0 }, ...lineage.slice(1)];
     lineage.push(above);
     parent = parentIdOf(above);
   }

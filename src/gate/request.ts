@@ -314,7 +314,8 @@ function isApart({ rows, intents }: Core, { org, named, bearer }: Ask, { change 
     intents.isOpen(org) ||
     typeof bearer === 'string' ||
     'member' in bearer ||
-    'link' in bearer
+    'link' in bearer ||
+    'trust' in bearer
   )
     return false;
   let link = rows.find('credential', bearer.kind, bearer.hash);

@@ -63,9 +63,9 @@ export interface Ask {
   operation: string;
   /**
    * Whose token; or a member for whom the Worker vouches, having seen them sign in; or the service itself, for a job; or whoever has a link, by its
-   * id and the digest of its key.
+   * id and the digest of its key; or a trust, for a workload whose token the Worker has verified or, with `refused`, has not.
    */
-  bearer: TokenRef | 'bootstrap' | 'system' | { member: string } | { link: string; hash: string };
+  bearer: TokenRef | 'bootstrap' | 'system' | { member: string } | { link: string; hash: string } | { trust: string; refused?: true };
   /** What the header DPoP holds, where there is one; and whether the token came under the scheme DPoP. */
   proof?: Proof;
   isDpop?: true;

@@ -71,8 +71,8 @@ export interface Also {
 /** What a handler has of a request that needs no credential. */
 export interface PublicContext extends BaseContext {
   headers: Headers;
-  /** Asks the gate of an org to do what the route is about. */
-  ask(org: string, keys: OrgKeys, bearer: Ask['bearer'], input: unknown): Promise<Reply>;
+  /** Asks the gate of an org to do what the route is about, or another operation of its action. */
+  ask(org: string, keys: OrgKeys, bearer: Ask['bearer'], input: unknown, operation?: string): Promise<Reply>;
   /** Counts a refused attempt by this address: the refusal as it is, or 429 after too many. */
   count(refusal: Refusal): Promise<Refusal>;
 }

@@ -32,11 +32,11 @@ export async function handlePublic(route: Route, incoming: Incoming): Promise<Re
     trace,
     defer: incoming.defer,
     headers: request.headers,
-    async ask(org, { row, answer }, bearer, asked) {
+    async ask(org, { row, answer }, bearer, asked, operation = route.action) {
       trace.org = org;
       const { action } = route;
       const ask: Ask = {
-        ...{ org, action, operation: action, bearer, path_org: null, named: {}, finding: null, input: asked, idempotency: null },
+        ...{ org, action, operation, bearer, path_org: null, named: {}, finding: null, input: asked, idempotency: null },
         ...{ one_time: null, again: false, repeated: false, keys: { row, answer }, request: facts },
       };
       last = ask;

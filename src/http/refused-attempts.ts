@@ -4,6 +4,7 @@
 import QuickLRU from 'quick-lru';
 import { clientOf } from '../auth/addresses';
 import type { Env } from '../env';
+import { ApiError, refuse } from '../errors';
 
 /** Until when an address is over the limit, in milliseconds. */
 const over = new QuickLRU<string, number>({ maxSize: 5000 });
@@ -17,3 +18,11 @@ export async function countRefused({ THROTTLE }: Pick<Env, 'THROTTLE'>, ip: stri
   if (wait) over.set(client, now + wait * 1000);
   return wait;
 }
+
+/** Counts one attempt, whether it succeeds or not, of what few are enough of. Answers 0, or after how many seconds the next one is taken. */
+export const countAttempt = ({ THROTTLE }: Pick<Env, 'THROTTLE'>, what: 'device login' | 'user code', who: string): Promise<number> =>
+  THROTTLE.getByName(`${what} ${who}`)
+    .refused()
+    .catch(() => {
+      throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
+    });

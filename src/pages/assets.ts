@@ -6,6 +6,7 @@ const [script, style] = ['text/javascript; charset=utf-8', 'text/css; charset=ut
 /** By name. `scripts/assets.mjs` puts the same files where the platform serves them from. */
 export const assetTypes: Record<string, string> = {
   'approvals.js': script,
+  'device.js': script,
   'passkey.js': script,
   'reference.css': style,
   'reference.js': script,

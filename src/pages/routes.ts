@@ -11,6 +11,7 @@ import { isRead, readOnly } from '../http/responses';
 import { approvalsPage } from './approvals';
 import { asset, assetTypes } from './assets';
 import { consoleFile, consolePage } from './console';
+import { devicePage } from './device';
 import { home } from './home';
 import { sharePage } from './share';
 import { enrolPage, signInPage } from './signin';
@@ -29,6 +30,7 @@ const paths: Record<string, (env: Env, base: string, isBrowser: boolean) => Resp
   '/': (_env, base, isBrowser) => home(base, isBrowser),
   '/enrol': (_env, base) => responseOf(enrolPage(new URL(base).origin)),
   '/approvals': (_env, base) => responseOf(approvalsPage(new URL(base).origin)),
+  '/device': (_env, base) => responseOf(devicePage(new URL(base).origin)),
   '/sign-in': (_env, base) => responseOf(signInPage(new URL(base).origin)),
   ...Object.fromEntries(Object.keys(assetTypes).map((name) => [`/assets/${name}`, (env: Env) => asset(env, name)])),
   '/.well-known/jwks.json': publicKeys,

@@ -1,5 +1,5 @@
-// Every storage statement, D1 call and gate call of an enrolment, a login, a confirmation, a refresh and a sign-out fails once before and once after taking
-// effect, and the gate is reset there. Afterwards nothing is half done: what was begun is whole, and what was asked again is done.
+// Every storage statement, D1 call and gate call of an enrolment, a login, a confirmation, a refresh, a sign-out and a terminal login fails once before
+// and once after taking effect, and the gate is reset there. Afterwards nothing is half done: what was begun is whole, and what was asked again is done.
 import { decodeJwt } from 'jose';
 import { expect, it } from 'vitest';
 import { runTasks } from '../../src/gate/tasks';
@@ -8,6 +8,7 @@ import { type Fault, faults, faultsOf, reset } from '../support/faults';
 import { inCore } from '../support/gate';
 import { newPasskey } from '../support/passkey';
 import { sampled } from '../support/sampled';
+import { decide, newTerminal } from '../support/terminal';
 import { type Answer, type Caller, db, useWorld } from '../support/world';
 
 useWorld();
@@ -128,6 +129,67 @@ const steps: Record<string, (o: Caller) => Promise<Step>> = {
   },
 };
 
+/** A terminal login that waits for its member. */
+async function waiting(o: Caller) {
+  const browser = await enrolled(o);
+  const terminal = newTerminal();
+  await terminal.start();
+  const confirm = () => decide(browser, 'confirm', terminal.codes.user_code);
+  const isOne = async () => expect((await rowsOf(o, browser.member.id)).sessions).toBe(2);
+  return { terminal, confirm, isOne };
+}
+
+Object.assign(steps, {
+  'confirm a terminal login': async (o) => {
+    const { terminal, confirm, isOne } = await waiting(o);
+    return {
+      send: confirm,
+      anew: confirm,
+      async check() {
+        expect((await confirm()).status).toBe(200);
+        expect((await terminal.poll()).status).toBe(200);
+        expect((await terminal.whoami()).status).toBe(200);
+        await isOne();
+      },
+    };
+  },
+  'fetch the session of a terminal login': async (o) => {
+    const { terminal, confirm, isOne } = await waiting(o);
+    await confirm();
+    return {
+      send: () => terminal.poll(),
+      anew: () => terminal.poll(),
+      async check() {
+        expect((await terminal.whoami()).status).toBe(200);
+        expect((await terminal.refresh()).status).toBe(200);
+        await isOne();
+        faults.clock = Date.now() + 30_000;
+        expect((await terminal.poll()).status).toBe(400);
+        expect((await terminal.whoami()).status).toBe(401);
+        faults.clock = null;
+      },
+    };
+  },
+  'refresh a terminal session': async (o) => {
+    const { terminal, confirm, isOne } = await waiting(o);
+    await confirm();
+    await terminal.poll();
+    const { refreshToken } = terminal;
+    return {
+      send: () => terminal.refresh(refreshToken),
+      anew: () => terminal.refresh(refreshToken),
+      async check() {
+        expect((await terminal.refresh()).status).toBe(200);
+        await isOne();
+        faults.clock = Date.now() + 30_000;
+        expect((await terminal.refresh(refreshToken)).status).toBe(401);
+        expect((await terminal.whoami()).status).toBe(401);
+        faults.clock = null;
+      },
+    };
+  },
+} satisfies typeof steps);
+
 const done = ({ status }: Answer) => status === 200 || status === 204;
 
 async function run(o: Caller, step: Step, fault?: Fault): Promise<void> {
@@ -153,7 +215,7 @@ it.each(Object.keys(steps))('sign-in fault: to %s is done completely or not at a
   const { statements, d1, gate } = faults;
   expect(statements).toBeGreaterThan(3);
   let used = 0;
-  for (const fault of sampled([...faultsOf({ statements, d1, gate })], 4)) {
+  for (const fault of sampled([...faultsOf({ statements, d1, gate })], what.includes('terminal') ? 12 : 4)) {
     if (++used % 60 === 0) ({ o } = await newSignedIn());
     await run(o, await prepare(o), fault);
   }

@@ -282,6 +282,69 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
   });
 
   for (const [screen, viewport] of Object.entries({ desktop: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } }))
+    it(`device login: a person signs in, compares the code and confirms it, by keyboard, on a ${screen}`, async () => {
+      const org = await found();
+      const { context, page, said, answers, says } = await person();
+      await page.setViewportSize(viewport);
+      await page.goto(org.url);
+      await page.click('#act');
+      await says(/set up/);
+      await page.click('#out');
+      await page.waitForURL(`${at}/sign-in`);
+
+      /** @param {string} path @param {unknown} body */
+      const terminal = (path, body) => service.call('POST', `/auth/device${path}`, undefined, body);
+      const { json: codes } = await terminal('', { client_name: '<img src=x onerror=alert(1)>' });
+      const poll = async () => (await terminal('/token', { device_code: codes.device_code })).json;
+      const shot = async (/** @type {string} */ what) => {
+        if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/device-${screen}-${what}.png` });
+      };
+      await page.goto(codes.verification_uri_complete);
+      await page.locator('#act:not([disabled])').waitFor();
+      await shot('signed-out');
+      assert.equal(page.url(), codes.verification_uri, 'the code has left the address bar');
+      assert.equal(answers.filter((answer) => /device\/(lookup|confirm|deny)/.test(answer.url())).length, 0, 'nothing is asked before');
+      await page.locator('#act').focus();
+      await page.keyboard.press('Enter');
+      await page.locator('#one').waitFor();
+      await shot('asks');
+      assert.equal(await page.locator('#shown').textContent(), codes.user_code);
+      assert.equal(await page.locator('#client').textContent(), '<img src=x onerror=alert(1)>');
+      assert.equal(await page.evaluate(() => document.activeElement?.id), 'one');
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), viewport.width, 'nothing is wider than the screen');
+      assert.equal((await poll()).error.code, 'AUTHORIZATION_PENDING', 'a code that was opened is not confirmed');
+      await page.keyboard.press('Tab');
+      assert.equal(await page.evaluate(() => document.activeElement?.id), 'confirm');
+      await page.keyboard.press('Enter');
+      await page.locator('#over').waitFor();
+      await shot('over');
+      assert.match((await page.locator('#over').textContent()) ?? '', /The terminal is signed in/);
+      const { token, refresh_token } = await poll();
+      assert.equal((await service.call('GET', '/whoami', token)).json.id, org.owner);
+      assert.equal((await service.call('POST', '/auth/refresh', undefined, { refresh_token })).status, 200);
+
+      // A code that is typed, wrong and then right, is denied.
+      const { json: second } = await terminal('', { client_name: 'svc' });
+      await page.goto(`${at}/device`);
+      await page.locator('#code').fill('BBBB-BBBB');
+      await page.keyboard.press('Enter');
+      await says(/is not known/);
+      await page.locator('#code').fill(second.user_code.toLowerCase());
+      await page.keyboard.press('Enter');
+      await page.locator('#one').waitFor();
+      await page.click('#deny');
+      await page.getByText('The login was denied').waitFor();
+      assert.equal((await terminal('/token', { device_code: second.device_code })).json.error.code, 'ACCESS_DENIED');
+      assert.deepEqual(
+        said.filter((line) => /Content Security Policy|Error/.test(line)),
+        [],
+      );
+      assert.deepEqual([...new Set(answers.map((answer) => new URL(answer.url()).origin))], [at]);
+      for (const answer of answers) assert.equal(answer.url().includes(codes.user_code), false);
+      await context.close();
+    });
+
+  for (const [screen, viewport] of Object.entries({ desktop: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } }))
     it(`share link: shows the value after a click and the passphrase, by keyboard, on a ${screen}`, async () => {
       const org = await found();
       const path = `/orgs/${org.id}/secrets`;

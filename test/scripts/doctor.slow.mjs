@@ -154,12 +154,21 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
       encrypt(master, 'deployment key', ['deployment', 'k1'], new Uint8Array(32)),
     );
     db.prepare('INSERT INTO org_keys VALUES (?, ?, ?, 0)').run('org_1', 'k1', 'sealed');
-    const bindings = ['DB', 'GATE', 'THROTTLE', 'QUEUE', 'ASSETS', 'ALLOW_PRIVATE_TARGETS', 'PLATFORM_BASE_URLS', 'LOCAL_QUEUE'].map(
-      (name) => ({
-        name,
-        type: 'any',
-      }),
-    );
+    const bindings = [
+      'DB',
+      'GATE',
+      'THROTTLE',
+      'DEVICE_LOGIN',
+      'ISSUER_KEYS',
+      'QUEUE',
+      'ASSETS',
+      'ALLOW_PRIVATE_TARGETS',
+      'PLATFORM_BASE_URLS',
+      'LOCAL_QUEUE',
+    ].map((name) => ({
+      name,
+      type: 'any',
+    }));
     account.worker = {
       secrets: new Map([
         ['MASTER_KEYS', ''],
@@ -205,7 +214,16 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
 
   it('knows each binding that the code uses', () => {
     const needed = neededBindings(fs.readFileSync(path.join(project, 'src/env.ts'), 'utf8'));
-    assert.deepEqual(needed.map(({ name }) => name).slice(0, 6), ['DB', 'GATE', 'THROTTLE', 'QUEUE', 'ASSETS', 'MASTER_KEYS']);
+    assert.deepEqual(needed.map(({ name }) => name).slice(0, 7), [
+      'DB',
+      'GATE',
+      'THROTTLE',
+      'DEVICE_LOGIN',
+      'ISSUER_KEYS',
+      'QUEUE',
+      'ASSETS',
+      'MASTER_KEYS',
+    ]);
     const toml = readToml();
     assert.deepEqual(lackingBindings(toml, needed), []);
     assert.deepEqual(lackingBindings({ ...toml, secrets: {} }, needed), [

@@ -198,6 +198,13 @@ export function faulty(env: Env, outer: D1Database, abort: () => Promise<void> =
       return typeof value === 'function' ? value.bind(target) : value;
     },
   });
+  const DEVICE_LOGIN = new Proxy(env.DEVICE_LOGIN, {
+    get(target, name) {
+      const value = Reflect.get(target, name) as unknown;
+      if (name === 'getByName') return (...args: Parameters<Env['DEVICE_LOGIN']['getByName']>) => watched(target.getByName(...args));
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
   const QUEUE = new Proxy(env.QUEUE, {
     get(target, name) {
       const value = Reflect.get(target, name) as unknown;
@@ -209,22 +216,24 @@ export function faulty(env: Env, outer: D1Database, abort: () => Promise<void> =
       return typeof value === 'function' ? value.bind(target) : value;
     },
   });
-  return { ...env, DB, GATE, QUEUE };
+  return { ...env, DB, GATE, DEVICE_LOGIN, QUEUE };
 }
 
 /** A stub whose calls are counted, and fail as told. */
-function watched(stub: ReturnType<Env['GATE']['getByName']>) {
+function watched<T extends object>(stub: T): T {
   const n = ++faults.gate;
   const told = faults.rpc?.(n);
   if (!told) return stub;
   const lost = () => Object.assign(new Error(LOST), { retryable: told.retryable });
-  return {
-    async call(ask: never) {
-      if (told.fate === 'before') throw lost();
-      await stub.call(ask);
-      throw lost();
-    },
-  } as unknown as typeof stub;
+  return new Proxy(stub, {
+    get:
+      (target, name) =>
+      async (...args: unknown[]) => {
+        if (told.fate === 'before') throw lost();
+        await (Reflect.get(target, name) as (...args: unknown[]) => unknown)(...args);
+        throw lost();
+      },
+  });
 }
 
 /** The storage of a gate, watched: a statement that is told to fail resets the gate, as a storage that fails does. */

@@ -1,10 +1,12 @@
 // The Worker under test: the real one, but for a D1, a gate and a queue that tests can watch, delay and break (`test/support/faults.ts`).
 import { env as outer } from 'cloudflare:workers';
+import { DeviceLogin as RealDeviceLogin } from '../../src/device-login';
 import type { Env } from '../../src/env';
 import { Gate as RealGate } from '../../src/gate';
 import worker from '../../src/index';
 import { faults, faulty, faultyStorage } from './faults';
 
+export { IssuerKeys } from '../../src/issuer-keys';
 export { Throttle } from '../../src/throttle';
 
 const { DB } = outer as unknown as Env;
@@ -17,6 +19,12 @@ export class Gate extends RealGate {
     super(ctx, faulty(env, DB, abortDurably));
     // Storage of a newer release is not opened.
     if (this.core) this.core.now = () => faults.clock ?? Date.now();
+  }
+}
+
+export class DeviceLogin extends RealDeviceLogin {
+  protected override now() {
+    return faults.clock ?? Date.now();
   }
 }
 

@@ -75,6 +75,8 @@ const credential = (kind: CredentialRow['kind'], id: string, fields: Partial<Cre
     confirmed_at: null,
     accountable: null,
     device_id: null,
+    trust: null,
+    workload: null,
   },
   ...fields,
 });

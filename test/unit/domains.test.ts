@@ -57,6 +57,7 @@ describe('domains', () => {
       'integration.sync_next',
       'integration.sync_end',
       'credential.contain_part',
+      'auth.exchange_refused',
     ]);
   });
 

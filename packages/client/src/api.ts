@@ -2132,7 +2132,7 @@ export interface paths {
         put?: never;
         /**
          * Revoke all credentials (panic)
-         * @description Revokes session tokens, agent credentials, provider tokens, break-glass tokens and browser sessions as soon as this call returns. API keys stay valid unless you send api_keys: true. Then it revokes them too, including the calling one, and the response holds a new API key, shown only once. In a browser session, only the JWT of this call stays valid: its refresh cookies and other JWTs are refused, and POST /auth/confirm gives new ones. The response lists what was created in the last seven days and may be an attacker's.
+         * @description Revokes session tokens, agent credentials, provider tokens, break-glass tokens and browser sessions as soon as this call returns. API keys and trusts stay valid unless you send api_keys: true. Then it revokes them too, including the calling key, and the response holds a new API key, shown only once. In a browser session, only the JWT of this call stays valid: its refresh cookies and other JWTs are refused, and POST /auth/confirm gives new ones. The response lists what was created in the last seven days and may be an attacker's.
          *
          *     Accepts a browser session of an owner, or an API key that holds `*` without limits. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          */
@@ -2224,7 +2224,7 @@ export interface paths {
          *
          *     Needs no credential.
          */
-        post: operations["auth_enrol"];
+        post: operations["auth_enrol_options"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2246,7 +2246,7 @@ export interface paths {
          *
          *     Needs no credential.
          */
-        post: operations["post_auth_enrol"];
+        post: operations["auth_enrol"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2268,7 +2268,7 @@ export interface paths {
          *
          *     Needs no credential.
          */
-        post: operations["auth_login"];
+        post: operations["auth_login_options"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2290,7 +2290,7 @@ export interface paths {
          *
          *     Needs no credential.
          */
-        post: operations["post_auth_login"];
+        post: operations["auth_login"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2351,8 +2351,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Refresh a browser session
-         * @description Takes the refresh cookie, from a page of this deployment, and returns a new JWT and a new cookie. Each cookie works once. Using it again ends the session, except within ten seconds: then the response may have been lost, and the repeat gets a cookie of its own.
+         * Refresh a session
+         * @description A page of this deployment sends no body: the call takes the refresh cookie and sets a new one. A terminal sends its refresh_token, without cookie or Origin, and gets a new one in the body. Both get a new JWT. Each cookie and refresh token works once. Using it again ends the session, except within ten seconds: then the response may have been lost, and the repeat gets one of its own.
          *
          *     Needs no credential.
          */
@@ -2393,14 +2393,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List your browser sessions
+         * List your sessions
          * @description Accepts a browser session. No scope is needed.
          */
         get: operations["auth_session_list"];
         put?: never;
         post?: never;
         /**
-         * Revoke all your browser sessions
+         * Revoke all your sessions
          * @description Accepts a browser session. No scope is needed.
          */
         delete: operations["auth_session_end"];
@@ -2420,10 +2420,198 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Revoke one of your browser sessions
+         * Revoke one of your sessions
          * @description Accepts a browser session. No scope is needed.
          */
-        delete: operations["delete_auth_sessions_id"];
+        delete: operations["auth_session_end_one"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/device": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start a terminal login
+         * @description Show user_code and verification_uri to the person, then poll POST /auth/device/token with device_code. At most 20 logins a minute can be started from one address.
+         *
+         *     Needs no credential.
+         */
+        post: operations["auth_device"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/device/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Poll for the session of a terminal login
+         * @description Answers AUTHORIZATION_PENDING until a member has decided. SLOW_DOWN adds five seconds to the interval between two polls. A device code gives one session; using it again later than ten seconds after the first time ends the session.
+         *
+         *     Needs no credential.
+         */
+        post: operations["auth_device_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/device/lookup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Look up who asks for a terminal login
+         * @description For the page /device, in a browser session. At most 20 attempts a minute by member and by address, confirmations included.
+         *
+         *     Accepts a browser session. No scope is needed.
+         */
+        post: operations["auth_device_lookup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/device/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Confirm a terminal login
+         * @description Signs the terminal in as the calling member. Needs a browser session that was confirmed with a passkey in the last five minutes (`POST /auth/confirm`). Safe to repeat.
+         *
+         *     Accepts a browser session. No scope is needed. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         */
+        post: operations["auth_device_confirm"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/device/deny": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Deny a terminal login
+         * @description Accepts a browser session. No scope is needed.
+         */
+        post: operations["auth_device_deny"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/trusts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List trusts
+         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:read`.
+         */
+        get: operations["trust_list"];
+        put?: never;
+        /**
+         * Create a trust
+         * @description A trust accepts tokens of an OIDC issuer whose claims match, and gives session tokens for them (POST /auth/exchange). It cannot hold more than its creator. A trust that a session token or an agent creates ends with its creator.
+         *
+         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
+         */
+        post: operations["trust_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/trusts/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a trust
+         * @description Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:read`.
+         */
+        get: operations["trust_read"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a trust
+         * @description Its session tokens are refused as soon as this call returns.
+         *
+         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
+         */
+        delete: operations["trust_delete"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a trust
+         * @description The change applies to the next request of each session token: one whose workload is no longer accepted ends, and none holds more than the trust. The caller must hold whatever the change adds, and all that the trust gives if it accepts other tokens afterwards. To narrow it, tokens:write is enough.
+         *
+         *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
+         */
+        patch: operations["trust_update"];
+        trace?: never;
+    };
+    "/auth/exchange": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Exchange an OIDC token for a session token
+         * @description A CI job or workload sends the OIDC token of its platform and gets a session token of the trust. RS256, PS256, ES256 and EdDSA are accepted. A token must be at most an hour old, and serves ten times at most. The response to a refused exchange is the same for every reason. The audit log of the organisation has the reason.
+         *
+         *     Needs no credential.
+         */
+        post: operations["auth_exchange"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -3758,7 +3946,7 @@ export interface components {
              *       "pattern": "^[A-Z][A-Z0-9_]*$"
              *     }
              */
-            config: components["schemas"]["NamingConfig"] | components["schemas"]["RotationConfig"] | components["schemas"]["ApprovalConfig"];
+            config: components["schemas"]["PolicyConfig"];
             /** @description Of a rotation policy with cron: the next five times, in UTC. */
             next_times?: string[];
             created_by: string;
@@ -3807,12 +3995,7 @@ export interface components {
              *       "role": "admin"
              *     }
              */
-            approvers: {
-                team_id: string;
-            } | {
-                /** @enum {string} */
-                role: "owner" | "admin" | "developer" | "viewer" | "auditor";
-            };
+            approvers: components["schemas"]["ApprovalConfigApprovers"];
             /**
              * @description Whether a break-glass token needs no approval for secrets.
              * @default false
@@ -3833,67 +4016,7 @@ export interface components {
          *       }
          *     }
          */
-        PolicyIn: {
-            name: string;
-            /** @description true by default. */
-            enabled?: boolean;
-            /** @description To which secrets the policy applies. What is left out, or null, bounds nothing. */
-            applies_to?: {
-                /** @description Environments by id or slug. */
-                environments?: string[] | null;
-                types?: ("api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic")[] | null;
-                /**
-                 * @description Secret names as glob patterns (* and ?).
-                 * @example [
-                 *       "app/*"
-                 *     ]
-                 */
-                names?: string[] | null;
-            };
-            /** @enum {string} */
-            kind: "naming";
-            config: components["schemas"]["NamingConfig"];
-        } | {
-            name: string;
-            /** @description true by default. */
-            enabled?: boolean;
-            /** @description To which secrets the policy applies. What is left out, or null, bounds nothing. */
-            applies_to?: {
-                /** @description Environments by id or slug. */
-                environments?: string[] | null;
-                types?: ("api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic")[] | null;
-                /**
-                 * @description Secret names as glob patterns (* and ?).
-                 * @example [
-                 *       "app/*"
-                 *     ]
-                 */
-                names?: string[] | null;
-            };
-            /** @enum {string} */
-            kind: "rotation";
-            config: components["schemas"]["RotationConfig"];
-        } | {
-            name: string;
-            /** @description true by default. */
-            enabled?: boolean;
-            /** @description To which secrets the policy applies. What is left out, or null, bounds nothing. */
-            applies_to?: {
-                /** @description Environments by id or slug. */
-                environments?: string[] | null;
-                types?: ("api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic")[] | null;
-                /**
-                 * @description Secret names as glob patterns (* and ?).
-                 * @example [
-                 *       "app/*"
-                 *     ]
-                 */
-                names?: string[] | null;
-            };
-            /** @enum {string} */
-            kind: "approval";
-            config: components["schemas"]["ApprovalConfig"];
-        };
+        PolicyIn: components["schemas"]["PolicyInNaming"] | components["schemas"]["PolicyInRotation"] | components["schemas"]["PolicyInApproval"];
         PolicyPage: {
             data: components["schemas"]["Policy"][];
             /** @description Pass it as cursor to get the next page. null on the last page. */
@@ -3922,7 +4045,7 @@ export interface components {
                 names?: string[] | null;
             };
             /** @description Replaces all of config. Its fields are those of the kind of the policy, which cannot change. */
-            config?: components["schemas"]["NamingConfig"] | components["schemas"]["RotationConfig"] | components["schemas"]["ApprovalConfig"];
+            config?: components["schemas"]["PolicyConfig"];
         };
         PolicyViolationPage: {
             data: components["schemas"]["PolicyViolation"][];
@@ -4349,9 +4472,7 @@ export interface components {
             /** @description The public key in PEM (SubjectPublicKeyInfo). */
             pem: string;
         };
-        AuditExportLine: components["schemas"]["AuditEntry"] | {
-            checkpoint: components["schemas"]["Checkpoint"];
-        };
+        AuditExportLine: components["schemas"]["AuditEntry"] | components["schemas"]["AuditExportLineChoice2"];
         ExportConfirmed: {
             /**
              * @description Entries up to this sequence are exported, and may be deleted.
@@ -4678,7 +4799,7 @@ export interface components {
              *       "SECRET_ROTATED"
              *     ]
              */
-            events: "*" | string[];
+            events: components["schemas"]["WebhookEvents"];
             description: string | null;
             enabled: boolean;
             /**
@@ -4717,7 +4838,7 @@ export interface components {
              *       "SECRET_DELETED"
              *     ]
              */
-            events: "*" | ("*" | "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED")[];
+            events: components["schemas"]["WebhookEventsChoice"];
             /** @example Restarts the payment service */
             description?: string;
         };
@@ -4740,7 +4861,7 @@ export interface components {
              *       "SECRET_DELETED"
              *     ]
              */
-            events?: "*" | ("*" | "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED")[];
+            events?: components["schemas"]["WebhookEventsChoice"];
             /** @example Restarts the payment service */
             description?: string | null;
             enabled?: boolean;
@@ -4979,9 +5100,7 @@ export interface components {
              *     }
              */
             config?: {
-                [key: string]: string | number | boolean | (string | number)[] | {
-                    [key: string]: string;
-                };
+                [key: string]: components["schemas"]["NotifyConfigValue"];
             };
             /**
              * @description A stored connection of kind notify, in place of platform and config.
@@ -5016,9 +5135,7 @@ export interface components {
              *     }
              */
             config: {
-                [key: string]: string | number | boolean | (string | number)[] | {
-                    [key: string]: string;
-                };
+                [key: string]: components["schemas"]["NotifyConfigValue"];
             };
             /**
              * @description Of kind notify.
@@ -5027,7 +5144,7 @@ export interface components {
              *       "SECRET_LEAKED"
              *     ]
              */
-            events?: "*" | ("SECRET_LEAKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "ORG_RECOVERED" | "SYNC_FAILED" | "WEBHOOK_DISABLED" | "POLICY_VIOLATED" | "SECRET_EXPIRING" | "CREDENTIAL_EXPIRING" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "SECRET_ROTATION_DUE" | "CREDENTIAL_REVOKED" | "DEVICE_BLOCKED" | "ENROLMENT_CREATED" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_ROTATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_REMOVED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "MEMBER_ENROLLED" | "CREDENTIAL_CREATED" | "SYNC_COMPLETED" | "AUDIT_CHECKPOINT")[];
+            events?: components["schemas"]["IntegrationEvents"];
             /**
              * @description Of kind sync: ids of environments; null for those that its maker may read.
              * @example [
@@ -5066,80 +5183,7 @@ export interface components {
          *       }
          *     }
          */
-        IntegrationIn: {
-            /**
-             * @description Secrets are written there.
-             * @enum {string}
-             */
-            kind: "sync";
-            /**
-             * @example heroku
-             * @enum {string}
-             */
-            platform: "vercel" | "netlify" | "heroku" | "fly" | "render" | "railway" | "cloudflare-workers" | "cloudflare-pages" | "digitalocean" | "supabase" | "github-actions" | "gitlab-ci" | "circleci" | "bitbucket-pipelines" | "buildkite" | "hcp-terraform" | "aws-secrets-manager" | "aws-ssm" | "gcp-secret-manager" | "azure-key-vault" | "kubernetes";
-            /** @example Operations channel */
-            name: string;
-            /**
-             * @description What the platform needs, by the schema that GET /integrations/platforms shows for it. Credentials in it are never returned.
-             * @example {
-             *       "webhookUrl": "https://hooks.slack.com/services/T000/B000/XXXX"
-             *     }
-             */
-            config: {
-                [key: string]: string | number | boolean | (string | number)[] | {
-                    [key: string]: string;
-                };
-            };
-            /**
-             * @description Of kind sync: ids or slugs of the environments that it may be run on, and no others. By default those that its maker may read.
-             * @example [
-             *       "production"
-             *     ]
-             */
-            environments?: string[];
-            /**
-             * @description Of kind sync: sync an environment a few seconds after a secret there has changed. false by default.
-             * @example false
-             */
-            auto?: boolean;
-            /**
-             * @description Of kind sync: whether automatic syncs prune. false by default.
-             * @example false
-             */
-            prune?: boolean;
-        } | {
-            /**
-             * @description Messages are sent there.
-             * @enum {string}
-             */
-            kind: "notify";
-            /**
-             * @example slack
-             * @enum {string}
-             */
-            platform: "slack" | "microsoft-teams" | "discord" | "google-chat" | "mattermost" | "telegram" | "pagerduty" | "opsgenie" | "webhook" | "email";
-            /** @example Operations channel */
-            name: string;
-            /**
-             * @description What the platform needs, by the schema that GET /integrations/platforms shows for it. Credentials in it are never returned.
-             * @example {
-             *       "webhookUrl": "https://hooks.slack.com/services/T000/B000/XXXX"
-             *     }
-             */
-            config: {
-                [key: string]: string | number | boolean | (string | number)[] | {
-                    [key: string]: string;
-                };
-            };
-            /**
-             * @description Kinds of events to send messages about, or "*" for all. By default SECRET_ROTATED and SECRET_LEAKED, and POLICY_VIOLATED except for pagerduty and opsgenie.
-             * @example [
-             *       "SECRET_ROTATED",
-             *       "SECRET_LEAKED"
-             *     ]
-             */
-            events?: "*" | ("SECRET_LEAKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "ORG_RECOVERED" | "SYNC_FAILED" | "WEBHOOK_DISABLED" | "POLICY_VIOLATED" | "SECRET_EXPIRING" | "CREDENTIAL_EXPIRING" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "SECRET_ROTATION_DUE" | "CREDENTIAL_REVOKED" | "DEVICE_BLOCKED" | "ENROLMENT_CREATED" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_ROTATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_REMOVED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "MEMBER_ENROLLED" | "CREDENTIAL_CREATED" | "SYNC_COMPLETED" | "AUDIT_CHECKPOINT")[];
-        };
+        IntegrationIn: components["schemas"]["IntegrationInSync"] | components["schemas"]["IntegrationInNotify"];
         IntegrationPage: {
             data: components["schemas"]["Integration"][];
             /** @description Pass it as cursor to get the next page. null on the last page. */
@@ -5156,9 +5200,7 @@ export interface components {
              *     }
              */
             config?: {
-                [key: string]: string | number | boolean | (string | number)[] | {
-                    [key: string]: string;
-                } | null;
+                [key: string]: components["schemas"]["IntegrationConfigValue"];
             };
             /**
              * @description Kinds of events to send messages about, or "*" for all.
@@ -5167,7 +5209,7 @@ export interface components {
              *       "SECRET_LEAKED"
              *     ]
              */
-            events?: "*" | ("SECRET_LEAKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "ORG_RECOVERED" | "SYNC_FAILED" | "WEBHOOK_DISABLED" | "POLICY_VIOLATED" | "SECRET_EXPIRING" | "CREDENTIAL_EXPIRING" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "SECRET_ROTATION_DUE" | "CREDENTIAL_REVOKED" | "DEVICE_BLOCKED" | "ENROLMENT_CREATED" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_ROTATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_REMOVED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "MEMBER_ENROLLED" | "CREDENTIAL_CREATED" | "SYNC_COMPLETED" | "AUDIT_CHECKPOINT")[];
+            events?: components["schemas"]["IntegrationEvents"];
             /**
              * @description Of kind sync: ids or slugs of the environments that it may be run on, and no others. By default those that its maker may read.
              * @example [
@@ -5247,9 +5289,7 @@ export interface components {
              *     }
              */
             config?: {
-                [key: string]: string | number | boolean | (string | number)[] | {
-                    [key: string]: string;
-                };
+                [key: string]: components["schemas"]["NotifyConfigValue"];
             };
             /**
              * @description A stored connection of kind sync, in place of platform and config.
@@ -5325,79 +5365,8 @@ export interface components {
          *       "expires_at": "2026-11-21T13:00:00.000Z"
          *     }
          */
-        NewShare: {
-            /** @example shr_01M9xQeKcX3vTz6nWJfQ4b */
-            id: string;
-            /** @description Address of the page that shows the value. Shown only once. */
-            url: string | null;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
-            expires_at: string;
-        } | {
-            /** @example grt_01M9xQeKcX3vTz6nWJfQ4b */
-            id: string;
-            /** @enum {string} */
-            kind: "grant";
-            grantee: {
-                /** @enum {string} */
-                type: "member" | "team" | "agent";
-                /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
-                id: string;
-            };
-            /**
-             * @description As in POST /orgs/:org_id/grants.
-             * @enum {string}
-             */
-            permission: "read" | "write";
-            created_by: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
-            created_at: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
-            expires_at: string | null;
-        };
-        ShareIn: {
-            /** @enum {string} */
-            kind: "link";
-            /**
-             * @description Lifetime in seconds.
-             * @example 3600
-             */
-            expires_in: number;
-            /**
-             * @description How often the value can be viewed.
-             * @example 1
-             */
-            max_views: number;
-            /** @description Asked for before the value is shown. Send it by another way than the link. */
-            passphrase?: string;
-        } | {
-            /** @enum {string} */
-            kind: "grant";
-            grantee: {
-                /** @enum {string} */
-                type: "member" | "team" | "agent";
-                /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
-                id: string;
-            };
-            /**
-             * @description As in POST /orgs/:org_id/grants.
-             * @enum {string}
-             */
-            permission: "read" | "write";
-            /**
-             * Format: date-time
-             * @example 2027-11-21T12:00:00.000Z
-             */
-            expires_at?: string;
-        };
+        NewShare: components["schemas"]["NewShareChoice1"] | components["schemas"]["NewShareGrant"];
+        ShareIn: components["schemas"]["ShareInLink"] | components["schemas"]["ShareInGrant"];
         SharePage: {
             data: components["schemas"]["Share"][];
             /** @description Pass it as cursor to get the next page. null on the last page. */
@@ -5417,57 +5386,7 @@ export interface components {
          *       "expires_at": "2026-11-21T13:00:00.000Z"
          *     }
          */
-        Share: {
-            /** @example shr_01M9xQeKcX3vTz6nWJfQ4b */
-            id: string;
-            /** @enum {string} */
-            kind: "link";
-            /** @description The version that it shows. */
-            version: number;
-            max_views: number;
-            views: number;
-            /** @description Whether it asks for a passphrase. */
-            passphrase: boolean;
-            /** @description The credential or member that made it. The link ends with it. */
-            created_by: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
-            created_at: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
-            expires_at: string;
-        } | {
-            /** @example grt_01M9xQeKcX3vTz6nWJfQ4b */
-            id: string;
-            /** @enum {string} */
-            kind: "grant";
-            grantee: {
-                /** @enum {string} */
-                type: "member" | "team" | "agent";
-                /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
-                id: string;
-            };
-            /**
-             * @description As in POST /orgs/:org_id/grants.
-             * @enum {string}
-             */
-            permission: "read" | "write";
-            created_by: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
-            created_at: string;
-            /**
-             * Format: date-time
-             * @example 2026-11-21T12:00:00.000Z
-             */
-            expires_at: string | null;
-        };
+        Share: components["schemas"]["ShareLink"] | components["schemas"]["NewShareGrant"];
         Viewed: {
             /** @example DATABASE_URL */
             name: string;
@@ -5602,12 +5521,25 @@ export interface components {
                      */
                     expires_at: string | null;
                 }[];
-                /**
-                 * @description Always empty in this release.
-                 * @example []
-                 */
+                /** @description Trusts that were created or changed. They still work, unless this call revoked all API keys: then it ended trusts too. Their session tokens have ended. */
                 trusts: {
+                    /** @example trs_01M9xQeKcX3vTz6nWJfQ4b */
                     id: string;
+                    /** @example GitHub Actions: acme/app */
+                    name: string;
+                    /** @example https://token.actions.githubusercontent.com */
+                    issuer: string;
+                    created_by: string;
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-21T12:00:00.000Z
+                     */
+                    created_at: string;
+                    /**
+                     * Format: date-time
+                     * @example 2026-11-21T12:00:00.000Z
+                     */
+                    updated_at: string;
                 }[];
             };
             api_key?: components["schemas"]["ApiKey"] & {
@@ -5643,7 +5575,7 @@ export interface components {
             /** @description The credential and all credentials that end with it, without those that had expired before. */
             revoked: {
                 /** @enum {string} */
-                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser";
+                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
                 id: string;
                 name: string | null;
             }[];
@@ -5687,7 +5619,7 @@ export interface components {
             /** @description Credentials that were created with it, directly or indirectly. */
             credentials: {
                 /** @enum {string} */
-                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser";
+                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
                 id: string;
                 name: string | null;
                 /**
@@ -5732,12 +5664,12 @@ export interface components {
         };
         CredentialGraph: {
             /** @enum {string} */
-            kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser";
+            kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
             id: string;
             name: string | null;
             parent: {
                 /** @enum {string} */
-                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "member" | "system";
+                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust" | "member" | "system";
                 id: string;
                 name: string | null;
                 /**
@@ -5749,7 +5681,7 @@ export interface components {
             /** @description Live credentials, at most 1,000. */
             children: {
                 /** @enum {string} */
-                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "member" | "system";
+                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust" | "member" | "system";
                 id: string;
                 name: string | null;
                 /**
@@ -5889,6 +5821,20 @@ export interface components {
                 userHandle?: string | null;
             };
         };
+        Refreshed: components["schemas"]["SignedIn"] & {
+            /**
+             * @description Of a terminal session: what renews it, once.
+             * @example svcref_…
+             */
+            refresh_token?: string;
+        };
+        RefreshIn: {
+            /**
+             * @description Of a terminal session.
+             * @example svcref_…
+             */
+            refresh_token?: string;
+        };
         BrowserSessionPage: {
             data: components["schemas"]["BrowserSession"][];
             /** @description Pass it as cursor to get the next page. null on the last page. */
@@ -5918,8 +5864,351 @@ export interface components {
             last_used_place: string | null;
             /** @description Whether this session made the request. */
             current: boolean;
+            /** @enum {string} */
+            client: "browser" | "terminal";
+            /**
+             * @description Of a terminal session: what the program called itself.
+             * @example svc on ann-laptop
+             */
+            client_name: string | null;
             /** @example psk_01M9xQeKcX3vTz6nWJfQ4b */
             passkey_id: string;
+        };
+        DeviceLogin: {
+            /**
+             * @description For polls. Keep it secret.
+             * @example svcdc_…
+             */
+            device_code: string;
+            /**
+             * @description Show it to the person.
+             * @example WDJB-MJHT
+             */
+            user_code: string;
+            /** @example https://vault.example.com/device */
+            verification_uri: string;
+            /**
+             * @description The same page, with the code filled in. The code is in the fragment, which browsers do not send.
+             * @example https://vault.example.com/device#WDJB-MJHT
+             */
+            verification_uri_complete: string;
+            /** @description Seconds until the codes expire. */
+            expires_in: number;
+            /** @description Seconds to wait between two polls. */
+            interval: number;
+        };
+        DeviceLoginIn: {
+            /**
+             * @description What the program calls itself. The member sees it, with the address that it comes from.
+             * @example svc on ann-laptop
+             */
+            client_name: string;
+        };
+        TerminalSignedIn: components["schemas"]["SignedIn"] & {
+            /**
+             * @description Of a terminal session: what renews it, once.
+             * @example svcref_…
+             */
+            refresh_token: string;
+        };
+        DeviceTokenIn: {
+            /** @example svcdc_… */
+            device_code: string;
+        };
+        DeviceLoginRequest: {
+            /** @example WDJB-MJHT */
+            user_code: string;
+            /**
+             * @description What the program calls itself; nobody has checked it.
+             * @example svc on ann-laptop
+             */
+            client_name: string;
+            address: string;
+            /** @example Zurich, CH (ZRH) */
+            place: string | null;
+            /** @description Whether this request comes from the same address. */
+            same_address: boolean;
+            /**
+             * Format: date-time
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            expires_at: string;
+        };
+        UserCodeIn: {
+            /**
+             * @description Case, spaces and hyphens do not count.
+             * @example WDJB-MJHT
+             */
+            user_code: string;
+        };
+        DeviceLoginDecided: {
+            /** @enum {string} */
+            status: "confirmed" | "denied";
+            /**
+             * @description The session of the terminal; null if denied.
+             * @example ses_01M9xQeKcX3vTz6nWJfQ4b
+             */
+            session_id: string | null;
+        };
+        Trust: {
+            id: string;
+            name: string;
+            issuer: string;
+            audiences: string[];
+            claims: {
+                [key: string]: components["schemas"]["TrustClaimsValue"];
+            };
+            scopes: string[];
+            /** @description Slugs of its environments. null means all. */
+            environments: string[] | null;
+            /** @description Patterns of the secret names that it can access. null means all. */
+            secrets: string[] | null;
+            /** @description IP addresses and ranges. null means any address. */
+            allowed_addresses: string[] | null;
+            /** @example 3600 */
+            ttlSeconds: number;
+            /** @description The keys that were given. null if they are fetched from the issuer. */
+            jwks: {
+                keys: {
+                    [key: string]: unknown;
+                }[];
+            } | null;
+            /** @description Id of the credential or member that created it, or that last made it accept other tokens. */
+            created_by: string;
+            /** @description The credential that it ends with. null if it does not end with another. */
+            parent_id: string | null;
+            /**
+             * Format: date-time
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed, except for its name.
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            updated_at: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            expires_at: string | null;
+            /**
+             * Format: date-time
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            last_used_at: string | null;
+            /**
+             * @description Number of requests made with its session tokens, exchanges included.
+             * @example 12
+             */
+            use_count: number;
+            /** @example Zurich, CH (ZRH) */
+            last_used_place: string | null;
+        };
+        TrustIn: {
+            /** @example GitHub Actions: acme/app */
+            name: string;
+            /**
+             * @description The iss claim of accepted tokens, exactly as the issuer spells it.
+             * @example https://token.actions.githubusercontent.com
+             */
+            issuer: string;
+            /**
+             * @description The token must contain one of them in its aud claim. By default, the PUBLIC_URL of this deployment.
+             * @example [
+             *       "https://vault.example.com"
+             *     ]
+             */
+            audiences?: string[];
+            /**
+             * @description Claims of accepted tokens, each with a glob pattern or a list of them. * is any run of characters, ? is one. Every claim must match. sub, or another claim that names the workload, is required.
+             * @example {
+             *       "sub": "repo:acme/app:ref:refs/heads/main"
+             *     }
+             */
+            claims: {
+                [key: string]: components["schemas"]["TrustClaimsValueChoice"];
+            };
+            /**
+             * @example [
+             *       "secrets:read"
+             *     ]
+             */
+            scopes: string[];
+            /** @description Environments by id or slug. By default, those of its creator. */
+            environments?: string[];
+            /**
+             * @description Secret names as glob patterns (* and ?). By default, those of its creator.
+             * @example [
+             *       "app/*"
+             *     ]
+             */
+            secrets?: string[];
+            /**
+             * @example [
+             *       "203.0.113.0/24"
+             *     ]
+             */
+            allowed_addresses?: string[];
+            /**
+             * @description Lifetime of its session tokens in seconds, 3600 by default.
+             * @example 3600
+             */
+            ttlSeconds?: number;
+            /**
+             * @description Public keys of the issuer, for an issuer that is not on the public Internet. Without it the keys are fetched from the discovery document of the issuer.
+             * @example {
+             *       "keys": [
+             *         {
+             *           "kty": "OKP",
+             *           "crv": "Ed25519",
+             *           "kid": "cluster-1",
+             *           "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"
+             *         }
+             *       ]
+             *     }
+             */
+            jwks?: {
+                keys: {
+                    kty: string;
+                    kid?: string;
+                    alg?: string;
+                    use?: string;
+                    key_ops?: string[];
+                    crv?: string;
+                    x?: string;
+                    y?: string;
+                    n?: string;
+                    e?: string;
+                    d?: string;
+                    p?: string;
+                    q?: string;
+                    dp?: string;
+                    dq?: string;
+                    qi?: string;
+                    k?: string;
+                    oth?: string[];
+                }[];
+            };
+        };
+        TrustPage: {
+            data: components["schemas"]["Trust"][];
+            /** @description Pass it as cursor to get the next page. null on the last page. */
+            next_cursor: string | null;
+            has_more: boolean;
+        };
+        TrustPatch: {
+            name?: string;
+            /**
+             * @description The iss claim of accepted tokens, exactly as the issuer spells it.
+             * @example https://token.actions.githubusercontent.com
+             */
+            issuer?: string;
+            /**
+             * @description The token must contain one of them in its aud claim. By default, the PUBLIC_URL of this deployment.
+             * @example [
+             *       "https://vault.example.com"
+             *     ]
+             */
+            audiences?: string[];
+            /**
+             * @description Claims of accepted tokens, each with a glob pattern or a list of them. * is any run of characters, ? is one. Every claim must match. sub, or another claim that names the workload, is required.
+             * @example {
+             *       "sub": "repo:acme/app:ref:refs/heads/main"
+             *     }
+             */
+            claims?: {
+                [key: string]: components["schemas"]["TrustClaimsValueChoice"];
+            };
+            /**
+             * @example [
+             *       "secrets:read"
+             *     ]
+             */
+            scopes?: string[];
+            environments?: string[] | null;
+            /**
+             * @example [
+             *       "app/*"
+             *     ]
+             */
+            secrets?: string[] | null;
+            /**
+             * @example [
+             *       "203.0.113.0/24"
+             *     ]
+             */
+            allowed_addresses?: string[] | null;
+            /**
+             * @description Lifetime of its session tokens in seconds, 3600 by default.
+             * @example 3600
+             */
+            ttlSeconds?: number;
+            /**
+             * @description null removes the keys: from then on they are fetched from the issuer.
+             * @example {
+             *       "keys": [
+             *         {
+             *           "kty": "OKP",
+             *           "crv": "Ed25519",
+             *           "kid": "cluster-1",
+             *           "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"
+             *         }
+             *       ]
+             *     }
+             */
+            jwks?: {
+                keys: {
+                    kty: string;
+                    kid?: string;
+                    alg?: string;
+                    use?: string;
+                    key_ops?: string[];
+                    crv?: string;
+                    x?: string;
+                    y?: string;
+                    n?: string;
+                    e?: string;
+                    d?: string;
+                    p?: string;
+                    q?: string;
+                    dp?: string;
+                    dq?: string;
+                    qi?: string;
+                    k?: string;
+                    oth?: string[];
+                }[];
+            } | null;
+        };
+        Exchanged: {
+            /**
+             * @description A session token, shown only once.
+             * @example svcsess_…
+             */
+            token: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            expiresAt: string;
+            id: string;
+        };
+        ExchangeIn: {
+            /** @example org_01M9xQeKcX3vTz6nWJfQ4b */
+            org_id: string;
+            /** @example trs_01M9xQeKcX3vTz6nWJfQ4b */
+            trust_id: string;
+            /**
+             * @description The OIDC token of the platform, a JWT.
+             * @example eyJhbGciOiJSUzI1NiIs…
+             */
+            token: string;
         };
         /** @description The body of every error response. */
         Error: {
@@ -5928,7 +6217,7 @@ export interface components {
                  * @description Identifies the error. Codes never change: use them in programs.
                  * @enum {string}
                  */
-                code: "MALFORMED_JSON" | "VALIDATION_FAILED" | "INVALID_CURSOR" | "UNAUTHENTICATED" | "TOKEN_EXPIRED" | "DEVICE_PROOF_REQUIRED" | "DEVICE_PROOF_INVALID" | "TOKEN_REVOKED" | "INSUFFICIENT_SCOPE" | "SECRET_ACCESS_DENIED" | "SCOPE_EXCEEDS_PARENT" | "CREDENTIAL_KIND_NOT_ALLOWED" | "APPROVAL_REQUIRED" | "PASSPHRASE_WRONG" | "ADDRESS_NOT_ALLOWED" | "REAUTHENTICATION_REQUIRED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "ENROLMENT_GONE" | "SHARE_GONE" | "EVENTS_GONE" | "EMAIL_TAKEN" | "SYNC_ENDED" | "IMPORT_CONFLICT" | "LAST_OWNER" | "LAST_PASSKEY" | "ORIGIN_NOT_ALLOWED" | "SECRET_NAME_TAKEN" | "IDEMPOTENCY_IN_PROGRESS" | "SLUG_TAKEN" | "ENVIRONMENT_NOT_EMPTY" | "ENVIRONMENT_IS_DEFAULT" | "LIMIT_REACHED" | "CONFLICT" | "APPROVAL_MISMATCH" | "VERSION_CONFLICT" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "POLICY_VIOLATED" | "APPROVAL_IMPOSSIBLE" | "VALUE_NOT_REPRESENTABLE" | "NAME_NOT_REPRESENTABLE" | "NAME_COLLISION" | "IMPORT_UNREADABLE" | "RESULT_TOO_LARGE" | "RATE_LIMITED" | "INTERNAL" | "TARGET_REJECTED" | "TARGET_UNREACHABLE" | "UNAVAILABLE" | "OVERLOADED" | "MISCONFIGURED";
+                code: "MALFORMED_JSON" | "VALIDATION_FAILED" | "INVALID_CURSOR" | "AUTHORIZATION_PENDING" | "SLOW_DOWN" | "ACCESS_DENIED" | "CODE_EXPIRED" | "UNAUTHENTICATED" | "TOKEN_EXPIRED" | "DEVICE_PROOF_REQUIRED" | "DEVICE_PROOF_INVALID" | "TOKEN_REVOKED" | "INSUFFICIENT_SCOPE" | "SECRET_ACCESS_DENIED" | "SCOPE_EXCEEDS_PARENT" | "CREDENTIAL_KIND_NOT_ALLOWED" | "APPROVAL_REQUIRED" | "PASSPHRASE_WRONG" | "ADDRESS_NOT_ALLOWED" | "REAUTHENTICATION_REQUIRED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "ENROLMENT_GONE" | "SHARE_GONE" | "EVENTS_GONE" | "EMAIL_TAKEN" | "SYNC_ENDED" | "IMPORT_CONFLICT" | "LAST_OWNER" | "LAST_PASSKEY" | "ORIGIN_NOT_ALLOWED" | "SECRET_NAME_TAKEN" | "IDEMPOTENCY_IN_PROGRESS" | "SLUG_TAKEN" | "ENVIRONMENT_NOT_EMPTY" | "ENVIRONMENT_IS_DEFAULT" | "LIMIT_REACHED" | "CONFLICT" | "APPROVAL_MISMATCH" | "VERSION_CONFLICT" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "POLICY_VIOLATED" | "APPROVAL_IMPOSSIBLE" | "VALUE_NOT_REPRESENTABLE" | "NAME_NOT_REPRESENTABLE" | "NAME_COLLISION" | "IMPORT_UNREADABLE" | "RESULT_TOO_LARGE" | "RATE_LIMITED" | "INTERNAL" | "TARGET_REJECTED" | "TARGET_UNREACHABLE" | "UNAVAILABLE" | "OVERLOADED" | "MISCONFIGURED";
                 /** @description Describes the error for people. It may change. */
                 message: string;
                 /**
@@ -5945,19 +6234,310 @@ export interface components {
                 }[];
                 /** @description With APPROVAL_REQUIRED: the approval that the request waits for. */
                 approval?: {
-                    id?: string;
+                    id: string;
                     /** @enum {string} */
-                    status?: "pending" | "approved";
-                    operation?: string;
-                    required?: number;
-                    approvals?: Record<string, never>[];
+                    status: "pending" | "approved";
+                    operation: string;
+                    required: number;
+                    approvals: {
+                        [key: string]: unknown;
+                    }[];
                     /** Format: date-time */
-                    expires_at?: string;
+                    expires_at: string;
                 };
                 /** @description After how many seconds to repeat the request. */
                 retry_after?: number;
             };
         };
+        /**
+         * @example {
+         *       "pattern": "^[A-Z][A-Z0-9_]*$"
+         *     }
+         */
+        PolicyConfig: components["schemas"]["NamingConfig"] | components["schemas"]["RotationConfig"] | components["schemas"]["ApprovalConfig"];
+        ApprovalConfigApproversChoice1: {
+            team_id: string;
+        };
+        ApprovalConfigApproversChoice2: {
+            /** @enum {string} */
+            role: "owner" | "admin" | "developer" | "viewer" | "auditor";
+        };
+        /**
+         * @description Whose members approve: a team, or a role.
+         * @example {
+         *       "role": "admin"
+         *     }
+         */
+        ApprovalConfigApprovers: components["schemas"]["ApprovalConfigApproversChoice1"] | components["schemas"]["ApprovalConfigApproversChoice2"];
+        PolicyInNaming: {
+            name: string;
+            /** @description true by default. */
+            enabled?: boolean;
+            /** @description To which secrets the policy applies. What is left out, or null, bounds nothing. */
+            applies_to?: {
+                /** @description Environments by id or slug. */
+                environments?: string[] | null;
+                types?: ("api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic")[] | null;
+                /**
+                 * @description Secret names as glob patterns (* and ?).
+                 * @example [
+                 *       "app/*"
+                 *     ]
+                 */
+                names?: string[] | null;
+            };
+            /** @enum {string} */
+            kind: "naming";
+            config: components["schemas"]["NamingConfig"];
+        };
+        PolicyInRotation: {
+            name: string;
+            /** @description true by default. */
+            enabled?: boolean;
+            /** @description To which secrets the policy applies. What is left out, or null, bounds nothing. */
+            applies_to?: {
+                /** @description Environments by id or slug. */
+                environments?: string[] | null;
+                types?: ("api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic")[] | null;
+                /**
+                 * @description Secret names as glob patterns (* and ?).
+                 * @example [
+                 *       "app/*"
+                 *     ]
+                 */
+                names?: string[] | null;
+            };
+            /** @enum {string} */
+            kind: "rotation";
+            config: components["schemas"]["RotationConfig"];
+        };
+        PolicyInApproval: {
+            name: string;
+            /** @description true by default. */
+            enabled?: boolean;
+            /** @description To which secrets the policy applies. What is left out, or null, bounds nothing. */
+            applies_to?: {
+                /** @description Environments by id or slug. */
+                environments?: string[] | null;
+                types?: ("api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic")[] | null;
+                /**
+                 * @description Secret names as glob patterns (* and ?).
+                 * @example [
+                 *       "app/*"
+                 *     ]
+                 */
+                names?: string[] | null;
+            };
+            /** @enum {string} */
+            kind: "approval";
+            config: components["schemas"]["ApprovalConfig"];
+        };
+        AuditExportLineChoice2: {
+            checkpoint: components["schemas"]["Checkpoint"];
+        };
+        /**
+         * @example [
+         *       "SECRET_ROTATED"
+         *     ]
+         */
+        WebhookEvents: "*" | string[];
+        /** @enum {string} */
+        WebhookEventsItem: "*" | "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED";
+        /**
+         * @description Kinds of events, or `*` for all, later ones included.
+         * @example [
+         *       "SECRET_ROTATED",
+         *       "SECRET_DELETED"
+         *     ]
+         */
+        WebhookEventsChoice: "*" | components["schemas"]["WebhookEventsItem"][];
+        NotifyConfigValueChoice5: {
+            [key: string]: string;
+        };
+        NotifyConfigValue: string | number | boolean | (string | number)[] | components["schemas"]["NotifyConfigValueChoice5"];
+        /** @enum {string} */
+        IntegrationEventsItem: "SECRET_LEAKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "ORG_RECOVERED" | "SYNC_FAILED" | "WEBHOOK_DISABLED" | "POLICY_VIOLATED" | "SECRET_EXPIRING" | "CREDENTIAL_EXPIRING" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "SECRET_ROTATION_DUE" | "CREDENTIAL_REVOKED" | "DEVICE_BLOCKED" | "ENROLMENT_CREATED" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_ROTATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_REMOVED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "MEMBER_ENROLLED" | "CREDENTIAL_CREATED" | "SYNC_COMPLETED" | "AUDIT_CHECKPOINT";
+        /**
+         * @description Of kind notify.
+         * @example [
+         *       "SECRET_ROTATED",
+         *       "SECRET_LEAKED"
+         *     ]
+         */
+        IntegrationEvents: "*" | components["schemas"]["IntegrationEventsItem"][];
+        IntegrationInSync: {
+            /**
+             * @description Secrets are written there.
+             * @enum {string}
+             */
+            kind: "sync";
+            /**
+             * @example heroku
+             * @enum {string}
+             */
+            platform: "vercel" | "netlify" | "heroku" | "fly" | "render" | "railway" | "cloudflare-workers" | "cloudflare-pages" | "digitalocean" | "supabase" | "github-actions" | "gitlab-ci" | "circleci" | "bitbucket-pipelines" | "buildkite" | "hcp-terraform" | "aws-secrets-manager" | "aws-ssm" | "gcp-secret-manager" | "azure-key-vault" | "kubernetes";
+            /** @example Operations channel */
+            name: string;
+            /**
+             * @description What the platform needs, by the schema that GET /integrations/platforms shows for it. Credentials in it are never returned.
+             * @example {
+             *       "webhookUrl": "https://hooks.slack.com/services/T000/B000/XXXX"
+             *     }
+             */
+            config: {
+                [key: string]: components["schemas"]["NotifyConfigValue"];
+            };
+            /**
+             * @description Of kind sync: ids or slugs of the environments that it may be run on, and no others. By default those that its maker may read.
+             * @example [
+             *       "production"
+             *     ]
+             */
+            environments?: string[];
+            /**
+             * @description Of kind sync: sync an environment a few seconds after a secret there has changed. false by default.
+             * @example false
+             */
+            auto?: boolean;
+            /**
+             * @description Of kind sync: whether automatic syncs prune. false by default.
+             * @example false
+             */
+            prune?: boolean;
+        };
+        IntegrationInNotify: {
+            /**
+             * @description Messages are sent there.
+             * @enum {string}
+             */
+            kind: "notify";
+            /**
+             * @example slack
+             * @enum {string}
+             */
+            platform: "slack" | "microsoft-teams" | "discord" | "google-chat" | "mattermost" | "telegram" | "pagerduty" | "opsgenie" | "webhook" | "email";
+            /** @example Operations channel */
+            name: string;
+            /**
+             * @description What the platform needs, by the schema that GET /integrations/platforms shows for it. Credentials in it are never returned.
+             * @example {
+             *       "webhookUrl": "https://hooks.slack.com/services/T000/B000/XXXX"
+             *     }
+             */
+            config: {
+                [key: string]: components["schemas"]["NotifyConfigValue"];
+            };
+            /**
+             * @description Kinds of events to send messages about, or "*" for all. By default SECRET_ROTATED and SECRET_LEAKED, and POLICY_VIOLATED except for pagerduty and opsgenie.
+             * @example [
+             *       "SECRET_ROTATED",
+             *       "SECRET_LEAKED"
+             *     ]
+             */
+            events?: components["schemas"]["IntegrationEvents"];
+        };
+        IntegrationConfigValue: string | number | boolean | (string | number)[] | components["schemas"]["NotifyConfigValueChoice5"] | null;
+        NewShareChoice1: {
+            /** @example shr_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /** @description Address of the page that shows the value. Shown only once. */
+            url: string | null;
+            /**
+             * Format: date-time
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            expires_at: string;
+        };
+        NewShareGrant: {
+            /** @example grt_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /** @enum {string} */
+            kind: "grant";
+            grantee: {
+                /** @enum {string} */
+                type: "member" | "team" | "agent";
+                /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
+                id: string;
+            };
+            /**
+             * @description As in POST /orgs/:org_id/grants.
+             * @enum {string}
+             */
+            permission: "read" | "write";
+            created_by: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            expires_at: string | null;
+        };
+        ShareInLink: {
+            /** @enum {string} */
+            kind: "link";
+            /**
+             * @description Lifetime in seconds.
+             * @example 3600
+             */
+            expires_in: number;
+            /**
+             * @description How often the value can be viewed.
+             * @example 1
+             */
+            max_views: number;
+            /** @description Asked for before the value is shown. Send it by another way than the link. */
+            passphrase?: string;
+        };
+        ShareInGrant: {
+            /** @enum {string} */
+            kind: "grant";
+            grantee: {
+                /** @enum {string} */
+                type: "member" | "team" | "agent";
+                /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
+                id: string;
+            };
+            /**
+             * @description As in POST /orgs/:org_id/grants.
+             * @enum {string}
+             */
+            permission: "read" | "write";
+            /**
+             * Format: date-time
+             * @example 2027-11-21T12:00:00.000Z
+             */
+            expires_at?: string;
+        };
+        ShareLink: {
+            /** @example shr_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /** @enum {string} */
+            kind: "link";
+            /** @description The version that it shows. */
+            version: number;
+            max_views: number;
+            views: number;
+            /** @description Whether it asks for a passphrase. */
+            passphrase: boolean;
+            /** @description The credential or member that made it. The link ends with it. */
+            created_by: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            expires_at: string;
+        };
+        TrustClaimsValue: string | string[];
+        TrustClaimsValueChoice: string | string[];
     };
     responses: {
         /** @description A refusal. */
@@ -8612,6 +9192,16 @@ export interface operations {
                  * @example team:core
                  */
                 tag?: string;
+                /**
+                 * @description Only the secret with this id, deleted or not: its metadata without reading its value.
+                 * @example text
+                 */
+                id?: string;
+                /**
+                 * @description name: in the order of names. Needs environment, and lists no deleted secrets. By default, in the order of creation.
+                 * @example name
+                 */
+                sort?: "name";
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -11899,7 +12489,7 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
-    auth_enrol: {
+    auth_enrol_options: {
         parameters: {
             query?: never;
             header?: {
@@ -11933,7 +12523,7 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
-    post_auth_enrol: {
+    auth_enrol: {
         parameters: {
             query?: never;
             header?: {
@@ -11976,7 +12566,7 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
-    auth_login: {
+    auth_login_options: {
         parameters: {
             query?: never;
             header?: {
@@ -12006,7 +12596,7 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
-    post_auth_login: {
+    auth_login: {
         parameters: {
             query?: never;
             header?: {
@@ -12136,7 +12726,17 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        /** @description A JSON object of at most 1 MiB, or no body. */
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "refresh_token": "svcref_…"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RefreshIn"];
+            };
+        };
         responses: {
             /** @description Success. */
             200: {
@@ -12144,7 +12744,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SignedIn"];
+                    "application/json": components["schemas"]["Refreshed"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -12233,7 +12833,7 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
-    delete_auth_sessions_id: {
+    auth_session_end_one: {
         parameters: {
             query?: never;
             header?: {
@@ -12259,6 +12859,431 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    auth_device: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object of at most 1 MiB. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "client_name": "svc on ann-laptop"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DeviceLoginIn"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceLogin"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    auth_device_token: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object of at most 1 MiB. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "device_code": "svcdc_…"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DeviceTokenIn"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TerminalSignedIn"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    auth_device_lookup: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object of at most 1 MiB. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "user_code": "WDJB-MJHT"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UserCodeIn"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceLoginRequest"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    auth_device_confirm: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object of at most 1 MiB. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "user_code": "WDJB-MJHT"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UserCodeIn"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceLoginDecided"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    auth_device_deny: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object of at most 1 MiB. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "user_code": "WDJB-MJHT"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UserCodeIn"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceLoginDecided"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    trust_list: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many items to return, 50 by default.
+                 * @example 50
+                 */
+                limit?: number;
+                /**
+                 * @description next_cursor of the previous page.
+                 * @example eyJ2IjoxfQ.kR2vT9
+                 */
+                cursor?: string;
+            };
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /**
+                 * @description Id of the organisation that the credential belongs to.
+                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
+                 */
+                org_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrustPage"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    trust_create: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /**
+                 * @description Id of the organisation that the credential belongs to.
+                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
+                 */
+                org_id: string;
+            };
+            cookie?: never;
+        };
+        /** @description A JSON object of at most 1 MiB. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "GitHub Actions: acme/app",
+                 *       "issuer": "https://token.actions.githubusercontent.com",
+                 *       "claims": {
+                 *         "sub": "repo:acme/app:ref:refs/heads/main"
+                 *       },
+                 *       "scopes": [
+                 *         "secrets:read"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["TrustIn"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trust"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    trust_read: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /**
+                 * @description Id of the organisation that the credential belongs to.
+                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
+                 */
+                org_id: string;
+                /**
+                 * @description Id of the trust.
+                 * @example trs_01M9xQeKcX3vTz6nWJfQ4b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trust"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    trust_delete: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /**
+                 * @description Id of the organisation that the credential belongs to.
+                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
+                 */
+                org_id: string;
+                /**
+                 * @description Id of the trust.
+                 * @example trs_01M9xQeKcX3vTz6nWJfQ4b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success, without a body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    trust_update: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /**
+                 * @description Id of the organisation that the credential belongs to.
+                 * @example org_01M9xQeKcX3vTz6nWJfQ4b
+                 */
+                org_id: string;
+                /**
+                 * @description Id of the trust.
+                 * @example trs_01M9xQeKcX3vTz6nWJfQ4b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** @description A JSON object of at most 1 MiB. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "GitHub Actions: acme/app"
+                 *     }
+                 */
+                "application/json": components["schemas"]["TrustPatch"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trust"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    auth_exchange: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A JSON object of at most 1 MiB. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "org_id": "org_01M9xQeKcX3vTz6nWJfQ4b",
+                 *       "trust_id": "trs_01M9xQeKcX3vTz6nWJfQ4b",
+                 *       "token": "eyJhbGciOiJSUzI1NiIs…"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ExchangeIn"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Exchanged"];
+                };
             };
             default: components["responses"]["Refused"];
         };

@@ -50,10 +50,10 @@ async function addAuthenticator(context: BrowserContext, page: Page): Promise<vo
   });
 }
 
-/** Somebody with a passkey, at the console. @param enrolment a link of another organisation's member; the owner of a new one by default */
-export async function newPerson(given?: { org: string; key: string; enrolment: string }): Promise<Person> {
+/** Somebody with a passkey, at the console. @param given a link of another organisation's member; the owner of a new one by default */
+export async function newPerson(given?: { org: string; key: string; enrolmentUrl: string }): Promise<Person> {
   const url = inject('vaultUrl');
-  const { org, key, enrolment } = given ?? (await newOrg(url));
+  const { org, key, enrolmentUrl } = given ?? (await newOrg(url));
   const context = await (browser as Browser).newContext({ viewport: { width: 1440, height: 900 } });
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: url });
   const page = await context.newPage();
@@ -62,7 +62,7 @@ export async function newPerson(given?: { org: string; key: string; enrolment: s
   page.on('console', (message) => ['error', 'warning'].includes(message.type()) && said.push(message.text()));
   page.on('pageerror', (error) => said.push(String(error)));
   await addAuthenticator(context, page);
-  await page.goto(enrolment);
+  await page.goto(enrolmentUrl);
   await page.click('#act');
   await page.waitForSelector('#who:not([hidden])');
   said.length = 0;

@@ -4,8 +4,8 @@ import type { Needs } from '../../auth/actions';
 export const actions = {
   'approval.list': { scopes: ['approvals:read'] },
   'approval.read': { scopes: ['approvals:read'] },
-  'approval.approve': { scopes: ['approvals:decide'], kinds: ['member'], fresh: true },
-  'approval.reject': { scopes: ['approvals:decide'], kinds: ['member'] },
+  'approval.approve': { scopes: ['approvals:decide'], kinds: ['member'], fresh: true, inBrowser: true },
+  'approval.reject': { scopes: ['approvals:decide'], kinds: ['member'], inBrowser: true },
   'approval.cancel': { scopes: ['approvals:read'] },
 } as const satisfies Needs;
 

@@ -70,7 +70,7 @@ export interface SecretsPart extends Page<SecretFacts> {
   reads_since: number;
 }
 
-/** A live credential: an API key, agent, provider token or break-glass token. */
+/** A live credential: an API key, agent, provider token, break-glass token or trust. */
 export interface CredentialFacts {
   id: string;
   kind: CredentialKind;

@@ -9,7 +9,15 @@ import { type Gap, type Parts, walk } from './log';
 import type { CredentialSummary, RootPart } from './parts';
 
 /** Actions that make a credential, the audit entry's resource. */
-const MAKING = ['api_key.create', 'access_token.create', 'agent.create', 'provider_token.create', 'break_glass.create'];
+const MAKING = [
+  'api_key.create',
+  'access_token.create',
+  'agent.create',
+  'provider_token.create',
+  'break_glass.create',
+  'trust.create',
+  'auth.exchange',
+];
 /** Actions that give away one version. */
 const READING = ['secret.read', 'secret.share', 'secret.share_view'];
 export const CHANGING = [

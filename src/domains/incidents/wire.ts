@@ -48,7 +48,21 @@ const Recent = z
         }),
       )
       .openapi({ description: 'Grants that are still in effect. GET /orgs/:org_id/grants shows their environments and names.' }),
-    trusts: z.array(z.object({ id: z.string() })).openapi({ description: 'Always empty in this release.', example: [] }),
+    trusts: z
+      .array(
+        z.object({
+          id: z.string().openapi({ example: exampleId('trust') }),
+          name: z.string().openapi({ example: 'GitHub Actions: acme/app' }),
+          issuer: z.string().openapi({ example: 'https://token.actions.githubusercontent.com' }),
+          created_by: z.string(),
+          created_at: Time,
+          updated_at: Time,
+        }),
+      )
+      .openapi({
+        description:
+          'Trusts that were created or changed. They still work, unless this call revoked all API keys: then it ended trusts too. Their session tokens have ended.',
+      }),
   })
   .openapi({ description: 'What was created in the last seven days, to review: the newest first, at most 1,000 of each.' });
 
@@ -70,7 +84,7 @@ export const ContainIn = z
   })
   .openapi('ContainIn');
 
-const Kind = z.enum(['api_key', 'session', 'agent', 'provider', 'break_glass', 'browser']);
+const Kind = z.enum(['api_key', 'session', 'agent', 'provider', 'break_glass', 'browser', 'trust']);
 const CredentialName = z.object({ kind: Kind, id: z.string(), name: z.string().nullable() });
 const SecretName = z.object({
   secret_id: z.string(),

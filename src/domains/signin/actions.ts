@@ -6,7 +6,7 @@ export const actions = {
   'auth.login': { ...publicCall, makes: true },
   'auth.refresh': publicCall,
   'auth.logout': publicCall,
-  'auth.confirm': { scopes: [], kinds: ['member'] },
+  'auth.confirm': { scopes: [], kinds: ['member'], inBrowser: true },
   'auth.session_list': { scopes: [], kinds: ['member'] },
   'auth.session_end': { scopes: [], kinds: ['member'] },
 } as const satisfies Needs;

@@ -1,55 +1,21 @@
-// Signing in over HTTP. Proofs are judged here, before a gate acts on them; JWTs and cookies are made here, from what the gate has begun.
+// Signing in over HTTP. Proofs are judged here, before a gate acts on them.
 // Invariants: a refused login has one body, whatever the reason; the cookie is read by refresh and logout alone, and these are asked from
-// our own pages alone.
+// our own pages alone; a refresh token is taken from no page.
 
-import { generateCookie } from 'hono/cookie';
 import { parse } from 'hono/utils/cookie';
-import { JWT_LIVES, signSession } from '../../auth/jwt';
-import { newChallenge, type RefreshCookie, readChallenge, readCookie, readHandle, toCookie, userHandle } from '../../auth/proofs';
-import { type SigningKey, signingKeysOf } from '../../auth/signing';
+import { newChallenge, type RefreshCookie, readChallenge, readCookie, readHandle, readRefreshToken, userHandle } from '../../auth/proofs';
 import { newId } from '../../db/ids';
 import { invalid, refuse, statusOf } from '../../errors';
-import { refusalOf } from '../../gate/outcome';
-import type { Reply } from '../../gate/types';
 import { type Context, keysOf, type PublicAnswer, type PublicContext } from '../../http/context';
 import { listRoute } from '../../http/list';
 import { type Input, route } from '../../http/route';
-import { iso } from '../../http/wire';
 import { challengeOf, creationOptions, requestOptions, verifyAssertion, verifyCreation } from '../passkeys/webauthn';
 import { type Assertion, CreationOptions, RequestOptions } from '../passkeys/wire';
-import type { Begun, Confirming } from './gate/operations';
+import type { Confirming } from './gate/operations';
+import type { Begun } from './gate/sessions';
 import { enrolmentOf, passkeyOf } from './lookup';
+import { browserTokens, COOKIE, cleared, signedIn, signer, terminalTokens } from './tokens';
 import * as wire from './wire';
-
-const COOKIE = '__Host-svc_refresh';
-const setCookie = (value: string, maxAge: number) => ({
-  'Set-Cookie': generateCookie(COOKIE, value, { maxAge, path: '/', httpOnly: true, secure: true, sameSite: 'Strict' }),
-});
-const cleared = setCookie('', 0);
-
-const signer = ({ env, deployment }: Pick<PublicContext, 'env' | 'deployment'>): Promise<SigningKey> =>
-  signingKeysOf(env.DB, deployment).current();
-
-/** A JWT and the next cookie, from what the gate answered. The key is fetched first, so that no session begins whose tokens cannot be signed. */
-async function signedIn(context: PublicContext, org: string, key: SigningKey, reply: Reply): Promise<PublicAnswer> {
-  const { outcome, rate_limit } = reply;
-  if (outcome.kind !== 'ok') return { refusal: refusalOf(outcome), rate_limit };
-  return { status: 200, ...(await tokensOf(context, org, key, outcome.data as Begun)), rate_limit };
-}
-
-/** The body and the cookie that tell of a session. */
-async function tokensOf({ base, deployment }: Pick<PublicContext, 'base' | 'deployment'>, org: string, key: SigningKey, begun: Begun) {
-  const { session, member } = begun;
-  const now = Date.now();
-  const until = Math.min(now + JWT_LIVES, session.ends_at);
-  const claims = { org, member: member.id, session: session.id, n: session.n };
-  const { token, expires_at } = await signSession(key, base, claims, until, now);
-  const cookie = toCookie(deployment.proof, { org, session: session.id, n: session.n });
-  return {
-    json: { token, expiresAt: iso(expires_at), member },
-    headers: setCookie(cookie, Math.max(1, Math.floor((session.expires_at - now) / 1000))),
-  };
-}
 
 const LOGIN = ['login'];
 /** What a challenge is for that a passkey is enrolled with. */
@@ -84,12 +50,32 @@ function cookieOf({ headers, deployment }: PublicContext): RefreshCookie | null 
   return cookie === undefined ? undefined : readCookie(deployment.proof, cookie);
 }
 
+/** Refreshes the session of a terminal. No page may: whoever reads a refresh token there would have found it in a script's reach. */
+async function refreshTerminal(text: string, context: PublicContext): Promise<PublicAnswer> {
+  // safety: refresh-token-without-cookie
+  if (cookieOf(context) !== undefined) return { refusal: invalid('refresh_token', 'must not be sent together with the refresh cookie') };
+  // safety: refresh-token-without-origin
+  if (context.headers.get('origin') !== null) return { refusal: refuse('ORIGIN_NOT_ALLOWED', { message: NOT_FROM_PAGES }) };
+  const token = readRefreshToken(context.deployment.proof, text);
+  const keys = token && (await context.keyring.org(token.org));
+  if (!token || !keys) return refused(context);
+  const key = await signer(context);
+  const { org, session, n } = token;
+  const reply = await context.ask(org, keys, { kind: 'browser', org, hash: session }, { n });
+  const { outcome, rate_limit } = reply;
+  if (outcome.kind === 'ok' && outcome.status === 401) return { refusal: refuse('TOKEN_REVOKED'), rate_limit };
+  return signedIn(context, org, key, reply, terminalTokens);
+}
+
+const NOT_FROM_PAGES = 'A refresh token is not accepted from a web page. Send it without an Origin header.';
+
 const sessions = '/auth/sessions';
 export const signinRoutes = [
   route({
     method: 'post',
     path: '/auth/enrol/options',
     action: 'auth.enrol',
+    operation: 'auth.enrol_options',
     tag: 'Sign-in',
     summary: 'Get options to register a passkey with a link',
     description: 'Pass them to navigator.credentials.create(). The options work once and for five minutes.',
@@ -135,13 +121,14 @@ export const signinRoutes = [
       const reply = await context.ask(org, keys, { member: member.id }, { session, enrolment: hash, passkey });
       const { outcome } = reply;
       if (outcome.kind === 'refused' && ['ENROLMENT_GONE', 'UNAUTHENTICATED'].includes(outcome.refusal.code)) return gone(context);
-      return signedIn(context, org, key, reply);
+      return signedIn(context, org, key, reply, browserTokens);
     },
   }),
   route({
     method: 'post',
     path: '/auth/login/options',
     action: 'auth.login',
+    operation: 'auth.login_options',
     tag: 'Sign-in',
     summary: 'Get options to sign in',
     description: 'Pass them to navigator.credentials.get(). They name no member, and work once and for five minutes.',
@@ -174,7 +161,7 @@ export const signinRoutes = [
       const reply = await context.ask(who.org, keys, { member: who.member }, input);
       const { outcome } = reply;
       if (outcome.kind === 'refused' && statusOf(outcome.refusal) < 500) return refused(context);
-      return signedIn(context, who.org, key, reply);
+      return signedIn(context, who.org, key, reply, browserTokens);
     },
   }),
   route({
@@ -211,19 +198,21 @@ export const signinRoutes = [
       if (passkey) await signer(context);
       return { input: { since: asked.since, passkey } };
     },
-    render: async (begun: Begun, _: Input, context: Context) => tokensOf(context, context.org, await signer(context), begun),
+    render: async (begun: Begun, _: Input, context: Context) => browserTokens(context, context.org, await signer(context), begun),
   }),
   route({
     method: 'post',
     path: '/auth/refresh',
     action: 'auth.refresh',
     tag: 'Sign-in',
-    summary: 'Refresh a browser session',
+    summary: 'Refresh a session',
     description:
-      'Takes the refresh cookie, from a page of this deployment, and returns a new JWT and a new cookie. Each cookie works once. Using it again ends the session, except within ten seconds: then the response may have been lost, and the repeat gets a cookie of its own.',
-    answers: { 200: wire.SignedIn },
+      'A page of this deployment sends no body: the call takes the refresh cookie and sets a new one. A terminal sends its refresh_token, without cookie or Origin, and gets a new one in the body. Both get a new JWT. Each cookie and refresh token works once. Using it again ends the session, except within ten seconds: then the response may have been lost, and the repeat gets one of its own.',
+    body: { schema: wire.RefreshIn, optional: true },
+    answers: { 200: wire.Refreshed },
     refusals: ['ORIGIN_NOT_ALLOWED'],
-    async public(_, context) {
+    async public({ body }, context) {
+      if (body.refresh_token !== undefined) return refreshTerminal(body.refresh_token, context);
       if (!isOurPage(context)) return { refusal: refuse('ORIGIN_NOT_ALLOWED') };
       const cookie = cookieOf(context);
       // Who comes without one has attempted nothing: a page asks, for it cannot see whether there is one.
@@ -237,7 +226,7 @@ export const signinRoutes = [
       if (outcome.kind === 'ok' && outcome.status === 401) return { refusal: refuse('TOKEN_REVOKED'), headers: cleared, rate_limit };
       if (outcome.kind === 'refused' && statusOf(outcome.refusal) === 401)
         return { refusal: outcome.refusal, headers: cleared, rate_limit };
-      return signedIn(context, org, key, reply);
+      return signedIn(context, org, key, reply, browserTokens);
     },
   }),
   route({
@@ -265,7 +254,7 @@ export const signinRoutes = [
     path: sessions,
     action: 'auth.session_list',
     tag: 'Sign-in',
-    summary: 'List your browser sessions',
+    summary: 'List your sessions',
     answers: { 200: wire.SessionPage },
   }),
   route({
@@ -273,7 +262,7 @@ export const signinRoutes = [
     path: sessions,
     action: 'auth.session_end',
     tag: 'Sign-in',
-    summary: 'Revoke all your browser sessions',
+    summary: 'Revoke all your sessions',
     answers: { 204: null },
   }),
   route({
@@ -281,7 +270,7 @@ export const signinRoutes = [
     path: `${sessions}/{id}`,
     action: 'auth.session_end',
     tag: 'Sign-in',
-    summary: 'Revoke one of your browser sessions',
+    summary: 'Revoke one of your sessions',
     answers: { 204: null },
     named: ({ params }) => ({ credential: params.id as string }),
   }),

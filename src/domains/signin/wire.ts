@@ -2,7 +2,7 @@
 
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
-import { type CredentialRow, type MemberRow, roles } from '../../db/schema';
+import { type CredentialRow, isTerminal, type MemberRow, roles } from '../../db/schema';
 import type { Use } from '../../gate/last-used';
 import { iso, isoOrNull, pageOf, Time } from '../../http/wire';
 import { Assertion, Attestation } from '../passkeys/wire';
@@ -12,6 +12,12 @@ export const EnrolOptionsIn = z.strictObject({ token }).openapi('EnrolOptionsIn'
 export const EnrolIn = z.strictObject({ token, response: Attestation }).openapi('EnrolIn');
 export const LoginOptionsIn = z.strictObject({}).openapi('LoginOptionsIn');
 export const LoginIn = z.strictObject({ response: Assertion }).openapi('LoginIn');
+
+export const RefreshIn = z
+  .strictObject({
+    refresh_token: z.string().min(1).max(200).optional().openapi({ description: 'Of a terminal session.', example: 'svcref_…' }),
+  })
+  .openapi('RefreshIn');
 
 const SignedInMember = z
   .object({
@@ -33,6 +39,10 @@ export const SignedIn = z
   })
   .openapi('SignedIn');
 
+export const refreshToken = z.string().openapi({ description: 'Of a terminal session: what renews it, once.', example: 'svcref_…' });
+
+export const Refreshed = SignedIn.extend({ refresh_token: refreshToken.optional() }).openapi('Refreshed');
+
 export const Session = z
   .object({
     id: z.string().openapi({ example: exampleId('browser') }),
@@ -41,6 +51,11 @@ export const Session = z
     last_used_at: Time.nullable(),
     last_used_place: z.string().nullable().openapi({ example: 'Zurich, CH (ZRH)' }),
     current: z.boolean().openapi({ description: 'Whether this session made the request.' }),
+    client: z.enum(['browser', 'terminal']),
+    client_name: z
+      .string()
+      .nullable()
+      .openapi({ description: 'Of a terminal session: what the program called itself.', example: 'svc on ann-laptop' }),
     passkey_id: z.string().openapi({ example: exampleId('passkey') }),
   })
   .openapi('BrowserSession');
@@ -61,5 +76,7 @@ export const sessionOut = (row: CredentialRow, used: Use | null, current: boolea
   last_used_at: isoOrNull(used?.at ?? null),
   last_used_place: used?.place ?? null,
   current,
+  client: isTerminal(row) ? 'terminal' : 'browser',
+  client_name: row.name,
   passkey_id: row.passkey_id ?? '',
 });

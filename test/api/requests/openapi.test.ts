@@ -16,6 +16,7 @@ import { approvalIn, newApprovalPolicy } from '../../support/approvals';
 import { newSignedIn } from '../../support/browser';
 import { newAgent, newBreakGlass, newProvider, newSession } from '../../support/credentials';
 import { newDevice } from '../../support/device';
+import { newIssuer, newTrust } from '../../support/issuers';
 import { newGrant, newMember, newTeam } from '../../support/people';
 import { newLink } from '../../support/shares';
 import { newWebhook, useReceivers } from '../../support/webhooks';
@@ -312,6 +313,7 @@ describe('OpenAPI: ids in examples', () => {
       s: (await newLink(o, (await newSecret(o)).id)).id,
       approvals: approval.id,
       policies: policy,
+      trusts: (await newTrust(o, await newIssuer())).id,
       devices: (await newDevice(o)).id,
       webhooks: webhook.id,
       syncs: (await o.post('/integrations/sync', { platform: 'heroku', config: { token: 'x', appName: 'x' }, environmentId: 'production' }))
@@ -377,7 +379,7 @@ describe('OpenAPI: ids in examples', () => {
   });
 
   it('have only the prefixes that ids of this service have', () => {
-    const known = 'org env sec key tok agt prv bgt mem team aud evt ses psk grt req pol apr dev whk dlv int syn shr scn'.split(' ');
+    const known = 'org env sec key tok agt prv bgt mem team aud evt ses psk grt req pol apr dev whk dlv int syn shr scn trs'.split(' ');
     const found = new Set([...JSON.stringify(document).matchAll(/\b([a-z]+)_[0-9A-Za-z]{22}\b/g)].map(([, prefix]) => prefix));
     expect([...found].filter((prefix) => !known.includes(prefix as string))).toEqual([]);
   });

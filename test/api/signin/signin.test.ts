@@ -583,23 +583,26 @@ describe('passkey', () => {
 });
 
 describe('sign-in pages', () => {
-  it.each(['/enrol', '/sign-in', '/approvals'])('%s runs the scripts of this deployment alone, and cannot be framed', async (path) => {
-    const { status, text, headers } = await send('GET', path);
-    expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
-    const policy = headers.get('content-security-policy') ?? '';
-    for (const part of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "connect-src 'self'"])
-      expect(policy).toContain(part);
-    expect(policy).not.toContain('unsafe');
-    expect(text).toContain('data-origin="http://localhost"');
-    expect(text.replace('data-origin="http://localhost"', '')).not.toMatch(
-      /<script(?! src="\/assets\/\w+\.js"><\/script>)|\son\w+=|https?:\/\//,
-    );
-    expect(headers.get('referrer-policy')).toBe('no-referrer');
-    for (const [, src = ''] of text.matchAll(/src="([^"]+)"/g)) {
-      const script = await send('GET', src);
-      expect([script.status, script.headers.get('content-type')]).toEqual([200, 'text/javascript; charset=utf-8']);
-      expect(script.text.length).toBeGreaterThan(1000);
-    }
-    expect((await send('POST', path)).status).toBe(405);
-  });
+  it.each(['/enrol', '/sign-in', '/approvals', '/device'])(
+    '%s runs the scripts of this deployment alone, and cannot be framed',
+    async (path) => {
+      const { status, text, headers } = await send('GET', path);
+      expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+      const policy = headers.get('content-security-policy') ?? '';
+      for (const part of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "connect-src 'self'"])
+        expect(policy).toContain(part);
+      expect(policy).not.toContain('unsafe');
+      expect(text).toContain('data-origin="http://localhost"');
+      expect(text.replace('data-origin="http://localhost"', '')).not.toMatch(
+        /<script(?! src="\/assets\/\w+\.js"><\/script>)|\son\w+=|https?:\/\//,
+      );
+      expect(headers.get('referrer-policy')).toBe('no-referrer');
+      for (const [, src = ''] of text.matchAll(/src="([^"]+)"/g)) {
+        const script = await send('GET', src);
+        expect([script.status, script.headers.get('content-type')]).toEqual([200, 'text/javascript; charset=utf-8']);
+        expect(script.text.length).toBeGreaterThan(1000);
+      }
+      expect((await send('POST', path)).status).toBe(405);
+    },
+  );
 });

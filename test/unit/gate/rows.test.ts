@@ -152,6 +152,16 @@ const credential: CredentialRow = {
   confirmed_at: 1_800_000_000_000,
   accountable: ['mem_1'],
   device_id: 'dev_1',
+  trust: {
+    issuer: 'https://issuer.example.com',
+    ...{ audiences: ['https://vault.example.com'], claims: { sub: 'repo:acme/*' }, ttl: 3600, keys: null, changed_at: 1 },
+  },
+  workload: {
+    issuer: 'https://issuer.example.com',
+    audiences: ['https://vault.example.com'],
+    claims: { sub: ['repo:acme/app'] },
+    key: null,
+  },
   revision: 3,
   mac: '',
 };

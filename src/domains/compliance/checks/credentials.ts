@@ -16,8 +16,9 @@ const kindNames: Record<CredentialKind, string> = {
   break_glass: 'break-glass token',
   session: 'session token',
   browser: 'browser session',
+  trust: 'trust',
 };
-const kinds = ['api_key', 'agent', 'provider', 'break_glass'] as const;
+const kinds = ['api_key', 'agent', 'provider', 'break_glass', 'trust'] as const;
 
 export interface CredentialChecks {
   add(rows: CredentialFacts[]): void;
@@ -75,7 +76,7 @@ export function newCredentialChecks(now: number): CredentialChecks {
     },
     findings() {
       const examined = seen.total;
-      const all = `${counted(examined, 'live credential')} (API keys, agents, provider and break-glass tokens)`;
+      const all = `${counted(examined, 'live credential')} (API keys, agents, provider and break-glass tokens, trusts)`;
       const none = examined === 0 ? ('not_applicable' as const) : null;
       return [
         findingOf('credentials-unused', {

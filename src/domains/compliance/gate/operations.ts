@@ -112,12 +112,13 @@ function secretFacts(core: Core, row: SecretRow, last_read_at: number | null): S
   };
 }
 
-/** Credentials that last. Session tokens and browser sessions come after them in the order of ids, and are only counted. */
+/** Credentials that last. In the order of ids, browser sessions and session tokens come between them and trusts: they are only counted, and passed over. */
 function credentials({ core, ask }: Call<unknown>, after: string): Page<CredentialFacts> {
-  const rows = core.rows.after('credential', after, ROWS);
-  const lasting = rows.filter(({ id }) => id < idStart('browser'));
-  const page = paged(lasting, (row) => (isAlive(core, ask.org, row) ? credentialFacts(core, row) : null));
-  return lasting.length < rows.length ? { ...page, next: null } : page;
+  const isPassed = ({ id }: CredentialRow) => id > idStart('browser') && id < idStart('trust');
+  const { rows: all, next } = paged(core.rows.after('credential', after, ROWS), (row) => row);
+  const rows = all.flatMap((row) => (!isPassed(row) && isAlive(core, ask.org, row) ? [credentialFacts(core, row)] : []));
+  const last = all.at(-1);
+  return { rows, next: next !== null && last && isPassed(last) ? idStart('trust') : next };
 }
 
 function credentialFacts(core: Core, row: CredentialRow): CredentialFacts {

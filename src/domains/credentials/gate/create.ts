@@ -23,7 +23,7 @@ const MOST_BREAK_GLASS = 5;
 /** Links that a credential may be away from the one at the top. */
 const MOST_LINKS = 16;
 /** Requests a minute, where nothing else is asked for. */
-export const RATES = { api_key: 1200, session: 600, agent: 120, provider: 600, break_glass: 60 } as const;
+export const RATES = { api_key: 1200, session: 600, agent: 120, provider: 600, break_glass: 60, trust: 1200 } as const;
 /** All that a break-glass token may do. */
 const EMERGENCY = ['secrets:list', 'secrets:read', 'secrets:write', 'secrets:rotate', 'secrets:delete', 'audit:read'] as const;
 
@@ -94,10 +94,10 @@ export const parentOf = (caller: Caller): string | null => (caller.isDependent ?
 /** Who makes it; for a member, also in which browser session. */
 export const maker = ({ kind, id, credential }: Caller) => ({ created_by: id, created_in: kind === 'member' ? credential : null });
 
-type Made = Pick<New<'credential'>, 'kind' | 'name' | 'rate_limit' | 'reason'> & { scopes: readonly string[] };
+type Made = Pick<New<'credential'>, 'kind' | 'name' | 'rate_limit' | 'reason' | 'trust'> & { scopes: readonly string[] };
 
 /** The plan of a new credential, whose permissions have been judged. */
-function issue(call: Call<unknown>, token: TokenInput, made: Made, permissions: Wanted, asked: Asked, now: number): Plan | Refusal {
+export function issue(call: Call<unknown>, token: TokenInput, made: Made, permissions: Wanted, asked: Asked, now: number): Plan | Refusal {
   const { core, ask, caller } = call;
   const unknown = unknownEnvironment(asked.environments, permissions.environments) ?? unusable(core, asked.device_id);
   if (unknown) return unknown;

@@ -3,6 +3,7 @@ import type { CredentialKind, CredentialRow } from '../../../db/schema';
 import type { Core } from '../../../gate/core';
 import { slugOf } from '../../../gate/named';
 import type { Call } from '../../../gate/types';
+import { trustOut } from '../../trusts/wire';
 import { accessTokenOut, agentOut, apiKeyOut, breakGlassOut, providerTokenOut, type Shown } from '../wire';
 
 /** A token made by the Worker. */
@@ -18,6 +19,7 @@ const outs: Record<Exclude<CredentialKind, 'browser'>, (shown: Shown) => object>
   agent: agentOut,
   provider: providerTokenOut,
   break_glass: breakGlassOut,
+  trust: trustOut,
 };
 
 /** A credential as it is shown: its row, its environments by slug, its last use. */

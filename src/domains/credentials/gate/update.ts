@@ -23,7 +23,7 @@ import { fresh, maker, makerLocks, unknownEnvironment, wouldOwn } from './create
 import { endIn, find, shown, type TokenInput, target } from './credential';
 
 /** What a credential holds, as its row says. */
-const held = ({ scopes, environments, secrets, allowed_addresses, expires_at, device_id }: CredentialRow): Wanted => ({
+export const held = ({ scopes, environments, secrets, allowed_addresses, expires_at, device_id }: CredentialRow): Wanted => ({
   scopes,
   environments,
   secrets,
@@ -33,13 +33,13 @@ const held = ({ scopes, environments, secrets, allowed_addresses, expires_at, de
 });
 
 /** 403 if a caller who ends with another would hand on what does not end with it. */
-function mayOutlive({ core, caller }: Call<unknown>, row: CredentialRow): Refusal | null {
+export function mayOutlive({ core, caller }: Call<unknown>, row: CredentialRow): Refusal | null {
   if (!caller.isDependent || lineageOf(core, row).some(({ id }) => id === caller.credential)) return null;
   return refuse('SCOPE_EXCEEDS_PARENT', { message: 'A credential that ends with another can extend only credentials that end with it.' });
 }
 
 /** 403 unless the caller may make a credential hold this. What only narrows, anyone may who may change it. */
-const mayGive = (call: Call<unknown>, row: CredentialRow, after: Wanted): Refusal | null =>
+export const mayGive = (call: Call<unknown>, row: CredentialRow, after: Wanted): Refusal | null =>
   // safety: widening-within-lifetime, widening-within-permissions
   isNarrower(held(row), after) ? null : (mayOutlive(call, row) ?? withinPermissions(call.caller, after));
 
@@ -50,7 +50,7 @@ function raisesOwn({ core, caller }: Call<unknown>, row: CredentialRow, rate_lim
   return refuse('SCOPE_EXCEEDS_PARENT', { message: 'A credential cannot raise a rate limit that applies to itself.' });
 }
 
-interface UpdateInput {
+export interface UpdateInput {
   name: string | null;
   /** Undefined leaves them. */
   scopes?: string[];
@@ -62,7 +62,7 @@ interface UpdateInput {
 }
 
 /** The fields of a changed credential. An environment that does not exist stands as an empty id. */
-function changed({ core, ask, input }: Call<UpdateInput>, now: number): Partial<CredentialRow> {
+export function changed({ core, ask, input }: Call<UpdateInput>, now: number): Partial<CredentialRow> {
   const { scopes, environments, secrets, allowed_addresses, ttlSeconds, rate_limit } = input;
   return {
     ...(input.name !== null && { name: input.name }),

@@ -1,4 +1,4 @@
-// What an attacker may have left behind that a panic does not end: passkeys, enrolments and grants; and the sessions that it did end.
+// What an attacker may have left behind that a panic does not end: passkeys, enrolments, grants and trusts; and the sessions that it did end.
 // Invariant: each list is bounded in number and in bytes, since the answer of a panic is kept with its commit; the newest come first.
 import { utf8 } from '../../../crypto/bytes';
 import { DAY } from '../../../db/rows';
@@ -30,6 +30,9 @@ export function recentOf({ core }: Call<unknown>, now: number) {
     .filter(({ enrolment_hash, enrolment_ends_at }) => enrolment_hash !== null && (enrolment_ends_at ?? 0) > now)
     .sort((a, b) => (b.enrolment_made_at ?? 0) - (a.enrolment_made_at ?? 0));
   const grants = rows.newest('grant', 'grt', MOST).filter(isRecent);
+  const trusts = rows
+    .newest('credential', 'trs', MOST)
+    .filter(({ revoked_at, created_at, trust }) => revoked_at === null && isRecent({ created_at: trust?.changed_at ?? created_at }));
   return {
     passkeys: bounded(passkeys.map(({ id, member_id, name, created_at }) => ({ id, member_id, name, created_at: iso(created_at) }))),
     sessions: bounded(
@@ -53,6 +56,11 @@ export function recentOf({ core }: Call<unknown>, now: number) {
         ...{ created_at: iso(created_at), expires_at: isoOrNull(expires_at) },
       })),
     ),
-    trusts: [],
+    trusts: bounded(
+      trusts.map(({ id, name, trust, created_by, created_at }) => ({
+        ...{ id, name: name ?? '', issuer: trust?.issuer ?? '', created_by },
+        ...{ created_at: iso(created_at), updated_at: iso(trust?.changed_at ?? created_at) },
+      })),
+    ),
   };
 }

@@ -3,74 +3,21 @@
 // Invariants: a challenge begins one session at most, for the session's id comes from it; a challenge confirms once, for it is bound to the
 // confirmation before; a number of a cookie is given once; one that comes back late ends its session; a confirmation leaves one cookie.
 
-import { DAY } from '../../../db/rows';
-import type { CredentialRow, MemberRow, PasskeyRow, Refresh } from '../../../db/schema';
+import type { CredentialRow, PasskeyRow, Refresh } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import { insertion, revision } from '../../../gate/commit';
-import { isAlive } from '../../../gate/identity';
+import { revision } from '../../../gate/commit';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
 import type { Plan } from '../../../gate/plan';
 import type { Call, Operation } from '../../../gate/types';
-import { fresh } from '../../credentials/gate/create';
 import { addition, type PasskeyInput } from '../../passkeys/gate/operations';
 import { mayFollow, type Used } from '../../passkeys/webauthn';
-import { sessionOut, signedInMember } from '../wire';
+import { sessionOut } from '../wire';
+import { beginBrowser, begunOf, ending, IDLE, sessionsOf, surplus, TOTAL, turn } from './sessions';
 
-/** How long a session lives without a refresh, and in all. */
-const IDLE = DAY / 2;
-const TOTAL = 7 * DAY;
 /** For how long a cookie that was used may come again: its reply may have been lost. */
 const FORGIVEN = 10_000;
 /** Cookies of one session that may be good at once. */
 const MOST_LIVE = 32;
-/** Sessions of a member: one more ends the oldest. */
-const MOST_SESSIONS = 20;
-const RATE = 600;
-
-/** What the Worker makes a JWT and a cookie from. */
-export interface Begun {
-  session: { id: string; expires_at: number; ends_at: number; n: number };
-  member: ReturnType<typeof signedInMember>;
-}
-
-const begunOf = (row: CredentialRow, member: MemberRow): Begun => ({
-  session: { id: row.id, expires_at: row.expires_at as number, ends_at: row.created_at + TOTAL, n: (row.refresh as Refresh).last },
-  member: signedInMember(member),
-});
-
-/** A member's live sessions, oldest first. */
-const sessionsOf = ({ core, ask }: Call<unknown>, member: string): CredentialRow[] =>
-  core.descendants.browserSessions(member).flatMap((id) => {
-    const row = core.rows.get('credential', id);
-    return row && isAlive(core, ask.org, row) ? [row] : [];
-  });
-
-/** Sessions of a member that begin and end do so one after the other. */
-const turn = (member: string) => `sessions:${member}`;
-
-const ending = (call: Call<unknown>, row: CredentialRow, now: number) => revision(call, 'credential', row, { revoked_at: now });
-
-/** The oldest sessions, that one more would be too many beside. */
-const surplus = (call: Call<unknown>) => sessionsOf(call, call.caller.id).slice(0, 1 - MOST_SESSIONS);
-
-/** The rows that a new session changes: its own, and those of the oldest ones if there are too many. */
-function begin(call: Call<unknown>, id: string, passkey: string, over: string[], now: number) {
-  const { core, ask, caller } = call;
-  const put = insertion(call, 'credential', {
-    ...fresh(core, ask.org, { id, hash: id, hint: '' }, now),
-    kind: 'browser',
-    scopes: [],
-    rate_limit: RATE,
-    created_by: caller.id,
-    member_id: caller.id,
-    passkey_id: passkey,
-    refresh: { live: [1], used: [], last: 1, confirmed: 1 },
-    confirmed_at: now,
-    expires_at: now + IDLE,
-  });
-  const oldest = sessionsOf(call, caller.id).filter((row) => over.includes(row.id));
-  return [put, ...oldest.map((row) => ending(call, row, now))];
-}
 
 /** Whether a challenge has begun a session before. */
 const isSpent = ({ core }: Call<unknown>, id: string) => core.rows.get('credential', id) !== null || core.rows.isBuried('credential', id);
@@ -100,7 +47,7 @@ const login: Operation<LoginInput> = {
       if (!member || !isIts || isSpent(call, input.session)) return refuse('UNAUTHENTICATED');
       // The Worker has judged it by what D1 holds.
       if (!mayFollow(passkey.counter, input.passkey.counter)) return refuse('UNAUTHENTICATED');
-      const puts = begin(call, input.session, passkey.id, over as string[], now);
+      const puts = beginBrowser(call, input.session, passkey.id, over as string[], now);
       puts.push(...advanced(call, passkey, input.passkey));
       return { status: 200, data: begunOf(puts[0]?.row as CredentialRow, member), puts };
     },
@@ -134,7 +81,7 @@ const enrol: Operation<EnrolInput> = {
         enrolment_made_at: null,
         enrolment_ends_at: null,
       });
-      const puts = begin(call, input.session, input.passkey.id, over as string[], now);
+      const puts = beginBrowser(call, input.session, input.passkey.id, over as string[], now);
       return {
         status: 200,
         data: begunOf(puts[0]?.row as CredentialRow, member),
@@ -149,6 +96,7 @@ const own = ({ core, caller }: Call<unknown>): CredentialRow | null => core.rows
 
 const ownSession = ({ caller }: Call<unknown>) => ({ resource: caller.credential });
 
+/** Takes a number that is good and gives the next: of a cookie, of a refresh token, or of the device code that a terminal signs in with. */
 const refresh: Operation<{ n: number }> = {
   subject: ownSession,
   change: {
@@ -166,7 +114,7 @@ const refresh: Operation<{ n: number }> = {
       if (!isGood && !isForgiven) return { status: 401, data: null, puts: [ending(call, row, now)] };
       if (isForgiven && live.length >= MOST_LIVE)
         return refuse('RATE_LIMITED', {
-          message: 'This browser session is refreshed too often at the same time.',
+          message: 'This session is refreshed too often at the same time.',
           retry_after: FORGIVEN / 1000,
         });
       const next: Refresh = {
@@ -291,6 +239,7 @@ export const signinOperations = {
   'auth.login': login,
   'auth.enrol': enrol,
   'auth.refresh': refresh,
+  'auth.device_token': refresh,
   'auth.confirm_options': confirmOptions,
   'auth.confirm': confirm,
   'auth.logout': logout,

@@ -1,0 +1,2 @@
+ALTER TABLE `credentials` ADD `trust` text;--> statement-breakpoint
+ALTER TABLE `credentials` ADD `workload` text;

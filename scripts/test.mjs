@@ -1,0 +1,60 @@
+// `npm test`: every check and every test. Checks go two at a time, each with its output in one piece; tests follow one kind after the other,
+// because they use both cores themselves. Invariants: the exit code is 0 only where all passed; and the last line names what failed.
+import { spawn } from 'node:child_process';
+import os from 'node:os';
+import path from 'node:path';
+import { root } from './wrangler.mjs';
+
+/** @typedef {{ name: string, command: string }} Step */
+
+/** The slowest first. @type {Step[]} */
+const checks = [
+  { name: 'bundle', command: 'npm run --silent bundle' },
+  { name: 'types', command: 'tsc' },
+  { name: 'packages', command: 'npm run --silent build' },
+  { name: 'format and lint', command: 'biome ci' },
+  { name: 'migrations', command: 'npm run --silent check:migrations' },
+];
+/** @type {Step[]} */
+const tests = [
+  { name: 'tests of scripts', command: 'npm run --silent test:scripts' },
+  { name: 'tests of vendors', command: 'npm run --silent test:vendors' },
+  { name: 'tests of packages', command: 'npm run --silent test:packages' },
+  { name: 'tests in the runtime', command: 'npm run --silent test:runtime' },
+];
+
+/** @type {string[]} */
+const failed = [];
+const open = [...checks];
+await Promise.all(Array.from({ length: Math.min(2, os.availableParallelism()) }, work));
+for (const step of tests) if (failed.length === 0) await run(step, false);
+if (failed.length) {
+  process.stderr.write(`npm test failed: ${failed.join(', ')}.\n`);
+  process.exitCode = 1;
+}
+
+async function work() {
+  for (let step = open.shift(); step; step = open.shift()) await run(step, true);
+}
+
+/** Runs a step to its end. @param {Step} step @param {boolean} isKept Whether its output waits until then. @returns {Promise<void>} */
+function run({ name, command }, isKept) {
+  const started = Date.now();
+  const binaries = path.join(root, 'node_modules', '.bin');
+  const child = spawn(command, {
+    cwd: root,
+    shell: true,
+    env: { ...process.env, PATH: `${binaries}${path.delimiter}${process.env.PATH}` },
+    stdio: isKept ? ['ignore', 'pipe', 'pipe'] : ['ignore', 'inherit', 'inherit'],
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (data) => (said += data));
+  return new Promise((done) =>
+    child.on('close', (code, signal) => {
+      if (code !== 0) failed.push(name);
+      const end = code === 0 ? 'passed' : `failed (${signal ?? code})`;
+      process.stdout.write(`${said}── ${name} ${end}, ${((Date.now() - started) / 1000).toFixed(0)} s\n`);
+      done();
+    }),
+  );
+}

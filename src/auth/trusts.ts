@@ -1,0 +1,106 @@
+// Workload identity: which tokens of which issuer a trust accepts. Pure: the gate decides by it when a token is exchanged, and again in each
+// request of a session token that it gave. Invariant: what a trust does not name is not accepted; text is compared exactly, case included,
+// without normalisation.
+import type { CredentialRow } from '../db/schema';
+import { contains, matches } from './globs';
+
+/** A public key that tokens are verified with (RFC 7517): its required members, and how it is told from others. */
+export type IssuerKey = { kid?: string; alg?: string } & (
+  | { kty: 'RSA'; n: string; e: string }
+  | { kty: 'EC'; crv: 'P-256'; x: string; y: string }
+  | { kty: 'OKP'; crv: 'Ed25519'; x: string }
+);
+
+/** Globs by claim: one of them has to match. */
+export type Claims = Record<string, string | string[]>;
+
+/** What a trust accepts. `keys` by their thumbprints (RFC 7638) where its maker gave them; null where the issuer publishes them. */
+export interface Trust {
+  issuer: string;
+  audiences: string[];
+  claims: Claims;
+  ttl: number;
+  keys: Record<string, IssuerKey> | null;
+  /** When it was last changed, but for its name. */
+  changed_at: number;
+}
+
+/** What a verified token says. `key` is the thumbprint of the key that verified it, where the trust holds the keys itself. */
+export interface Workload {
+  issuer: string;
+  audiences: string[];
+  claims: Record<string, string[]>;
+  key: string | null;
+}
+
+/** Characters of a claim's value, and values of a claim that is a list: what is longer matches nothing. */
+const MOST_CHARACTERS = 1024;
+const MOST_VALUES = 100;
+
+/** The texts that a claim is compared by: a text, number or boolean is one, a list of texts is each of them. Anything else is none. */
+export function valuesOf(payload: object, claim: string): string[] {
+  const value: unknown = Object.hasOwn(payload, claim) ? payload[claim as keyof typeof payload] : undefined;
+  const isText = (one: unknown): one is string => typeof one === 'string' && one.length <= MOST_CHARACTERS;
+  if (isText(value)) return [value];
+  // Whose token it is, one text says.
+  // safety: subject-is-one-text
+  if (claim === 'sub') return [];
+  if (typeof value === 'boolean' || Number.isSafeInteger(value)) return [String(value)];
+  return Array.isArray(value) && value.length <= MOST_VALUES && value.every(isText) ? value : [];
+}
+
+const listOf = (globs: string | string[]): string[] => (typeof globs === 'string' ? [globs] : globs);
+
+/** The values of a claim that one of its globs matches. */
+const matching = (globs: string | string[], values: readonly string[]): string[] =>
+  values.filter((value) => listOf(globs).some((glob) => matches(glob, value)));
+
+/** Why a trust does not accept what a token says; null if it does. The reason names nothing that the token says. */
+export function refusedBy({ issuer, audiences, claims, keys }: Trust, workload: Workload): string | null {
+  // safety: trust-issuer
+  if (workload.issuer !== issuer) return 'the issuer does not match';
+  // safety: trust-audience
+  if (!workload.audiences.some((audience) => audiences.includes(audience))) return 'the audience does not match';
+  // safety: trust-key
+  if (keys ? workload.key === null || !Object.hasOwn(keys, workload.key) : workload.key !== null) return 'the key is not one of the trust';
+  for (const [claim, globs] of Object.entries(claims)) {
+    const values = Object.hasOwn(workload.claims, claim) ? (workload.claims[claim] as string[]) : [];
+    // safety: trust-claims
+    if (matching(globs, values).length === 0) return `the claim ${claim} does not match`;
+  }
+  return null;
+}
+
+/** The same of a workload that is accepted, without what nothing depends on: to keep with its session token. */
+export const essential = ({ audiences, claims }: Trust, workload: Workload): Workload => ({
+  ...workload,
+  audiences: workload.audiences.filter((audience) => audiences.includes(audience)),
+  claims: Object.fromEntries(Object.entries(claims).map(([claim, globs]) => [claim, matching(globs, workload.claims[claim] ?? [])])),
+});
+
+/** Whether a trust accepts, after a change, nothing that it did not accept before, and for no longer. */
+export function isNarrowerTrust(before: Trust, after: Trust): boolean {
+  const isWithin = (inner: string | string[], outer: string | string[]) =>
+    listOf(inner).every((glob) => listOf(outer).some((other) => contains(other, glob)));
+  return (
+    after.issuer === before.issuer &&
+    after.ttl <= before.ttl &&
+    after.audiences.every((audience) => before.audiences.includes(audience)) &&
+    (before.keys === null ? after.keys === null : after.keys !== null && Object.keys(after.keys).every((key) => before.keys?.[key])) &&
+    Object.entries(before.claims).every(
+      ([claim, globs]) => Object.hasOwn(after.claims, claim) && isWithin(after.claims[claim] as string | string[], globs),
+    )
+  );
+}
+
+/** What was judged of session tokens lately. A row object is never changed: another state of a row is another object. */
+const judged = new WeakMap<CredentialRow, { trust: CredentialRow; holds: boolean }>();
+
+/** Whether a trust, as it stands now, still accepts the workload of a session token. */
+export function stillAccepts(trust: CredentialRow, session: CredentialRow): boolean {
+  const before = judged.get(session);
+  if (before?.trust === trust) return before.holds;
+  const holds = trust.trust !== null && session.workload !== null && refusedBy(trust.trust, session.workload) === null;
+  judged.set(session, { trust, holds });
+  return holds;
+}

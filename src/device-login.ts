@@ -1,0 +1,109 @@
+// One login of a terminal (RFC 8628), from its start to its end ten minutes later, before any organisation is known: one Durable Object a user
+// code, named by a keyed digest of it. Invariants: it holds the digest of the device code and no token; what was decided stays decided; it
+// deletes itself.
+import { DurableObject } from 'cloudflare:workers';
+import { equal } from './crypto/digest';
+import type { Env } from './env';
+
+/** How long a code serves, in milliseconds, and how long a terminal waits between two polls, in seconds. */
+export const CODE_LIVES = 600_000;
+export const INTERVAL = 5;
+/** What a poll too early adds (RFC 8628 §3.5), and the longest wait. */
+const SLOWER = 5;
+const LONGEST = 60;
+/** What a poll may come early: the network is not always equally fast. */
+const EARLY = 1000;
+
+/** Who asks to be signed in, as the service saw it. */
+export interface Started {
+  /** SHA-256 of the device code. */
+  hash: string;
+  /** The id of the session that it may begin. */
+  session: string;
+  client_name: string;
+  ip: string;
+  place: string | null;
+}
+
+/** What a member is shown, and confirms. */
+export interface Asking extends Omit<Started, 'hash'> {
+  created_at: number;
+  ends_at: number;
+  decided: Decision | null;
+}
+
+/** The organisation whose member confirmed the login; false once it is denied. */
+export type Decision = string | false;
+
+/** What a poll is told: `approved` says whose gate to ask. */
+export type Polled =
+  | { state: 'pending' | 'denied' | 'ended' }
+  | { state: 'early'; interval: number }
+  | { state: 'approved'; org: string; session: string };
+
+interface Kept extends Started {
+  created_at: number;
+  polled_at: number | null;
+  interval: number;
+  decided: Decision | null;
+}
+
+export class DeviceLogin extends DurableObject<Env> {
+  /** The time, which tests set. */
+  protected now(): number {
+    return Date.now();
+  }
+
+  private async live(): Promise<Kept | null> {
+    const kept = await this.ctx.storage.get<Kept>('login');
+    // safety: device-code-expires
+    return kept && this.now() < kept.created_at + CODE_LIVES ? kept : null;
+  }
+
+  /** Begins a login under this user code; false where another has it. */
+  async start(started: Started): Promise<boolean> {
+    if (await this.live()) return false;
+    const now = this.now();
+    const kept: Kept = { ...started, created_at: now, polled_at: null, interval: INTERVAL, decided: null };
+    await this.ctx.storage.put('login', kept);
+    await this.ctx.storage.setAlarm(now + CODE_LIVES);
+    return true;
+  }
+
+  /** The login, for whoever was told its user code. */
+  async asking(): Promise<Asking | null> {
+    const kept = await this.live();
+    if (!kept) return null;
+    const { session, client_name, ip, place, created_at, decided } = kept;
+    return { session, client_name, ip, place, created_at, ends_at: created_at + CODE_LIVES, decided };
+  }
+
+  /** Decides it. Answers whether it is decided so: what was decided otherwise stays. */
+  async decide(session: string, decision: Decision): Promise<boolean> {
+    const kept = await this.live();
+    if (kept?.session !== session) return false;
+    // safety: device-login-decided-once
+    if (kept.decided !== null) return kept.decided === decision;
+    await this.ctx.storage.put('login', { ...kept, decided: decision });
+    return true;
+  }
+
+  /** What the terminal is told, by the digest of its device code. */
+  async poll(hash: string): Promise<Polled> {
+    const kept = await this.live();
+    // safety: device-code-compared
+    if (!kept || !equal(kept.hash, hash)) return { state: 'ended' };
+    if (kept.decided) return { state: 'approved', org: kept.decided, session: kept.session };
+    if (kept.decided === false) return { state: 'denied' };
+    const now = this.now();
+    // safety: polls-slowed-down
+    const isEarly = kept.polled_at !== null && now < kept.polled_at + kept.interval * 1000 - EARLY;
+    const interval = isEarly ? Math.min(kept.interval + SLOWER, LONGEST) : kept.interval;
+    await this.ctx.storage.put('login', { ...kept, polled_at: now, interval });
+    return isEarly ? { state: 'early', interval } : { state: 'pending' };
+  }
+
+  override async alarm(): Promise<void> {
+    await this.ctx.storage.deleteAll();
+  }
+}

@@ -1,0 +1,68 @@
+// Names for the parts of schemas that programs make types of: choices, and what can be chosen. A generator that has to invent a name for
+// them invents the same one twice. Invariant: what is accepted and answered is described as before.
+import type { Schema, Schemas } from './examples';
+
+/** The schemas, with each choice among arrays or objects as a schema of its own, and each object in a choice too. */
+export function named(schemas: Schemas): Schemas {
+  const made: Schemas = { ...schemas };
+  const byShape = new Map<string, string>();
+
+  /** A reference to a part, which becomes a schema of that name, or of the one that an equal part has. */
+  const refer = (name: string, part: Schema): Schema => {
+    const { description, example, ...shape } = part;
+    const spelled = JSON.stringify(shape);
+    let known = byShape.get(spelled);
+    if (known === undefined) {
+      for (known = name; made[known]; ) known += 'Choice';
+      byShape.set(spelled, known);
+      made[known] = part;
+    }
+    return {
+      $ref: `#/components/schemas/${known}`,
+      ...(description !== undefined && { description }),
+      ...(example !== undefined && { example }),
+    };
+  };
+
+  const visit = (schema: Schema, name: string, isWhole: boolean): Schema => {
+    if (schema.$ref) return schema;
+    const seen: Schema = { ...schema };
+    if (schema.properties)
+      seen.properties = mapped(schema.properties, (part, field) => visit(part, `${stem(name)}${pascal(field)}`, false));
+    if (schema.items) seen.items = visit(schema.items, `${name}Item`, false);
+    if (typeof schema.additionalProperties === 'object')
+      seen.additionalProperties = visit(schema.additionalProperties, `${name}Value`, false);
+    if (schema.allOf) seen.allOf = schema.allOf.map((part) => visit(part, name, true));
+    for (const choice of ['anyOf', 'oneOf'] as const) {
+      const parts = schema[choice];
+      if (!parts) continue;
+      seen[choice] = parts.map((part, index) => {
+        const own = `${name}${pascal(kindOf(part) ?? `choice_${index + 1}`)}`;
+        const within = visit(part, own, true);
+        if (within.items?.enum) within.items = refer(`${name}Item`, within.items);
+        return isObject(part) ? refer(own, within) : within;
+      });
+      if (!isWhole && parts.some((part) => part.$ref || part.type === 'array' || isObject(part))) return refer(name, seen);
+    }
+    return seen;
+  };
+
+  for (const [name, schema] of Object.entries(schemas)) made[name] = visit(schema, name, true);
+  return made;
+}
+
+const isObject = ({ $ref, type }: Schema) => !$ref && type === 'object';
+
+/** What tells an object from the other choices. */
+function kindOf({ properties }: Schema): string | undefined {
+  const { const: only, enum: [first, ...others] = [] } = properties?.kind ?? {};
+  return typeof only === 'string' ? only : typeof first === 'string' && others.length === 0 ? first : undefined;
+}
+
+const mapped = (parts: Record<string, Schema>, change: (part: Schema, name: string) => Schema) =>
+  Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, change(part, name)]));
+
+/** A name without what tells a request from an answer: both hold the same parts. */
+const stem = (name: string) => name.replace(/(In|Patch|Page)$/, '');
+
+const pascal = (words: string) => words.replace(/(^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, _between, first: string) => first.toUpperCase());

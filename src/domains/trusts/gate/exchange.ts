@@ -1,0 +1,105 @@
+// The exchange of an issuer's token for a session token, as the gate decides it. The Worker has verified the token; the gate has the last word:
+// by the trust as it stands under lock. Invariants: a session token holds no more than its trust, and ends with it; one token gives ten at
+// most, whatever fails in between; a refusal has one answer, and its reason is in the audit log.
+import { isWithin } from '../../../auth/addresses';
+import { essential, refusedBy } from '../../../auth/trusts';
+import { type CredentialRow, parentColumn } from '../../../db/schema';
+import { refuse } from '../../../errors';
+import { accountableFor } from '../../../gate/accountable';
+import { insertion } from '../../../gate/commit';
+import { callerOf, endOf } from '../../../gate/identity';
+import { lineageOf } from '../../../gate/lineage';
+import { fail } from '../../../gate/outcome';
+import type { Plan } from '../../../gate/plan';
+import type { Call, Operation } from '../../../gate/types';
+import { printable } from '../../../http/text';
+import { iso } from '../../../http/wire';
+import { fresh, RATES } from '../../credentials/gate/create';
+import type { TokenInput } from '../../credentials/gate/credential';
+import type { Verified } from '../verify';
+
+/** How often one token serves, and how many session tokens of a trust may be live. */
+const MOST_USES = 10;
+const MOST_SESSIONS = 1000;
+/** Characters of the name of a session token: its trust, and the subject of the workload. */
+const MOST_NAME = 200;
+
+export interface ExchangeInput extends Verified {
+  token: TokenInput;
+  /** The revision of the trust that the Worker has judged by. */
+  revision: number;
+}
+
+/** What the Worker answers with. */
+export interface Given {
+  id: string;
+  expires_at: number;
+}
+
+const trustOf = ({ core, caller }: Call<unknown>): CredentialRow | null => core.rows.get('credential', caller.id);
+
+/** Why no session token is given; null if one is. */
+function problemOf(call: Call<ExchangeInput>): string | null {
+  const { core, ask, input } = call;
+  const row = trustOf(call);
+  if (!row?.trust) return 'the trust has ended';
+  const lineage = lineageOf(core, row);
+  // safety: ended-trust-gives-nothing
+  if (endOf(core, ask.org, lineage)) return 'the trust has ended';
+  // safety: exchange-addresses
+  if (!callerOf(core, ask.org, lineage).addresses.every((ranges) => isWithin(ask.request.ip, ranges)))
+    return 'the client address is not allowed';
+  // safety: exchange-judged-by-gate
+  const refused = refusedBy(row.trust, input.workload);
+  if (refused) return refused;
+  // safety: token-exchanged-ten-times
+  return core.exchanged.times(input.spent.digest, ask.request.id) >= MOST_USES ? 'the token was exchanged ten times' : null;
+}
+
+export const exchange: Operation<ExchangeInput> = {
+  subject(call) {
+    const reason = problemOf(call);
+    return reason === null ? { resource: call.input.token.id } : { resource: call.caller.id, reason };
+  },
+  change: {
+    // A change of the trust and an exchange come one after the other.
+    locks: ({ input, caller }) => [caller.id, input.token.id],
+    plan(call, now): Plan | ReturnType<typeof refuse> | { more: unknown } {
+      const { core, ask, input, caller } = call;
+      const row = trustOf(call);
+      const problem = problemOf(call);
+      // The Worker has judged by a trust that is no more: it looks again.
+      if (problem && row && row.revision !== input.revision) return { more: {} };
+      if (problem || !row?.trust) return refuse('UNAUTHENTICATED');
+      if (core.descendants.hasSessions(row.id, MOST_SESSIONS, now))
+        return refuse('LIMIT_REACHED', {
+          message: 'A trust can have at most 1,000 live session tokens. Revoke some, or give it a shorter ttlSeconds.',
+        });
+      // Noted before anything is given: a change that fails costs a use, and never gives one.
+      core.exchanged.note(input.spent, ask.request.id, now);
+      const [{ scopes, environments, secrets }] = caller.permissions;
+      const ends = [now + row.trust.ttl * 1000, ...(caller.expires_at === null ? [] : [caller.expires_at])];
+      const put = insertion(call, 'credential', {
+        ...fresh(core, ask.org, input.token, now),
+        kind: 'session',
+        name: printable(input.subject === null ? (row.name ?? '') : `${row.name}: ${input.subject}`, MOST_NAME),
+        ...{ scopes: [...scopes], environments: environments && [...environments], secrets: secrets && [...secrets] },
+        allowed_addresses: row.allowed_addresses,
+        expires_at: Math.min(...ends),
+        rate_limit: RATES.session,
+        created_by: row.id,
+        accountable: accountableFor(core, caller),
+        workload: essential(row.trust, input.workload),
+        ...parentColumn(row.id),
+      });
+      const { id, expires_at } = put.row as CredentialRow & { expires_at: number };
+      return { status: 201, data: { id, expires_at } satisfies Given, puts: [put], resource: id, about: { expires_at: iso(expires_at) } };
+    },
+  },
+};
+
+/** A token that the Worker has refused: nothing but the entry. */
+export const exchangeRefused: Operation<{ trust: string; reason: string }> = {
+  subject: ({ input }) => ({ resource: input.trust, reason: input.reason }),
+  read: () => fail(refuse('UNAUTHENTICATED')),
+};

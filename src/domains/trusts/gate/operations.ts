@@ -1,0 +1,117 @@
+// Trusts, as the gate keeps them. Invariants: a trust holds no more than its maker does; whoever makes it accept other tokens must hold all that
+// it gives, and becomes its maker; a trust that has ended is not there.
+
+import { type Wanted, withinPermissions } from '../../../auth/authorize';
+import { isNarrowerTrust, type Trust } from '../../../auth/trusts';
+import { idStart } from '../../../db/ids';
+import type { CredentialRow } from '../../../db/schema';
+import { type Refusal, refuse } from '../../../errors';
+import { accountableFor, accountableOf } from '../../../gate/accountable';
+import { revision } from '../../../gate/commit';
+import { isAlive } from '../../../gate/identity';
+import { type ListInput, listed } from '../../../gate/listing';
+import { found } from '../../../gate/outcome';
+import type { Call, Operation } from '../../../gate/types';
+import { aboutToken, issue, maker, makerLocks, RATES, unknownEnvironment, wanted, within } from '../../credentials/gate/create';
+import { find, shown, type TokenInput, target } from '../../credentials/gate/credential';
+import { changed, held, mayGive, mayOutlive, revoke, type UpdateInput } from '../../credentials/gate/update';
+import { exchange, exchangeRefused } from './exchange';
+
+/** Live trusts of an organisation. */
+const MOST_TRUSTS = 100;
+
+const live = (call: Call<unknown>): CredentialRow | null => {
+  const row = find(call, 'trust');
+  return row && isAlive(call.core, call.ask.org, row) ? row : null;
+};
+
+interface NewInput {
+  /** Of no token: a trust has an id alone. */
+  token: TokenInput;
+  name: string;
+  scopes: string[];
+  environments: string[] | null;
+  secrets: string[] | null;
+  allowed_addresses: string[] | null;
+  trust: Omit<Trust, 'changed_at'>;
+}
+
+/** What its session tokens would hold. A workload has no device, so that who is bound to one makes no trust. */
+const permissionsOf = (call: Call<NewInput>) => ({
+  ...wanted(call, { ...call.input, expires_at: null }),
+  // safety: trust-bound-to-no-device
+  device_id: null,
+});
+
+const create: Operation<NewInput> = {
+  subject: aboutToken,
+  // safety: trust-within-permissions
+  authorize: (call) => within(call, permissionsOf(call)),
+  change: {
+    locks: (call) => [...makerLocks(call), 'trusts'],
+    plan(call, now, { judged }) {
+      const { core, ask, input } = call;
+      if (core.rows.within('credential', 'trust').filter((row) => isAlive(core, ask.org, row)).length >= MOST_TRUSTS)
+        return refuse('LIMIT_REACHED', { message: 'An organisation can have at most 100 trusts. Delete some that you no longer need.' });
+      const { token, name, scopes } = input;
+      const made = { kind: 'trust', name, scopes, rate_limit: RATES.trust, trust: { ...input.trust, changed_at: now } } as const;
+      return issue(call, token, made, judged as Wanted, { ...input, expires_at: null }, now);
+    },
+  },
+};
+
+interface PatchInput extends Omit<UpdateInput, 'ttlSeconds' | 'rate_limit'> {
+  /** What it accepts, as far as that changes. */
+  trust: Partial<Omit<Trust, 'changed_at'>>;
+}
+
+/** The fields of a changed trust, or 403. To accept less, or to hold less, anyone may have it who may change it. */
+function judge(call: Call<PatchInput>, now: number): Refusal | Partial<CredentialRow> | null {
+  const row = live(call);
+  if (!row?.trust) return null;
+  const { name, trust, ...rest } = call.input;
+  const isRenamed = Object.keys(rest).length === 0 && Object.keys(trust).length === 0;
+  const after = { ...row.trust, ...trust, ...(!isRenamed && { changed_at: now }) };
+  const fields = { ...changed(call as Call<UpdateInput>, now), trust: after };
+  const holds = held({ ...row, ...fields });
+  // safety: trust-repointed-within-permissions
+  if (isNarrowerTrust(row.trust, after)) return mayGive(call, row, holds) ?? fields;
+  const { core, caller } = call;
+  const accountable = [...new Set([...accountableOf(core, row), ...accountableFor(core, caller)])];
+  // safety: trust-repointed-by-maker
+  return mayOutlive(call, row) ?? withinPermissions(caller, holds) ?? { ...fields, ...maker(caller), accountable };
+}
+
+const update: Operation<PatchInput> = {
+  authorize: judge,
+  change: {
+    // Who changes it stays meanwhile, for they may become its maker.
+    locks: (call) => [target(call), call.caller.credential, call.caller.id],
+    plan(call, _now, { judged }) {
+      const row = live(call);
+      if (!row || !judged) return refuse('NOT_FOUND');
+      const fields = judged as Partial<CredentialRow>;
+      const unknown = unknownEnvironment(call.input.environments ?? null, fields.environments ?? null);
+      if (unknown) return unknown;
+      const put = revision(call, 'credential', row, fields);
+      return { status: 200, data: shown(call.core, put.row as CredentialRow), puts: [put] };
+    },
+  },
+};
+
+const list: Operation<ListInput> = {
+  read: ({ core, ask, input }) =>
+    listed(core, 'credential', idStart('trust'), input, (row) =>
+      row.kind === 'trust' && isAlive(core, ask.org, row) ? shown(core, row) : null,
+    ),
+};
+
+export const trustOperations = {
+  'trust.create': create,
+  'trust.list': list,
+  'trust.read': { read: (call: Call<unknown>) => found(live(call), (row) => shown(call.core, row)) },
+  'trust.update': update,
+  'trust.delete': revoke('trust', () => false),
+  'auth.exchange': exchange,
+  'auth.exchange_refused': exchangeRefused,
+};

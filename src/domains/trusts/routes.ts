@@ -1,0 +1,197 @@
+// Workload identity over HTTP. Tokens of issuers are verified here, before the gate acts on them. Invariants: a refused exchange has one body,
+// whatever the reason; it is counted by client address before anything is asked; no token of an issuer leaves this file's calls.
+
+import { newToken } from '../../auth/token';
+import type { Trust } from '../../auth/trusts';
+import type { OrgKeys } from '../../crypto/keyring';
+import { newId } from '../../db/ids';
+import { forms } from '../../db/names';
+import { macOf, readable } from '../../db/rows';
+import type { CredentialRow } from '../../db/schema';
+import { checkTarget } from '../../delivery/egress';
+import { ApiError, invalid, refuse, statusOf } from '../../errors';
+import { refusalOf } from '../../gate/outcome';
+import type { BaseContext, PublicAnswer, PublicContext } from '../../http/context';
+import { listRoute } from '../../http/list';
+import { route } from '../../http/route';
+import { iso } from '../../http/wire';
+import type { ExchangeInput, Given } from './gate/exchange';
+import { keysOfIssuer } from './issuer';
+import { readIssuerKey } from './keys';
+import { verify } from './verify';
+import * as wire from './wire';
+
+const tag = 'Workload identity';
+const trusts = '/orgs/{org_id}/trusts';
+const byTrust = ({ params }: { params: Record<string, string> }) => ({ credential: params.id as string });
+
+/** Fields in which null counts as omitted when a trust is created. */
+const OMITTABLE = ['audiences', 'environments', 'secrets', 'allowed_addresses', 'ttlSeconds', 'jwks'];
+
+/** The keys of a JWKS that somebody gave, by their thumbprints; 400 for one that cannot be used. */
+async function keysIn({ keys }: { keys: unknown[] }): Promise<NonNullable<Trust['keys']>> {
+  const read: NonNullable<Trust['keys']> = {};
+  const ids = new Set<string>();
+  for (const [index, jwk] of keys.entries()) {
+    const found = await readIssuerKey(jwk);
+    if (typeof found === 'string') throw new ApiError(invalid(`jwks.keys.${index}`, found));
+    const kid = found.key.kid ?? '';
+    if (ids.has(kid) || Object.hasOwn(read, found.thumbprint))
+      throw new ApiError(invalid(`jwks.keys.${index}`, 'must not repeat a kid or a key. Several keys need a kid each'));
+    ids.add(kid);
+    read[found.thumbprint] = found.key;
+  }
+  return read;
+}
+
+/** 400 for an issuer that no keys can be fetched from. */
+function mustBeReachable(issuer: string, { settings }: BaseContext): void {
+  const problem = checkTarget(issuer, settings);
+  if (problem) throw new ApiError(invalid('issuer', `${problem}, or jwks must be given`));
+}
+
+/** 400 for http, which only a deployment for tests and development takes. */
+function mustBeHttps(issuer: string, { settings }: BaseContext): void {
+  if (!issuer.startsWith('https://') && !settings.allowPrivate) throw new ApiError(invalid('issuer', 'must begin with https://'));
+}
+
+// ---------------------------------------------------------------- exchange
+
+/** The trust as D1 has it, its MAC verified; null where there is none. The gate judges again by its own. */
+async function trustOf({ env, trace }: PublicContext, keys: OrgKeys, org: string, id: string): Promise<CredentialRow | null> {
+  trace.d1_calls++;
+  const { results } = await env.DB.prepare("select * from credentials where org_id = ? and id = ? and kind = 'trust'")
+    .bind(org, id)
+    .all<Record<string, unknown>>()
+    .catch(() => {
+      throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
+    });
+  const row = results[0] ? readable('credential', results[0]) : null;
+  // safety: trust-mac
+  return row?.trust && row.mac === macOf(keys.row, 'credential', row) ? row : null;
+}
+
+/** The one answer to every exchange that is refused. */
+const refused = async (context: PublicContext) => ({ refusal: await context.count(refuse('UNAUTHENTICATED')) });
+
+/** The same for a trust that exists: the reason goes to the audit log of its organisation, unless this address is over its limit. */
+async function refusedFor(context: PublicContext, keys: OrgKeys, org: string, trust: string, reason: string): Promise<PublicAnswer> {
+  const answer = await refused(context);
+  // safety: exchange-limited-before-gate
+  if (answer.refusal.code !== 'RATE_LIMITED')
+    await context.ask(org, keys, { trust, refused: true }, { trust, reason }, 'auth.exchange_refused');
+  return answer;
+}
+
+/** How often an exchange begins anew because the trust changed meanwhile. */
+const MOST_ROUNDS = 3;
+
+async function exchange(context: PublicContext, org: string, trust: string, text: string): Promise<PublicAnswer> {
+  const keys = forms.trust(trust) && forms.org(org) ? await context.keyring.org(org) : null;
+  if (!keys) return refused(context);
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    const row = await trustOf(context, keys, org, trust);
+    if (!row?.trust) return refused(context);
+    const { issuer } = row.trust;
+    const verified = await verify(text, row.trust, (kid) => keysOfIssuer(context.env, issuer, kid));
+    if ('problem' in verified) return refusedFor(context, keys, org, trust, verified.problem);
+    const { token, hash, hint } = newToken('session', org, context.deployment.tokenTag);
+    const input: ExchangeInput = { ...verified, revision: row.revision, token: { id: newId('tok'), hash, hint } };
+    const { outcome, rate_limit } = await context.ask(org, keys, { trust }, input);
+    if (outcome.kind === 'more') continue;
+    if (outcome.kind === 'ok') {
+      const { id, expires_at } = outcome.data as Given;
+      return { status: 201, json: { token, expiresAt: iso(expires_at), id }, rate_limit };
+    }
+    const refusal = refusalOf(outcome);
+    // safety: exchange-refusals-alike
+    return statusOf(refusal) === 401 ? refused(context) : { refusal, rate_limit };
+  }
+  return { refusal: refuse('UNAVAILABLE', { retry_after: 1 }) };
+}
+
+export const trustRoutes = [
+  route({
+    method: 'post',
+    path: trusts,
+    action: 'trust.create',
+    tag,
+    summary: 'Create a trust',
+    description:
+      'A trust accepts tokens of an OIDC issuer whose claims match, and gives session tokens for them (POST /auth/exchange). It cannot hold more than its creator. A trust that a session token or an agent creates ends with its creator.',
+    body: { schema: wire.TrustIn, nulls: OMITTABLE },
+    answers: { 201: wire.Trust },
+    refusals: ['SCOPE_EXCEEDS_PARENT', 'NOT_FOUND', 'LIMIT_REACHED'],
+    async prepare({ body }, context) {
+      const { name, issuer, claims, scopes, jwks } = body;
+      mustBeHttps(issuer, context);
+      if (!jwks) mustBeReachable(issuer, context);
+      const id = newId('trs');
+      const { environments = null, secrets = null, allowed_addresses = null } = body;
+      const accepted = { issuer, claims, audiences: body.audiences ?? [context.base], ttl: body.ttlSeconds ?? 3600 };
+      const trust = { ...accepted, keys: jwks ? await keysIn(jwks) : null };
+      return { input: { token: { id, hash: id, hint: '' }, name, scopes, environments, secrets, allowed_addresses, trust } };
+    },
+  }),
+  listRoute({ path: trusts, action: 'trust.list', tag, summary: 'List trusts', answers: { 200: wire.TrustPage } }),
+  route({
+    method: 'get',
+    path: `${trusts}/{id}`,
+    action: 'trust.read',
+    tag,
+    summary: 'Show a trust',
+    answers: { 200: wire.Trust },
+    refusals: ['NOT_FOUND'],
+    named: byTrust,
+  }),
+  route({
+    method: 'patch',
+    path: `${trusts}/{id}`,
+    action: 'trust.update',
+    tag,
+    summary: 'Change a trust',
+    description:
+      'The change applies to the next request of each session token: one whose workload is no longer accepted ends, and none holds more than the trust. The caller must hold whatever the change adds, and all that the trust gives if it accepts other tokens afterwards. To narrow it, tokens:write is enough.',
+    body: { schema: wire.TrustPatch },
+    answers: { 200: wire.Trust },
+    refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT'],
+    named: byTrust,
+    async prepare({ body }, context) {
+      const { name = null, issuer, audiences, claims, ttlSeconds, jwks, ...rest } = body;
+      if (issuer !== undefined) mustBeHttps(issuer, context);
+      if (issuer !== undefined && jwks === null) mustBeReachable(issuer, context);
+      const trust = {
+        ...(issuer !== undefined && { issuer }),
+        ...(audiences && { audiences }),
+        ...(claims && { claims }),
+        ...(ttlSeconds !== undefined && { ttl: ttlSeconds }),
+        ...(jwks !== undefined && { keys: jwks && (await keysIn(jwks)) }),
+      };
+      return { input: { name, ...rest, trust } };
+    },
+  }),
+  route({
+    method: 'delete',
+    path: `${trusts}/{id}`,
+    action: 'trust.delete',
+    tag,
+    summary: 'Delete a trust',
+    description: 'Its session tokens are refused as soon as this call returns.',
+    answers: { 204: null },
+    refusals: ['NOT_FOUND'],
+    named: byTrust,
+  }),
+  route({
+    method: 'post',
+    path: '/auth/exchange',
+    action: 'auth.exchange',
+    tag,
+    summary: 'Exchange an OIDC token for a session token',
+    description:
+      'A CI job or workload sends the OIDC token of its platform and gets a session token of the trust. RS256, PS256, ES256 and EdDSA are accepted. A token must be at most an hour old, and serves ten times at most. The response to a refused exchange is the same for every reason. The audit log of the organisation has the reason.',
+    body: { schema: wire.ExchangeIn },
+    answers: { 201: wire.Exchanged },
+    refusals: ['LIMIT_REACHED'],
+    public: ({ body }, context) => exchange(context, body.org_id, body.trust_id, body.token),
+  }),
+];

@@ -1,0 +1,93 @@
+// Verifies the token of an issuer (OpenID Connect, RFC 7519) for a trust. Invariants: the algorithm is one of four, and fits the type of the one
+// key that the token names; a reason for a refusal names nothing that the token says.
+import { decodeJwt, decodeProtectedHeader, errors, importJWK, jwtVerify } from 'jose';
+import { isJwt } from '../../auth/jwt';
+import { type IssuerKey, refusedBy, type Trust, valuesOf, type Workload } from '../../auth/trusts';
+import { sha256 } from '../../crypto/digest';
+import type { Spent } from '../../gate/exchanged';
+import { isAlgorithm, KEY_TYPES } from './keys';
+
+/** How old a token may be, and how much the clock of its issuer may differ, in seconds. */
+const MOST_AGE = 3600;
+const SKEW = 30;
+
+/** What the gate needs to know of a token that is genuine. */
+export interface Verified {
+  workload: Workload;
+  /** Its sub claim, or null. */
+  subject: string | null;
+  spent: Spent;
+}
+
+/** The keys of the issuer that a token with this `kid` may be verified with, or why there are none. */
+export type FindKeys = (kid: string | undefined) => Promise<IssuerKey[] | string>;
+
+type Problem = { problem: string };
+
+const MALFORMED = 'the token is malformed';
+
+/** What is wrong with a token, by the error of the library. */
+function problemOf(error: unknown): string {
+  if (error instanceof errors.JWTExpired) return error.claim === 'iat' ? 'the token was issued too long ago' : 'the token has expired';
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    const { claim, reason } = error;
+    if (claim === 'aud') return 'the audience does not match';
+    if (reason === 'check_failed' && (claim === 'nbf' || claim === 'iat')) return 'the token is not valid yet';
+    return 'a required claim is missing or malformed';
+  }
+  return error instanceof errors.JWSSignatureVerificationFailed ? 'the signature is not valid' : MALFORMED;
+}
+
+/** The algorithm and the key id that the header names, and the issuer that the payload names: nothing of it is verified yet. */
+function named(text: string): { alg: keyof typeof KEY_TYPES; kid: string | undefined; issuer: unknown } | Problem {
+  try {
+    const { alg, kid } = decodeProtectedHeader(text);
+    if (!isAlgorithm(alg)) return { problem: 'the algorithm is not accepted' };
+    if (kid !== undefined && typeof kid !== 'string') return { problem: MALFORMED };
+    return { alg, kid, issuer: decodeJwt(text).iss };
+  } catch {
+    return { problem: MALFORMED };
+  }
+}
+
+/** Which token it is: by its `jti`, else by all that is signed, for a signature can be spelled in several ways. */
+function spentOf(text: string, { issuer, key }: Workload, payload: { jti?: unknown; exp?: number; iat?: number }): Spent {
+  const { jti, exp = 0, iat = 0 } = payload;
+  const which = typeof jti === 'string' && jti !== '' ? ['jti', jti] : ['signed', text.slice(0, text.lastIndexOf('.'))];
+  return { digest: sha256(JSON.stringify([issuer, key, ...which])), until: (Math.min(exp, iat + MOST_AGE) + SKEW) * 1000 };
+}
+
+/** Verifies a token, and judges what it says by the trust. */
+export async function verify(text: string, trust: Trust, findKeys: FindKeys, now = Date.now()): Promise<Verified | Problem> {
+  const said = isJwt(text) ? named(text) : { problem: MALFORMED };
+  if ('problem' in said) return said;
+  const { alg, kid } = said;
+  // No key is fetched for what another issuer has signed.
+  if (said.issuer !== trust.issuer) return { problem: 'the issuer does not match' };
+  const keys = trust.keys ? Object.values(trust.keys) : await findKeys(kid);
+  if (typeof keys === 'string') return { problem: keys };
+  // safety: issuer-key-fits-algorithm
+  const fitting = keys.filter((key) => key.kty === KEY_TYPES[alg] && (key.alg ?? alg) === alg && (kid === undefined || key.kid === kid));
+  const [key] = fitting;
+  if (!key || fitting.length > 1) return { problem: fitting.length ? 'several keys fit the token' : 'no key of the issuer fits the token' };
+  try {
+    const { payload } = await jwtVerify(text, await importJWK({ ...key }, alg), {
+      algorithms: [alg],
+      ...{ issuer: trust.issuer, audience: trust.audiences, requiredClaims: ['iss', 'aud', 'iat', 'exp'] },
+      // safety: issuer-token-age
+      maxTokenAge: MOST_AGE,
+      ...{ clockTolerance: SKEW, currentDate: new Date(now) },
+    });
+    const thumbprint = Object.entries(trust.keys ?? {}).find(([, one]) => one === key)?.[0] ?? null;
+    const workload: Workload = {
+      issuer: trust.issuer,
+      audiences: [payload.aud].flat().filter((one) => typeof one === 'string'),
+      claims: Object.fromEntries(Object.keys(trust.claims).map((claim) => [claim, valuesOf(payload, claim)])),
+      key: thumbprint,
+    };
+    const problem = refusedBy(trust, workload);
+    return problem ? { problem } : { workload, subject: valuesOf(payload, 'sub')[0] ?? null, spent: spentOf(text, workload, payload) };
+  } catch (error) {
+    return { problem: problemOf(error) };
+  }
+}

@@ -1,0 +1,36 @@
+// How often tokens of issuers were exchanged. Invariants: it outlives the memory of the gate, so that an eviction opens no replay; a request that
+// is repeated after a lost reply counts once.
+
+/** How long after its end a token is remembered, in milliseconds: the clock of the gate's next host may be behind. */
+const KEPT = 600_000;
+const SWEPT_EVERY = 60_000;
+
+/** A token by its digest, and until when it would be accepted. */
+export interface Spent {
+  digest: string;
+  until: number;
+}
+
+export interface Exchanged {
+  /** By how many other requests a token was exchanged. */
+  times(digest: string, request: string): number;
+  note(token: Spent, request: string, now: number): void;
+}
+
+export function createExchanged(sql: SqlStorage): Exchanged {
+  sql.exec(
+    'create table if not exists exchanged (digest text not null, request text not null, until integer not null, primary key (digest, request)) without rowid',
+  );
+  sql.exec('create index if not exists exchanged_until on exchanged (until)');
+  let swept = 0;
+  return {
+    times: (digest, request) =>
+      sql.exec<{ n: number }>('select count(*) n from exchanged where digest = ? and request <> ?', digest, request).one().n,
+    note({ digest, until }, request, now) {
+      sql.exec('insert or ignore into exchanged values (?, ?, ?)', digest, request, until);
+      if (Math.abs(now - swept) < SWEPT_EVERY) return;
+      swept = now;
+      sql.exec('delete from exchanged where until < ?', now - KEPT);
+    },
+  };
+}

@@ -1,0 +1,107 @@
+// What the page /device does: asks for the code of a terminal login, shows who asks, and confirms or denies it. Invariants: opening the page
+// decides nothing; what a terminal says of itself reaches the page as text alone; the code leaves the address bar.
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: the scope of a classic script; the functions in it are short.
+(() => {
+  const find = (id) => document.getElementById(id);
+  const parts = ['enter', 'one', 'over'];
+  let member = null;
+  /** The code of the login that is shown. */
+  let code = null;
+
+  /** Takes the code from the address, where there is one. */
+  function take() {
+    const given = location.hash.slice(1);
+    if (!given) return false;
+    find('code').value = given.slice(0, 32);
+    history.replaceState(null, '', location.pathname);
+    // For the link to the right address, where this is the wrong one.
+    window.pageFragment = `#${given}`;
+    return true;
+  }
+
+  function show(part) {
+    for (const name of parts) find(name).hidden = name !== part;
+    (part === 'enter' ? find('code') : find(part)).focus();
+  }
+
+  const session = window.createSession({
+    onSignedIn(who) {
+      const isNew = member === null;
+      member = who;
+      find('name').textContent = `${who.name} (${who.email})`;
+      find('ask').hidden = true;
+      find('who').hidden = false;
+      if (isNew) begin();
+    },
+    onSignedOut() {
+      member = null;
+      code = null;
+      find('ask').hidden = false;
+      find('who').hidden = true;
+    },
+  });
+  const { call, callConfirmed, onClick, say } = session;
+
+  const time = (iso) => new Date(iso).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+
+  /** Shows who asks with the code that was entered. */
+  async function lookUp() {
+    const user_code = find('code').value.trim();
+    if (!user_code) return show('enter');
+    code = null;
+    const login = await call('POST', '/auth/device/lookup', { user_code });
+    code = login.user_code;
+    find('shown').textContent = login.user_code;
+    find('client').textContent = login.client_name;
+    find('address').textContent = [login.address, login.place].filter(Boolean).join(', ');
+    find('asked').textContent = time(login.created_at);
+    find('elsewhere').hidden = login.same_address;
+    say('');
+    show('one');
+  }
+
+  /** Looks up the code that the page was opened with; else asks for one. */
+  function begin() {
+    show('enter');
+    if (find('code').value) find('find').click();
+  }
+
+  const decide = (verb, send, title, help) => async () => {
+    if (code === null) return;
+    try {
+      await send('POST', `/auth/device/${verb}`, { user_code: code });
+    } catch (error) {
+      if (error.code === 'CODE_EXPIRED') show('enter');
+      throw error;
+    }
+    code = null;
+    find('code').value = '';
+    find('end').textContent = title;
+    find('help').textContent = help;
+    say('');
+    show('over');
+  };
+
+  onClick(find('act'), 'Waiting for your device…', async () => {
+    await session.login();
+    say('');
+  });
+  onClick(find('out'), 'Signing out…', async () => {
+    await session.logout('You are signed out.');
+    find('act').focus();
+  });
+  onClick(find('find'), 'Looking for the login…', lookUp);
+  onClick(
+    find('confirm'),
+    'Confirming…',
+    decide('confirm', callConfirmed, 'The terminal is signed in', 'Return to your terminal. You can close this page.'),
+  );
+  onClick(find('deny'), 'Denying…', decide('deny', call, 'The login was denied', 'The terminal was not signed in.'));
+  find('enter').addEventListener('submit', (event) => event.preventDefault());
+  window.addEventListener('hashchange', () => take() && member && begin());
+
+  take();
+  if (!session.isUsable()) return;
+  say('');
+  session.renew();
+})();

@@ -1,0 +1,53 @@
+// The page on which members confirm terminal logins. Invariant: it is the same for every code, live or not; a code that it is opened with is
+// only filled in, and looked up once somebody has signed in.
+import { html } from 'hono/html';
+import { page, type Rendered } from '../http/page';
+import { remember } from '../http/remember';
+
+const scripts = ['/assets/webauthn.js', '/assets/session.js', '/assets/device.js'];
+
+const confirming = (origin: string): Rendered =>
+  page(
+    'Sign in a terminal',
+    html`<main class="card">
+<p class="facts">Secrets Vault Service</p>
+<section id="ask" aria-labelledby="title">
+<h1 id="title">Sign in a terminal</h1>
+<p>Sign in here first. Then you see which program asks, and from where.</p>
+<p><button id="act" type="button" disabled>Sign in with a passkey</button></p>
+</section>
+<section id="who" hidden>
+<p class="signed facts"><span>Signed in as <strong id="name"></strong></span></p>
+<form id="enter" aria-labelledby="heading">
+<h1 id="heading">Sign in a terminal</h1>
+<label for="code">Code that your terminal shows</label>
+<input id="code" type="text" autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="32" required>
+<p><button id="find" type="submit">Continue</button></p>
+</form>
+<section id="one" tabindex="-1" aria-labelledby="question" hidden>
+<h1 id="question">Sign in this terminal?</h1>
+<p>Your terminal must show this code:</p>
+<p id="shown" class="code"></p>
+<dl class="pairs">
+<dt>Program</dt><dd id="client"></dd>
+<dt>Address</dt><dd id="address"></dd>
+<dt>Asked</dt><dd id="asked"></dd>
+</dl>
+<p id="elsewhere" class="error" hidden>This terminal has another address than this browser. Confirm only if you started the login there yourself.</p>
+<p>Nobody has checked the name of the program. It gets a session with your permissions, for up to seven days. If somebody sent you this code or link, choose Deny.</p>
+<p><button id="confirm" type="button">Confirm</button> <button id="deny" class="quiet" type="button">Deny</button></p>
+</section>
+<section id="over" tabindex="-1" aria-labelledby="end" hidden>
+<h1 id="end"></h1>
+<p id="help"></p>
+</section>
+<p><button id="out" class="quiet" type="button">Sign out</button></p>
+</section>
+<p id="status" role="status" aria-live="polite"></p>
+<noscript><p class="error">This page needs JavaScript. Allow it for this site and reload the page. It loads no scripts from other sites.</p></noscript>
+</main>`,
+    { app: { name: 'device', origin }, scripts },
+  );
+
+/** The page by the origin of this deployment: passkeys work at that one alone. */
+export const devicePage = remember(2, confirming);
