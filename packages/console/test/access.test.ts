@@ -100,6 +100,30 @@ describe.skipIf(!executablePath)('console: access', () => {
     expectQuiet(ann);
   });
 
+  it('a trust accepts the jobs of one branch of a repository, and is changed in place', async () => {
+    const { page, go, api } = ann;
+    await go('/credentials?tab=trust', 'Credentials');
+    await page.getByRole('button', { name: 'New trust' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('deploy of acme/app');
+    await page.getByLabel('Repository').fill('acme/app');
+    await page.getByLabel('Branch').fill('main');
+    await page.getByLabel('Owner id').fill('65');
+    await page.getByRole('button', { name: 'Create trust' }).click();
+    await page.waitForSelector('h1:text-is("deploy of acme/app")');
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('deploy');
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.waitForSelector('h1:text-is("deploy")');
+    const [trust] = (await api('GET', '/trusts')).data;
+    expect(trust).toMatchObject({ scopes: ['secrets:read'], environments: ['development'], ttlSeconds: 900, jwks: null });
+    expect(trust.claims).toEqual({
+      ...{ repository: 'acme/app', repository_owner_id: '65', ref: 'refs/heads/main' },
+      event_name: ['push', 'workflow_dispatch'],
+    });
+    expectQuiet(ann);
+  });
+
   it('a colleague is invited with a link that is shown once, and enrols', async () => {
     const { page, go, api, key, org, url } = ann;
     await go('/members', 'Members');
@@ -114,7 +138,7 @@ describe.skipIf(!executablePath)('console: access', () => {
     await page.getByRole('button', { name: 'I have it' }).click();
     await page.waitForSelector('h1:text-is("Bo")');
     expect(await page.content()).not.toContain(enrolment.split('#')[1]);
-    const bo = await newPerson({ org, key, enrolment });
+    const bo = await newPerson({ org, key, enrolmentUrl: enrolment });
     const found = (await api('GET', '/members')).data.find(({ email }: { email: string }) => email === 'bo@example.com');
     expect(found).toMatchObject({ role: 'viewer', status: 'active' });
     await bo.go('/members');

@@ -54,7 +54,7 @@ describe.skipIf(!executablePath)('console: governance', () => {
       config: { operations: ['secret.read'], required: 1, approvers: { role: 'owner' } },
     });
     const { enrolment_url } = await api('POST', '/members', { name: 'Bo', email: 'bo@example.com', role: 'developer' });
-    const bo = await newPerson({ org, key, enrolment: enrolment_url });
+    const bo = await newPerson({ org, key, enrolmentUrl: enrolment_url });
     await go('/approvals', 'Approvals');
     await page.getByText('Nothing waits for you').waitFor();
     await bo.go(`/secrets/${secret.id}`, 'HELD');

@@ -9,7 +9,7 @@ import { OneTime } from '../../ui/one-time';
 import { tell } from '../../ui/toast';
 import type { Graph } from './graph';
 import { type Credential, kinds, revoke } from './kinds';
-import { LIFETIMES, PlaceFields, type Reach, ScopeFields } from './reach';
+import { isCustom, LIFETIMES, PlaceFields, type Reach, ScopeFields } from './reach';
 import { nameOfKind } from './words';
 
 interface Props {
@@ -25,7 +25,7 @@ interface Draft extends Reach {
 }
 
 const draftOf = ({ name, scopes, environments, secrets, addresses, rate }: Credential): Draft => ({
-  ...{ name, scopes, isCustom: true, environments: environments ?? [], isEverywhere: environments === null },
+  ...{ name, scopes, isCustom: isCustom(scopes), environments: environments ?? [], isEverywhere: environments === null },
   ...{ names: secrets?.join('\n') ?? '', lifetime: '', addresses: addresses?.join('\n') ?? '', rate: String(rate ?? '') },
 });
 

@@ -12,7 +12,7 @@ import { type Kind, kinds } from './kinds';
 import { AddressField, boundsOf, LifetimeField, leastReach, PlaceFields, type Reach, ScopeFields } from './reach';
 import '../../styles/access.css';
 
-type MakeableKind = Exclude<Kind, 'session'>;
+type MakeableKind = Exclude<Kind, 'session' | 'trust'>;
 type ProviderScope = components['schemas']['ProviderTokenIn']['scopes'][number];
 
 interface Draft extends Reach {
@@ -143,7 +143,7 @@ export function NewCredential({ kind, onClose }: { kind: Kind; onClose: () => vo
   const [made, setMade] = useState<Made | null>(null);
   const problems = useProblems();
   const [, go] = useLocation();
-  if (kind === 'session') return null;
+  if (kind === 'session' || kind === 'trust') return null;
   const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
   const { label } = kinds[kind];
   const save = async () => {

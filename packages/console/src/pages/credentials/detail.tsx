@@ -10,6 +10,8 @@ import { EditCredential, RevokeCredential, RotateKey } from './change';
 import { type Graph, GraphView } from './graph';
 import { type Credential, kindOf, kinds, readOne, statusOf } from './kinds';
 import { CredentialStatus } from './list';
+import { TrustForm } from './trust';
+import { TrustUse, trustFacts } from './trust-facts';
 import { nameOfKind } from './words';
 import '../../styles/access.css';
 
@@ -31,12 +33,12 @@ const Chips = ({ items, none }: { items: readonly string[] | null; none: string 
     <span>{none}</span>
   );
 
-const factsOf = (row: Credential): [string, preact.ComponentChildren][] => [
+const factsOf = (row: Credential): ([string, preact.ComponentChildren] | null)[] => [
   ['May do', <Chips items={row.scopes} none="Nothing" />],
   ['Environments', <Chips items={row.environments} none={row.kind === 'session' ? 'As its parent' : 'All, also those created later'} />],
   ['Names', <Chips items={row.secrets} none={row.kind === 'session' ? 'As its parent' : 'All'} />],
   ['Addresses', <Chips items={row.addresses} none="From anywhere" />],
-  ['Requests a minute', row.rate ?? <span class="dim">As its parent</span>],
+  row.rate === null ? null : ['Requests a minute', row.rate.toLocaleString()],
   [
     'Last used',
     <>
@@ -45,8 +47,8 @@ const factsOf = (row: Credential): [string, preact.ComponentChildren][] => [
   ],
   ['Requests', row.uses.toLocaleString()],
   ['Ends', <Time at={row.revoked ?? row.ends} />],
-  ['Device', row.device ? <Link href={`/devices?id=${row.device}`}>{row.device}</Link> : <span class="dim">Not bound to one</span>],
-  ['Successor', row.successor ? <Link href={`/credentials/${row.successor}`}>{row.successor}</Link> : <span class="dim">None</span>],
+  row.device ? ['Device', <Link href={`/devices?id=${row.device}`}>{row.device}</Link>] : null,
+  row.successor ? ['Successor', <Link href={`/credentials/${row.successor}`}>{row.successor}</Link>] : null,
   [
     'Created',
     <>
@@ -93,7 +95,9 @@ function Head({ name, credential, onDo }: { name: string; credential: Credential
       {isLive && <Button onPress={() => onDo('revoke')}>Revoke</Button>}
       <Menu
         label="More actions"
-        actions={[isLive && (kind === 'api_key' || kind === 'agent') && { label: 'Edit', onSelect: () => onDo('edit') }]}
+        actions={[
+          isLive && (kind === 'api_key' || kind === 'agent' || kind === 'trust') && { label: 'Edit', onSelect: () => onDo('edit') },
+        ]}
       />
     </PageHead>
   );
@@ -126,11 +130,20 @@ export default function CredentialPage({ params: { id = '' } }: { params: Record
         </section>
       ) : null}
       {credential ? (
-        <Facts items={factsOf(credential)} />
+        <div class="sections">
+          {credential.trust && <TrustUse trust={credential.trust} />}
+          <Facts items={[...trustFacts(credential.trust), ...factsOf(credential)]} />
+        </div>
       ) : graph.data ? (
         <Empty title="No more is kept of it">It has ended, or it is a browser session of a member.</Empty>
       ) : null}
-      {credential && doing === 'edit' && <EditCredential credential={credential} onClose={end} />}
+      {credential &&
+        doing === 'edit' &&
+        (credential.trust ? (
+          <TrustForm trust={credential.trust} onClose={end} />
+        ) : (
+          <EditCredential credential={credential} onClose={end} />
+        ))}
       {credential && doing === 'rotate' && <RotateKey credential={credential} onClose={end} />}
       {credential && doing === 'revoke' && <RevokeCredential credential={credential} graph={graph.data} onClose={end} />}
     </>

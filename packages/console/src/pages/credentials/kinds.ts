@@ -3,7 +3,8 @@ import type { components } from '@secrets-vault/client';
 import { here, vault } from '../../api';
 
 type Schemas = components['schemas'];
-export type Kind = 'api_key' | 'agent' | 'provider' | 'session' | 'break_glass';
+export type Kind = 'api_key' | 'agent' | 'trust' | 'provider' | 'session' | 'break_glass';
+export type Trust = Schemas['Trust'];
 
 /** What pages show of any credential. */
 export interface Credential {
@@ -28,6 +29,8 @@ export interface Credential {
   lastUsed: string | null;
   uses: number;
   place: string | null;
+  /** Of a trust: whom it accepts. */
+  trust?: Trust;
 }
 
 export interface About {
@@ -55,6 +58,13 @@ export const kinds: Record<Kind, About> = {
     prefix: 'agt',
     lead: 'For AI agents and automations. It reads only the names that you allow, at the rate that you allow.',
     none: 'Create one for each agent, with the names that it may read.',
+  },
+  trust: {
+    label: 'Trust',
+    plural: 'Workload identity',
+    prefix: 'trs',
+    lead: 'For CI jobs and workloads that have a signed identity of their platform (OIDC). Nothing has to be stored there.',
+    none: 'Create a trust for a repository or service account, and its jobs need no stored key.',
   },
   provider: {
     label: 'Provider token',
@@ -115,6 +125,14 @@ const sessionShown =
     ...{ lastUsed: row.lastUsedAt, uses: row.useCount, place: row.lastUsedPlace },
   });
 
+const trustShown = (row: Trust): Credential => ({
+  kind: 'trust',
+  ...{ id: row.id, name: row.name, hint: URL.parse(row.issuer)?.host ?? row.issuer, scopes: row.scopes },
+  ...{ environments: row.environments, secrets: row.secrets, addresses: row.allowed_addresses, rate: null, device: null },
+  ...{ madeBy: row.created_by, parent: row.parent_id, created: row.created_at, ends: row.expires_at, revoked: null, successor: null },
+  ...{ lastUsed: row.last_used_at, uses: row.use_count, place: row.last_used_place, trust: row },
+});
+
 interface Page {
   data: Credential[];
   next_cursor: string | null;
@@ -137,6 +155,10 @@ export async function readPage(kind: Kind, cursor: string | undefined, signal: A
     const names = new Map(keys.data.data.map(({ id, name }) => [id, name]));
     return { data: { ...data, data: data.data.map(sessionShown(names)) } };
   }
+  if (kind === 'trust') {
+    const { data } = await api.GET('/orgs/{org_id}/trusts', init);
+    return { data: { ...data, data: data.data.map(trustShown) } };
+  }
   const { data } = (await api.GET(paths[kind] as '/orgs/{org_id}/api-keys', init)) as { data: Omit<Page, 'data'> & { data: Shown[] } };
   return { data: { ...data, data: data.data.map(shownAs(kind)) } };
 }
@@ -147,6 +169,7 @@ export async function readOne(id: string, signal: AbortSignal): Promise<{ data: 
   const init = { params: { path: { ...here(), id } }, signal };
   if (kind === 'api_key') return { data: shownAs(kind)((await vault().api.GET('/orgs/{org_id}/api-keys/{id}', init)).data) };
   if (kind === 'agent') return { data: shownAs(kind)((await vault().api.GET('/orgs/{org_id}/agent-credentials/{id}', init)).data) };
+  if (kind === 'trust') return { data: trustShown((await vault().api.GET('/orgs/{org_id}/trusts/{id}', init)).data) };
   let cursor: string | undefined;
   while (kind) {
     const { data } = await readPage(kind, cursor, signal);
@@ -165,6 +188,7 @@ export function revoke(kind: Kind, id: string): Promise<unknown> {
   if (kind === 'session') return api.DELETE('/orgs/{org_id}/access-tokens/{id}', init);
   if (kind === 'agent') return api.DELETE('/orgs/{org_id}/agent-credentials/{id}', init);
   if (kind === 'provider') return api.DELETE('/orgs/{org_id}/provider-tokens/{id}', init);
+  if (kind === 'trust') return api.DELETE('/orgs/{org_id}/trusts/{id}', init);
   if (kind === 'break_glass') return api.DELETE('/orgs/{org_id}/break-glass-tokens/{id}', init);
   return api.DELETE('/orgs/{org_id}/api-keys/{id}', init);
 }

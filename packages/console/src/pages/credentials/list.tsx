@@ -10,6 +10,7 @@ import type { Column } from '../../ui/table';
 import { Tabs } from '../../ui/tabs';
 import { NewCredential } from './create';
 import { type Credential, type Kind, kinds, readPage, type Status, statusOf } from './kinds';
+import { TrustForm } from './trust';
 
 const tones: Record<Status, Tone> = { active: 'good', expired: 'warn', revoked: 'bad' };
 
@@ -78,7 +79,7 @@ function Rows({ kind, onCreate }: { kind: Kind; onCreate?: () => void }) {
         columns={columns}
         keyOf={({ id }) => id}
         hrefOf={({ id }) => `/credentials/${id}`}
-        empty={<Empty title={`No ${about.plural.toLowerCase().replace('api', 'API')}`}>{about.none}</Empty>}
+        empty={<Empty title={`No ${kind === 'trust' ? 'trusts' : about.plural.toLowerCase().replace('api', 'API')}`}>{about.none}</Empty>}
       />
     </>
   );
@@ -86,7 +87,7 @@ function Rows({ kind, onCreate }: { kind: Kind; onCreate?: () => void }) {
 
 export default function Credentials() {
   const [creating, setCreating] = useState<Kind | null>(null);
-  const order: Kind[] = ['api_key', 'agent', 'provider', 'session', 'break_glass'];
+  const order: Kind[] = ['api_key', 'agent', 'trust', 'provider', 'session', 'break_glass'];
   return (
     <>
       <PageHead title="Credentials" lead="What programs sign in with. Each has its own scopes, environments, names and end." />
@@ -98,7 +99,8 @@ export default function Credentials() {
           content: () => <Rows kind={kind} onCreate={kind === 'session' ? undefined : () => setCreating(kind)} />,
         }))}
       />
-      {creating && <NewCredential kind={creating} onClose={() => setCreating(null)} />}
+      {creating === 'trust' && <TrustForm onClose={() => setCreating(null)} />}
+      {creating && creating !== 'trust' && <NewCredential kind={creating} onClose={() => setCreating(null)} />}
     </>
   );
 }

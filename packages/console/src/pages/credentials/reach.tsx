@@ -39,6 +39,9 @@ const PRESETS: [string[], string, string][] = [
 ];
 const keyOf = (scopes: string[]) => [...scopes].sort().join(' ');
 
+/** Whether scopes are other than those that the form offers by name. */
+export const isCustom = (scopes: string[]): boolean => !PRESETS.some(([preset]) => keyOf(preset) === keyOf(scopes));
+
 interface Props {
   reach: Reach;
   change: (part: Partial<Reach>) => void;
