@@ -79,11 +79,11 @@ export function Who({ id, name }: { id: string | null | undefined; name?: string
   const href = hrefOfId(id);
   const words = found ?? `${kindOfId(id)} …${id.slice(-6)}`;
   return href ? (
-    <Link href={href} title={id} class="truncate">
+    <Link href={href} title={id} class="who">
       {words}
     </Link>
   ) : (
-    <span title={id} class="truncate">
+    <span title={id} class="who">
       {words}
     </span>
   );

@@ -23,9 +23,14 @@ const columns: Column<Approval>[] = [
   {
     label: 'Request',
     width: 'minmax(14rem, 3fr)',
-    cell: ({ summary }) => (
-      <span class="truncate" title={summary}>
-        {summary}
+    cell: ({ summary, created_at, approvals, required }) => (
+      <span class="grow">
+        <span class="truncate" title={summary}>
+          {summary}
+        </span>
+        <span class="sub">
+          <Time at={created_at} /> · {approvals.length} of {required}
+        </span>
       </span>
     ),
   },

@@ -29,9 +29,14 @@ const columns: Column<Credential>[] = [
   {
     label: 'Name',
     width: 'minmax(10rem, 1.6fr)',
-    cell: ({ name, hint }) => (
-      <span class="truncate">
-        {name} <code class="dim">{hint}</code>
+    cell: (row) => (
+      <span class="grow">
+        <span class="truncate">
+          {row.name} <code class="dim">{row.hint}</code>
+        </span>
+        <span class="sub truncate">
+          {scopesInWords(row.scopes)} · {placeOf(row)}
+        </span>
       </span>
     ),
   },
@@ -66,7 +71,7 @@ function Rows({ kind, onCreate }: { kind: Kind; onCreate?: () => void }) {
   return (
     <>
       <div class="row spaced">
-        <p class="dim grow">{about.lead}</p>
+        <p class="dim grow lead">{about.lead}</p>
         {onCreate && (
           <Button kind="primary" onPress={onCreate}>
             <Plus size={16} aria-hidden="true" /> New {about.label.replace(/^[A-Z](?![A-Z])/, (letter) => letter.toLowerCase())}

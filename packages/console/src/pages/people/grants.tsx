@@ -66,7 +66,16 @@ export function Grants({ grantee }: { grantee?: { type: 'member' | 'team'; id: s
         label="Grants"
         keyOf={({ id }) => id}
         columns={[
-          { label: 'To', width: 'minmax(8rem, 1fr)', cell: ({ grantee: { id } }) => <Who id={id} /> },
+          {
+            label: 'To',
+            width: 'minmax(8rem, 1fr)',
+            cell: (grant) => (
+              <span class="grow">
+                <Who id={grant.grantee.id} />
+                <span class="sub truncate">{placeOf(grant)}</span>
+              </span>
+            ),
+          },
           {
             label: 'May',
             width: '5.5rem',

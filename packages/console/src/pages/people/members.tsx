@@ -23,8 +23,11 @@ const columns: Column<Member>[] = [
     label: 'Name',
     width: 'minmax(12rem, 2fr)',
     cell: ({ name, email }) => (
-      <span class="truncate">
-        {name} <span class="dim">{email}</span>
+      <span class="grow">
+        <span class="truncate">
+          {name} <span class="dim email">{email}</span>
+        </span>
+        <span class="sub truncate">{email}</span>
       </span>
     ),
   },

@@ -15,7 +15,18 @@ const tones: Record<Kind, Tone> = { naming: 'plain', rotation: 'accent', approva
 export const KindBadge = ({ kind }: { kind: Kind }) => <Badge tone={tones[kind]}>{kindLabels[kind]}</Badge>;
 
 const columns: Column<Policy>[] = [
-  { label: 'Name', width: 'minmax(9rem, 1.4fr)', cell: ({ name }) => <span class="truncate">{name}</span> },
+  {
+    label: 'Name',
+    width: 'minmax(9rem, 1.4fr)',
+    cell: (policy) => (
+      <span class="grow">
+        <span class="truncate">{policy.name}</span>
+        <span class="sub truncate">
+          {doesWhat(policy)} · {policy.enabled ? 'on' : 'off'}
+        </span>
+      </span>
+    ),
+  },
   { label: 'Kind', width: '6rem', cell: ({ kind }) => <KindBadge kind={kind} /> },
   {
     label: 'Rule',
