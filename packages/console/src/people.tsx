@@ -4,7 +4,7 @@ import type { components } from '@secrets-vault/client';
 import { useMemo } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { here, useRead, vault } from './api';
-import { may } from './scopes';
+import { may } from './may';
 
 export type Member = components['schemas']['Member'];
 export type Team = components['schemas']['Team'];

@@ -1,6 +1,7 @@
 // Credentials, members, teams, grants, and why somebody may do something.
 import { beforeAll, describe, expect, it } from 'vitest';
-import { roleScopes, scopeGroups } from '../src/scopes.ts';
+import { roleScopes } from '../src/may.ts';
+import { scopeGroups } from '../src/scopes.ts';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
 
 describe.skipIf(!executablePath)('console: access', () => {

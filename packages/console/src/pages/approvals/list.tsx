@@ -1,7 +1,7 @@
 // The inbox of approvals: what waits for the member who is signed in comes first.
 import { here, useList, vault } from '../../api';
+import { may } from '../../may';
 import { useParameter } from '../../router';
-import { may } from '../../scopes';
 import { Segments } from '../../ui/filters';
 import { Listing } from '../../ui/listing';
 import { Badge, Empty, PageHead, Time, type Tone } from '../../ui/parts';

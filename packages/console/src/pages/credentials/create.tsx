@@ -3,7 +3,7 @@ import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { forget, here, useRead, vault } from '../../api';
-import { may } from '../../scopes';
+import { may } from '../../may';
 import { Dialog } from '../../ui/dialog';
 import { SelectField, TextField } from '../../ui/field';
 import { Form, type Problems, useProblems } from '../../ui/form';

@@ -3,7 +3,8 @@
 import { environments } from '../../environments';
 import { linesOf } from '../../globs';
 import { type Selection, useSelected } from '../../inventory';
-import { covers, scopeGroups } from '../../scopes';
+import { covers } from '../../may';
+import { scopeGroups } from '../../scopes';
 import { Checkbox, SelectField, TextArea } from '../../ui/field';
 import type { Problems } from '../../ui/form';
 import { ChecksField, RadioField } from '../../ui/options';
