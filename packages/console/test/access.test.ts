@@ -142,8 +142,12 @@ describe.skipIf(!executablePath)('console: access', () => {
     const bo = await newPerson({ org, key, enrolmentUrl: enrolment });
     const found = (await api('GET', '/members')).data.find(({ email }: { email: string }) => email === 'bo@example.com');
     expect(found).toMatchObject({ role: 'viewer', status: 'active' });
+    expect(
+      await bo.page.goto(`${url}/console/`).then(() => bo.page.getByRole('navigation', { name: 'Console' }).textContent()),
+    ).not.toContain('Members');
     await bo.go('/members');
-    await bo.page.getByRole('alert').waitFor();
+    await bo.page.getByRole('alert').getByText('members:read').waitFor();
+    expect(await bo.page.getByRole('button', { name: 'Invite member' }).count()).toBe(0);
     await bo.context.close();
     expectQuiet(ann);
   });

@@ -2,6 +2,7 @@
 import { Plus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { useList } from '../../api';
+import { may } from '../../may';
 import { scopesInWords } from '../../scopes';
 import { Button } from '../../ui/button';
 import { Listing } from '../../ui/listing';
@@ -90,6 +91,9 @@ function Rows({ kind, onCreate }: { kind: Kind; onCreate?: () => void }) {
   );
 }
 
+/** Whether the member's role may create credentials of a kind here. */
+const canCreate = (kind: Kind): boolean => kind !== 'session' && may(kind === 'break_glass' ? '*' : 'tokens:write');
+
 export default function Credentials() {
   const [creating, setCreating] = useState<Kind | null>(null);
   const order: Kind[] = ['api_key', 'agent', 'trust', 'provider', 'session', 'break_glass'];
@@ -101,7 +105,7 @@ export default function Credentials() {
         items={order.map((kind) => ({
           id: kind,
           label: kinds[kind].plural,
-          content: () => <Rows kind={kind} onCreate={kind === 'session' ? undefined : () => setCreating(kind)} />,
+          content: () => <Rows kind={kind} onCreate={canCreate(kind) ? () => setCreating(kind) : undefined} />,
         }))}
       />
       {creating === 'trust' && <TrustForm onClose={() => setCreating(null)} />}

@@ -12,6 +12,7 @@ import { Badge, Empty, PageHead, Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 import { NewGrant } from './new-grant';
 import '../../styles/access.css';
+import { may } from '../../may';
 
 type Grant = components['schemas']['Grant'];
 
@@ -42,7 +43,7 @@ export function Grants({ grantee }: { grantee?: { type: 'member' | 'team'; id: s
   const list = useList<Grant>(['grants', 'list', grantee?.id], (cursor, signal) =>
     vault().api.GET('/orgs/{org_id}/grants', { params: { path: here(), query: { limit: 100, cursor, grantee: grantee?.id } }, signal }),
   );
-  const add = (
+  const add = may('members:write') && (
     <Button kind={grantee ? 'plain' : 'primary'} onPress={() => setCreating(true)}>
       <Plus size={16} aria-hidden="true" /> New grant
     </Button>

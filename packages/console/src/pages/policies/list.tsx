@@ -9,6 +9,7 @@ import type { Column } from '../../ui/table';
 import { PolicyForm } from './form';
 import { appliesWhere, doesWhat, type Kind, kindLabels, type Policy } from './words';
 import '../../styles/access.css';
+import { may } from '../../may';
 
 const tones: Record<Kind, Tone> = { naming: 'plain', rotation: 'accent', approval: 'warn' };
 
@@ -61,7 +62,7 @@ export default function Policies() {
   const list = useList<Policy>(['policies', 'list'], (cursor, signal) =>
     vault().api.GET('/orgs/{org_id}/policies', { params: { path: here(), query: { limit: 100, cursor } }, signal }),
   );
-  const add = (
+  const add = may('policies:write') && (
     <Button kind="primary" onPress={() => setCreating(true)}>
       <Plus size={16} aria-hidden="true" /> New policy
     </Button>
