@@ -101,6 +101,29 @@ describe.skipIf(!executablePath)('console: access', () => {
     expectQuiet(ann);
   });
 
+  it('a provider token may issue alone, and a session token is revoked from the list of live ones', async () => {
+    const { page, go, api, url, org } = ann;
+    await go('/credentials?tab=provider', 'Credentials');
+    await page.getByRole('button', { name: 'New provider token' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('mail provider');
+    await page.getByRole('button', { name: 'Create provider token' }).click();
+    await page.getByRole('heading', { name: 'Provider token created' }).waitFor();
+    expect((await api('GET', '/provider-tokens')).data[0]).toMatchObject({ scopes: ['issue'], environments: ['development'] });
+    const key = await api('POST', '/api-keys', { name: 'session maker', scopes: ['secrets:read'] });
+    const bearer = (token: string) => ({ Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' });
+    const body = JSON.stringify({ ttlSeconds: 3600 });
+    const made = await fetch(`${url}/api/v1/orgs/${org}/access-tokens`, { method: 'POST', headers: bearer(key.token), body });
+    const { token } = await made.json();
+    await go('/credentials?tab=session', 'Credentials');
+    await page.getByRole('link', { name: 'Session of session maker' }).click();
+    await page.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke session token' }).click();
+    await page.getByText('is revoked').waitFor();
+    expect((await fetch(`${url}/api/v1/whoami`, { headers: bearer(token) })).status).toBe(401);
+    expect((await fetch(`${url}/api/v1/whoami`, { headers: bearer(key.token) })).status).toBe(200);
+    expectQuiet(ann);
+  });
+
   it('a trust accepts the jobs of one branch of a repository, and is changed in place', async () => {
     const { page, go, api } = ann;
     await go('/credentials?tab=trust', 'Credentials');

@@ -9,7 +9,7 @@ import { SelectField, TextField } from '../../ui/field';
 import { Form, type Problems, useProblems } from '../../ui/form';
 import { OneTime } from '../../ui/one-time';
 import { ChecksField } from '../../ui/options';
-import { type Kind, kinds } from './kinds';
+import { type Kind, kinds, nameOf } from './kinds';
 import { AddressField, boundsOf, LifetimeField, leastReach, PlaceFields, type Reach, ScopeFields } from './reach';
 import '../../styles/access.css';
 
@@ -195,7 +195,7 @@ export function NewCredential({ kind, onClose }: { kind: Kind; onClose: () => vo
         onClose={end}
       />
     );
-  const words = label.replace(/^[A-Z](?![A-Z])/, (letter) => letter.toLowerCase());
+  const words = nameOf(kind);
   return (
     <Dialog side title={`New ${words}`} lead={kinds[kind].lead} onClose={onClose} dirty={JSON.stringify(draft) !== first}>
       <Form action={`Create ${words}`} onSubmit={save} onCancel={onClose} problems={problems} danger={kind === 'break_glass'}>

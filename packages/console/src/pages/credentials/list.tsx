@@ -10,7 +10,7 @@ import { Badge, Empty, PageHead, Time, type Tone } from '../../ui/parts';
 import type { Column } from '../../ui/table';
 import { Tabs } from '../../ui/tabs';
 import { NewCredential } from './create';
-import { type Credential, type Kind, kinds, readPage, type Status, statusOf } from './kinds';
+import { type Credential, type Kind, kinds, nameOf, readPage, type Status, statusOf } from './kinds';
 import { TrustForm } from './trust';
 
 const tones: Record<Status, Tone> = { active: 'good', expired: 'warn', revoked: 'bad' };
@@ -75,7 +75,7 @@ function Rows({ kind, onCreate }: { kind: Kind; onCreate?: () => void }) {
         <p class="dim grow lead">{about.lead}</p>
         {onCreate && (
           <Button kind="primary" onPress={onCreate}>
-            <Plus size={16} aria-hidden="true" /> New {about.label.replace(/^[A-Z](?![A-Z])/, (letter) => letter.toLowerCase())}
+            <Plus size={16} aria-hidden="true" /> New {nameOf(kind)}
           </Button>
         )}
       </div>
