@@ -113,7 +113,7 @@ export function Grants({ grantee }: { grantee?: { type: 'member' | 'team'; id: s
             ),
           },
           { label: 'Ends', width: '8rem', wide: true, cell: ({ expires_at }) => <Time at={expires_at} /> },
-          { label: 'Made by', width: '8rem', wide: true, cell: ({ created_by }) => <Who id={created_by} /> },
+          { label: 'Made by', width: '9.5rem', wide: true, cell: ({ created_by }) => <Who id={created_by} /> },
         ]}
         actions={(grant) => (
           <IconButton label="Remove grant" small onPress={() => setEnding(grant)}>
