@@ -1,7 +1,27 @@
 // Every page of the console: where it is, what it is called, and its code, which is loaded when somebody goes there. The navigation, the
 // command palette and the router are made from this one list.
-import { Bell, Download, GitCompare, KeyRound, type LucideIcon, RefreshCw, ScanSearch, ScrollText, Upload, Webhook } from 'lucide-preact';
+import {
+  Bell,
+  Bot,
+  CircleCheck,
+  Download,
+  GitCompare,
+  History,
+  KeyRound,
+  Laptop,
+  type LucideIcon,
+  RefreshCw,
+  ScanSearch,
+  ScrollText,
+  Share2,
+  ShieldCheck,
+  Upload,
+  User,
+  Users,
+  Webhook,
+} from 'lucide-preact';
 import type { ComponentType } from 'preact';
+import { WaitingBadge } from './pages/approvals/badge';
 
 export interface PageEntry {
   /** Below `/console`, as wouter matches paths. */
@@ -11,6 +31,8 @@ export interface PageEntry {
   icon: LucideIcon;
   /** Words that the command palette finds it by, besides its label. */
   words?: string;
+  /** The scope that its reader needs: whose role lacks it does not see it in the navigation. */
+  needs?: string;
   /** Left out of the navigation: pages of one thing. */
   hidden?: boolean;
   /** Shown beside the label: a number that asks for attention. */
@@ -56,12 +78,112 @@ export const pages: PageEntry[] = [
   },
   { path: '/secrets/:id', label: 'Secret', group: 'Vault', icon: KeyRound, hidden: true, load: () => import('./pages/secrets/detail') },
   {
+    path: '/credentials',
+    label: 'Credentials',
+    group: 'Access',
+    icon: Bot,
+    words: 'api keys agents session provider break-glass tokens revoke rotate',
+    needs: 'tokens:read',
+    load: () => import('./pages/credentials/list'),
+  },
+  {
+    path: '/credentials/:id',
+    label: 'Credential',
+    group: 'Access',
+    icon: Bot,
+    hidden: true,
+    load: () => import('./pages/credentials/detail'),
+  },
+  {
+    path: '/grants',
+    label: 'Grants',
+    group: 'Access',
+    icon: Share2,
+    words: 'access permissions read write',
+    needs: 'members:read',
+    load: () => import('./pages/people/grants'),
+  },
+  {
+    path: '/members',
+    label: 'Members',
+    group: 'Access',
+    icon: User,
+    words: 'people users invite roles owner admin developer why may they',
+    needs: 'members:read',
+    load: () => import('./pages/people/members'),
+  },
+  { path: '/members/:id', label: 'Member', group: 'Access', icon: User, hidden: true, load: () => import('./pages/people/member') },
+  {
+    path: '/teams',
+    label: 'Teams',
+    group: 'Access',
+    icon: Users,
+    words: 'groups people',
+    needs: 'teams:read',
+    load: () => import('./pages/people/teams'),
+  },
+  { path: '/teams/:id', label: 'Team', group: 'Access', icon: Users, hidden: true, load: () => import('./pages/people/team') },
+  {
+    path: '/approvals',
+    label: 'Approvals',
+    group: 'Governance',
+    icon: CircleCheck,
+    words: 'inbox requests approve reject waiting',
+    badge: WaitingBadge,
+    needs: 'approvals:read',
+    load: () => import('./pages/approvals/list'),
+  },
+  {
+    path: '/approvals/:id',
+    label: 'Approval',
+    group: 'Governance',
+    icon: CircleCheck,
+    hidden: true,
+    load: () => import('./pages/approvals/detail'),
+  },
+  {
     path: '/audit',
     label: 'Audit log',
     group: 'Governance',
-    icon: ScrollText,
+    icon: History,
     words: 'who did what history entries verify checkpoints export',
+    needs: 'audit:read',
     load: () => import('./pages/audit/log'),
+  },
+  {
+    path: '/compliance',
+    label: 'Compliance',
+    group: 'Governance',
+    icon: ShieldCheck,
+    words: 'report soc 2 iso 27001 findings evidence',
+    needs: 'compliance:read',
+    load: () => import('./pages/compliance/report'),
+  },
+  {
+    path: '/devices',
+    label: 'Devices',
+    group: 'Governance',
+    icon: Laptop,
+    words: 'laptops machines dpop block',
+    needs: 'devices:read',
+    load: () => import('./pages/devices/list'),
+  },
+  {
+    path: '/policies',
+    label: 'Policies',
+    group: 'Governance',
+    icon: ScrollText,
+    words: 'naming rotation approval rules',
+    needs: 'policies:read',
+    load: () => import('./pages/policies/list'),
+  },
+  {
+    path: '/policies/:id',
+    label: 'Policy',
+    group: 'Governance',
+    icon: ScrollText,
+    hidden: true,
+    load: () => import('./pages/policies/detail'),
   },
   {
     path: '/scans',
@@ -69,6 +191,7 @@ export const pages: PageEntry[] = [
     group: 'Integrations',
     icon: ScanSearch,
     words: 'find leaked secrets tokens sarif',
+    needs: 'scans:write',
     load: () => import('./pages/integrations/scans'),
   },
   {
@@ -77,6 +200,7 @@ export const pages: PageEntry[] = [
     group: 'Integrations',
     icon: Bell,
     words: 'slack teams e-mail pagerduty messages alerts',
+    needs: 'integrations:read',
     load: () => import('./pages/integrations/notifications'),
   },
   {
@@ -93,6 +217,7 @@ export const pages: PageEntry[] = [
     group: 'Integrations',
     icon: RefreshCw,
     words: 'platforms vercel github aws kubernetes heroku connections runs',
+    needs: 'integrations:read',
     load: () => import('./pages/integrations/syncs'),
   },
   {
@@ -126,6 +251,7 @@ export const pages: PageEntry[] = [
     group: 'Integrations',
     icon: Webhook,
     words: 'events deliveries signing secret',
+    needs: 'webhooks:read',
     load: () => import('./pages/integrations/webhooks'),
   },
   {
