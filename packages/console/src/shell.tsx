@@ -13,6 +13,7 @@ import { chooseTheme } from './theme';
 import { Button, IconButton } from './ui/button';
 import { Mark } from './ui/mark';
 import { Menu } from './ui/menu';
+import { Skeleton } from './ui/parts';
 import { report } from './ui/toast';
 
 /** Whether the navigation has it for the member who is signed in. */
@@ -98,7 +99,7 @@ function usePaletteKeys(): void {
 export function Shell({ children }: { children: ComponentChildren }) {
   const [isOpen, setOpen] = useState(false);
   usePaletteKeys();
-  const { error } = useEnvironments();
+  const { isPending, error } = useEnvironments();
   useEffect(() => {
     if (error && !environments.value.length) report(error);
   }, [error]);
@@ -133,7 +134,8 @@ export function Shell({ children }: { children: ComponentChildren }) {
       </aside>
       <button type="button" class="veil" aria-label="Close the navigation" tabIndex={-1} onClick={() => setOpen(false)} />
       <main id="main" tabIndex={-1}>
-        {children}
+        {/* Pages choose an environment when they open, so they wait until these are known. */}
+        {isPending ? <Skeleton /> : children}
       </main>
       {isPaletteOpen.value && <Palette />}
     </div>
