@@ -1,6 +1,6 @@
 // Every page of the console: where it is, what it is called, and its code, which is loaded when somebody goes there. The navigation, the
 // command palette and the router are made from this one list.
-import { Download, GitCompare, KeyRound, type LucideIcon, Upload } from 'lucide-preact';
+import { Download, GitCompare, KeyRound, type LucideIcon, Rocket, Settings, ShieldAlert, Upload } from 'lucide-preact';
 import type { ComponentType } from 'preact';
 
 export interface PageEntry {
@@ -55,4 +55,36 @@ export const pages: PageEntry[] = [
     load: () => import('./pages/secrets/export'),
   },
   { path: '/secrets/:id', label: 'Secret', group: 'Vault', icon: KeyRound, hidden: true, load: () => import('./pages/secrets/detail') },
+  {
+    path: '/start',
+    label: 'Get started',
+    group: 'Organisation',
+    icon: Rocket,
+    words: 'first run welcome help svc',
+    load: () => import('./pages/start/start'),
+  },
+  {
+    path: '/incident',
+    label: 'Incident response',
+    group: 'Organisation',
+    icon: ShieldAlert,
+    words: 'contain panic revoke leak emergency',
+    load: () => import('./pages/incident/incident'),
+  },
+  {
+    path: '/incident/:id',
+    label: 'Contain a credential',
+    group: 'Organisation',
+    icon: ShieldAlert,
+    hidden: true,
+    load: () => import('./pages/incident/contain'),
+  },
+  {
+    path: '/settings',
+    label: 'Settings',
+    group: 'Organisation',
+    icon: Settings,
+    words: 'passkeys sessions environments organisation addresses retention health delete',
+    load: () => import('./pages/settings/settings'),
+  },
 ];
