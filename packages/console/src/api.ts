@@ -20,7 +20,23 @@ export const queries = new QueryClient({
 });
 state.subscribe((now) => now === 'out' && queries.clear());
 
-const current = computed(() => createVault({ url: location.origin, org: org.value, credential: { current: token, after: renew } }));
+/** What was held and has been approved since is done when somebody does it again: the call is repeated with its approval. */
+async function withApproval(url: string, init: RequestInit): Promise<Response> {
+  const response = await fetch(url, init);
+  if (response.status !== 403) return response;
+  const { error } = await response
+    .clone()
+    .json()
+    .catch(() => ({}));
+  if (error?.code !== 'APPROVAL_REQUIRED' || error.approval?.status !== 'approved') return response;
+  const headers = new Headers(init.headers);
+  headers.set('Approval-Id', error.approval.id);
+  return fetch(url, { ...init, headers });
+}
+
+const current = computed(() =>
+  createVault({ url: location.origin, org: org.value, credential: { current: token, after: renew }, fetch: withApproval }),
+);
 
 /** The vault of the member who is signed in. */
 export const vault = () => current.value;
@@ -58,6 +74,11 @@ export function useList<Item>(key: readonly unknown[], read: (cursor: string | u
 
 /** Forgets what was read under a key, so that it is read again where it is shown. */
 export const forget = (...keys: string[]): Promise<unknown> => Promise.all(keys.map((key) => queries.invalidateQueries({ queryKey: [key] })));
+
+/** Forgets what was read of something that is gone, once the page that shows it was left: it would ask for it again. */
+export const forgetGone = (...keys: string[]): void => {
+  setTimeout(() => void forget(...keys));
+};
 
 /** Does what may need a fresh confirmation: where the service asks for one, the passkey is asked for, and the call is repeated. */
 export async function confirmed<Answer>(call: () => Promise<Answer>): Promise<Answer> {

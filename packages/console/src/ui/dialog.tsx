@@ -24,7 +24,10 @@ export function Dialog({ title, lead, onClose, side, wide, dirty, children }: Di
   const id = useId();
   useEffect(() => {
     const { current } = dialog;
-    if (current && !current.open) current.showModal();
+    if (current && !current.open) {
+      current.showModal();
+      current.querySelector<HTMLElement>('.dialog-box :is(input, select, textarea)')?.focus();
+    }
     return () => current?.close();
   }, []);
   const leave = () => (dirty ? setAsking(true) : onClose());

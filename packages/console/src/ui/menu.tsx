@@ -1,8 +1,9 @@
 // A button that opens a list of actions (the ARIA menu button pattern, by Zag).
 import * as menu from '@zag-js/menu';
-import { normalizeProps, Portal, useMachine } from '@zag-js/preact';
+import { normalizeProps, useMachine } from '@zag-js/preact';
 import { EllipsisVertical } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
+import { createPortal } from 'preact/compat';
 import { useId } from 'preact/hooks';
 import { report } from './toast';
 
@@ -44,8 +45,8 @@ export function Menu({
       >
         {children ?? <EllipsisVertical size={16} />}
       </button>
-      {api.open && (
-        <Portal>
+      {api.open &&
+        createPortal(
           <div {...api.getPositionerProps()}>
             <ul {...api.getContentProps()} class="menu">
               {shown.map(({ label: name, danger, icon }, index) => (
@@ -55,9 +56,9 @@ export function Menu({
                 </li>
               ))}
             </ul>
-          </div>
-        </Portal>
-      )}
+          </div>,
+          document.body,
+        )}
     </>
   );
 }

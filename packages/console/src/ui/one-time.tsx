@@ -11,10 +11,12 @@ interface OneTimeProps {
   lead: string;
   /** The token, key or link. */
   text: string;
+  /** In place of the words that fit a token. */
+  warning?: string;
   onClose: () => void;
 }
 
-export function OneTime({ title, lead, text, onClose }: OneTimeProps) {
+export function OneTime({ title, lead, text, warning, onClose }: OneTimeProps) {
   const [has, setHas] = useState(false);
   return (
     <Dialog title={title} lead={lead} onClose={onClose} dirty={!has}>
@@ -22,7 +24,7 @@ export function OneTime({ title, lead, text, onClose }: OneTimeProps) {
         <code class="grow">{text}</code>
         <CopyButton text={text} label="Copy" onCopied={() => setHas(true)} />
       </p>
-      <p class="note warn">It is shown only now. Nobody can show it again: keep it where programs read it, never in code.</p>
+      <p class="note warn">{warning ?? 'It is shown only now. Nobody can show it again: keep it where programs read it, never in code.'}</p>
       <footer class="dialog-foot">
         <Button kind="primary" onPress={onClose}>
           I have it

@@ -64,7 +64,13 @@ export function Table<Row>({ label, rows, columns, keyOf, hrefOf, actions, onEnd
   const template = [...columns.map(({ width }) => width), ...(actions ? ['2.75rem'] : [])].join(' ');
   if (!rows.length) return <>{empty}</>;
   return (
-    <div class="table" role="table" aria-label={label} aria-rowcount={rows.length + 1} style={{ '--columns': template }}>
+    <div
+      class="table"
+      role="table"
+      aria-label={label}
+      aria-rowcount={rows.length + 1}
+      style={{ '--columns': template, '--total': `${height}px` }}
+    >
       <div class="table-head" role="row" aria-rowindex={1}>
         {columns.map((column) => (
           <span key={column.label} role="columnheader" class={column.wide ? 'wide' : undefined}>
@@ -77,7 +83,7 @@ export function Table<Row>({ label, rows, columns, keyOf, hrefOf, actions, onEnd
           </span>
         )}
       </div>
-      <div class="table-body" role="rowgroup" ref={scroller} tabIndex={-1} style={{ '--total': `${height}px` }}>
+      <div class="table-body" role="rowgroup" ref={scroller} tabIndex={-1}>
         <div style={{ height: `${height}px`, position: 'relative' }}>
           {items.map(({ index, start }) => {
             const row = rows[index] as Row;

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { here, vault } from '../../api';
 import { environments, useEnvironment } from '../../environments';
 import { useParameter } from '../../router';
+import { download } from '../../ui/download';
 import { SelectField, TextArea } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
 import { PageHead } from '../../ui/parts';
@@ -29,16 +30,6 @@ const FORMATS: [Format, string][] = [
   ['dev-vars', 'Wrangler .dev.vars'],
   ['properties', 'Java properties'],
 ];
-
-/** Hands a file to the browser's downloads. */
-function download(name: string, type: string, content: string): void {
-  const url = URL.createObjectURL(new Blob([content], { type }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
-}
 
 export default function Export() {
   const [environment, chooseEnvironment] = useEnvironment();
