@@ -11,6 +11,8 @@ export default defineConfig({
     // The policy of the page allows no data: scripts or styles, so nothing is inlined.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // The Worker serves names of letters, digits, `-` and `_`, with one dot.
+    rollupOptions: { output: { chunkFileNames: ({ name }) => `assets/${name.replace(/[^\w-]/g, '_')}-[hash].js` } },
   },
   server: { proxy: { '/api': process.env.VAULT ?? 'http://127.0.0.1:8787' } },
 });

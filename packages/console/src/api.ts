@@ -54,9 +54,20 @@ interface Page<Item> {
 /**
  * Reads what a page shows.
  * @param key what it is, from the general to the special: `['secrets', id]`; events and changes forget by its beginning
+ * @param every for work that goes on: after how many milliseconds to read it again, or false once it has ended
  */
-export const useRead = <Answer>(key: readonly unknown[], read: (signal: AbortSignal) => Promise<{ data: Answer }>, enabled = true) =>
-  useQuery({ queryKey: key, enabled, queryFn: async ({ signal }) => (await read(signal)).data });
+export const useRead = <Answer>(
+  key: readonly unknown[],
+  read: (signal: AbortSignal) => Promise<{ data: Answer }>,
+  enabled = true,
+  every?: (last: Answer | undefined) => number | false,
+) =>
+  useQuery<Answer>({
+    queryKey: key,
+    enabled,
+    queryFn: async ({ signal }) => (await read(signal)).data,
+    ...(every && { refetchInterval: ({ state: { data } }) => every(data) }),
+  });
 
 /** Reads a list page by page. `rows` are all that were read so far; `more` reads the next page, if there is one. */
 export function useList<Item>(key: readonly unknown[], read: (cursor: string | undefined, signal: AbortSignal) => Promise<{ data: Page<Item> }>) {
