@@ -1,6 +1,6 @@
 // The frame around every page: navigation at the side (a drawer on phones), the bar on top, and the command palette. Invariant: the first
 // stop of the Tab key is a link that skips the navigation.
-import { LogOut, Menu as MenuIcon, Monitor, Moon, Search, Sun } from 'lucide-preact';
+import { Keyboard, LogOut, Menu as MenuIcon, Monitor, Moon, Search, Sun } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
@@ -8,6 +8,7 @@ import { environments, useEnvironments } from './environments';
 import { type PageEntry, pages } from './pages';
 import { isPaletteOpen, openPalette, Palette } from './palette';
 import { me, signOut } from './session';
+import { Shortcuts, showShortcuts } from './shortcuts';
 import { chooseTheme } from './theme';
 import { Button, IconButton } from './ui/button';
 import { Mark } from './ui/mark';
@@ -59,6 +60,7 @@ function Account() {
         { label: 'Light', icon: <Sun size={15} />, onSelect: () => chooseTheme('light') },
         { label: 'Dark', icon: <Moon size={15} />, onSelect: () => chooseTheme('dark') },
         { label: 'As the system', icon: <Monitor size={15} />, onSelect: () => chooseTheme('system') },
+        { label: 'Keyboard shortcuts', icon: <Keyboard size={15} />, onSelect: showShortcuts },
         { label: 'Sign out', icon: <LogOut size={15} />, onSelect: () => signOut() },
       ]}
     >
@@ -131,6 +133,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         {children}
       </main>
       {isPaletteOpen.value && <Palette />}
+      <Shortcuts />
     </div>
   );
 }

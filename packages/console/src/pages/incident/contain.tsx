@@ -67,7 +67,6 @@ function Doings({ id }: { id: string }) {
       rows={(data as { data: Entry[] }).data}
       keyOf={(entry) => entry.id}
       columns={[
-        { label: 'Action', width: '11rem', cell: ({ action }) => <span class="mono truncate">{action}</span> },
         {
           label: 'What',
           width: 'minmax(9rem, 2fr)',
@@ -77,6 +76,7 @@ function Doings({ id }: { id: string }) {
             </span>
           ),
         },
+        { label: 'Action', width: '11rem', cell: ({ action }) => <span class="mono truncate">{action}</span> },
         { label: 'From', width: '9rem', wide: true, cell: ({ ip }) => <span class="dim mono truncate">{ip}</span> },
         { label: 'When', width: '8rem', cell: ({ time }) => <Time at={time} /> },
       ]}

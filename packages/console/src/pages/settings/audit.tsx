@@ -118,18 +118,11 @@ function Key() {
         <h2 id="key">Key of checkpoints</h2>
         <p class="dim">Checkpoints of the audit log are signed with it. Keep a copy outside of this service.</p>
       </div>
-      <Facts
-        items={[
-          ['Id', <Id id={data.key_id} />],
-          [
-            'Public key',
-            <span class="copyable">
-              <code class="grow pem">{data.pem.trim()}</code>
-              <CopyButton text={data.pem} label="Copy the public key" />
-            </span>,
-          ],
-        ]}
-      />
+      <p class="copyable">
+        <code class="grow pem">{data.pem.trim()}</code>
+        <CopyButton text={data.pem} label="Copy the public key" />
+      </p>
+      <Facts items={[['Key id', <Id id={data.key_id} />]]} />
     </section>
   );
 }

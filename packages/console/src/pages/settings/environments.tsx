@@ -96,7 +96,7 @@ export function Environments() {
   const [doing, setDoing] = useState<Doing>(null);
   return (
     <div class="stack">
-      <div class="row">
+      <div class="section-head">
         <p class="dim grow">Each environment has its own secrets. Credentials can be limited to some environments.</p>
         <Button kind="primary" onPress={() => setDoing({ kind: 'new' })}>
           <Plus size={16} aria-hidden="true" /> New environment

@@ -122,7 +122,7 @@ export function Passkeys() {
   const rows = data?.data ?? [];
   return (
     <section class="stack" aria-labelledby="passkeys">
-      <div class="row">
+      <div class="section-head">
         <div class="grow">
           <h2 id="passkeys">Your passkeys</h2>
           <p class="dim">

@@ -49,7 +49,7 @@ export function Sessions() {
   };
   return (
     <section class="stack" aria-labelledby="sessions">
-      <div class="row">
+      <div class="section-head">
         <div class="grow">
           <h2 id="sessions">Your sessions</h2>
           <p class="dim">Browsers and terminals that are signed in as you.</p>
