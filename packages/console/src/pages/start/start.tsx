@@ -14,19 +14,27 @@ import './start.css';
 
 const DAYS_30 = 30 * 86_400;
 
-const useProgress = () =>
-  useRead(['credentials', 'secrets', 'start'], async (signal) => {
-    const params = { path: here() };
-    const { api } = vault();
-    const [found, keys] = await Promise.all([
-      api.GET('/orgs/{org_id}/secrets', { params: { ...params, query: { limit: 1 } }, signal }),
-      api.GET('/orgs/{org_id}/api-keys', { params: { ...params, query: { limit: 100 } }, signal }),
-    ]);
-    const narrow = keys.data.data.filter(({ scopes }) => !scopes.includes('*'));
-    return {
-      data: { secret: found.data.data[0] ?? null, hasKey: narrow.length > 0, hasRun: narrow.some(({ use_count }) => use_count > 0) },
-    };
-  });
+/** How far the organisation is, as it shows itself. */
+function useProgress() {
+  const secrets = useRead(['secrets', 'start'], (signal) =>
+    vault().api.GET('/orgs/{org_id}/secrets', { params: { path: here(), query: { limit: 1 } }, signal }),
+  );
+  const keys = useRead(['credentials', 'start'], (signal) =>
+    vault().api.GET('/orgs/{org_id}/api-keys', { params: { path: here(), query: { limit: 100 } }, signal }),
+  );
+  const narrow = keys.data?.data.filter(({ scopes }) => !scopes.includes('*')) ?? [];
+  return {
+    data: secrets.data &&
+      keys.data && {
+        secret: secrets.data.data[0] ?? null,
+        hasKey: narrow.length > 0,
+        hasRun: narrow.some(({ use_count }) => use_count > 0),
+      },
+    error: secrets.error ?? keys.error,
+    isPending: secrets.isPending || keys.isPending,
+    refetch: () => forget('secrets', 'credentials'),
+  };
+}
 
 function Step({ number, title, done, children }: { number: number; title: string; done: boolean; children: ComponentChildren }) {
   return (
