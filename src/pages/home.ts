@@ -6,7 +6,14 @@ import { API } from '../http/route';
 import { version } from '../version';
 
 const NAME = 'Secrets Vault Service';
-const paths = { console: '/console', sign_in: '/sign-in', approvals: '/approvals', reference: '/docs', openapi: `${API}/openapi.json`, status: '/healthz' };
+const paths = {
+  console: '/console',
+  sign_in: '/sign-in',
+  approvals: '/approvals',
+  reference: '/docs',
+  openapi: `${API}/openapi.json`,
+  status: '/healthz',
+};
 
 const rendered = page(
   NAME,
