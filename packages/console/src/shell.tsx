@@ -121,7 +121,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         <Button class="find" onPress={openPalette}>
           <Search size={16} aria-hidden="true" />
           <span class="find-words">Search or jump to</span>
-          <kbd aria-hidden="true">Ctrl K</kbd>
+          <kbd>Ctrl K</kbd>
         </Button>
         <Account />
       </header>
