@@ -33,6 +33,8 @@ export interface PageEntry {
   icon: LucideIcon;
   /** Words that the command palette finds it by, besides its label. */
   words?: string;
+  /** The scope that its reader needs: whose role lacks it does not see it in the navigation. */
+  needs?: string;
   /** Left out of the navigation: pages of one thing. */
   hidden?: boolean;
   /** Shown beside the label: a number that asks for attention. */
@@ -83,6 +85,7 @@ export const pages: PageEntry[] = [
     group: 'Access',
     icon: Bot,
     words: 'api keys agents session provider break-glass tokens revoke rotate',
+    needs: 'tokens:read',
     load: () => import('./pages/credentials/list'),
   },
   {
@@ -99,6 +102,7 @@ export const pages: PageEntry[] = [
     group: 'Access',
     icon: Share2,
     words: 'access permissions read write',
+    needs: 'members:read',
     load: () => import('./pages/people/grants'),
   },
   {
@@ -107,10 +111,19 @@ export const pages: PageEntry[] = [
     group: 'Access',
     icon: User,
     words: 'people users invite roles owner admin developer why may they',
+    needs: 'members:read',
     load: () => import('./pages/people/members'),
   },
   { path: '/members/:id', label: 'Member', group: 'Access', icon: User, hidden: true, load: () => import('./pages/people/member') },
-  { path: '/teams', label: 'Teams', group: 'Access', icon: Users, words: 'groups people', load: () => import('./pages/people/teams') },
+  {
+    path: '/teams',
+    label: 'Teams',
+    group: 'Access',
+    icon: Users,
+    words: 'groups people',
+    needs: 'teams:read',
+    load: () => import('./pages/people/teams'),
+  },
   { path: '/teams/:id', label: 'Team', group: 'Access', icon: Users, hidden: true, load: () => import('./pages/people/team') },
   {
     path: '/approvals',
@@ -119,6 +132,7 @@ export const pages: PageEntry[] = [
     icon: CircleCheck,
     words: 'inbox requests approve reject waiting',
     badge: WaitingBadge,
+    needs: 'approvals:read',
     load: () => import('./pages/approvals/list'),
   },
   {
@@ -143,6 +157,7 @@ export const pages: PageEntry[] = [
     group: 'Governance',
     icon: ShieldCheck,
     words: 'report soc 2 iso 27001 findings evidence',
+    needs: 'compliance:read',
     load: () => import('./pages/compliance/report'),
   },
   {
@@ -151,6 +166,7 @@ export const pages: PageEntry[] = [
     group: 'Governance',
     icon: Laptop,
     words: 'laptops machines dpop block',
+    needs: 'devices:read',
     load: () => import('./pages/devices/list'),
   },
   {
@@ -159,6 +175,7 @@ export const pages: PageEntry[] = [
     group: 'Governance',
     icon: ScrollText,
     words: 'naming rotation approval rules',
+    needs: 'policies:read',
     load: () => import('./pages/policies/list'),
   },
   {

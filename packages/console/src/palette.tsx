@@ -5,6 +5,7 @@ import { normalizeProps, useMachine } from '@zag-js/preact';
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { here, useRead, vault } from './api';
+import { may } from './may';
 import { pages } from './pages';
 
 export const isPaletteOpen = signal(false);
@@ -21,7 +22,13 @@ interface Entry {
 
 const pageEntries = pages
   .filter(({ hidden }) => !hidden)
-  .map(({ path, label, group, words }) => ({ label, value: path, hint: group, words: `${label} ${group} ${words ?? ''}`.toLowerCase() }));
+  .map(({ path, label, group, words, needs }) => ({
+    label,
+    value: path,
+    hint: group,
+    needs,
+    words: `${label} ${group} ${words ?? ''}`.toLowerCase(),
+  }));
 
 /** Pages whose words begin with what was typed, and secrets whose names do. */
 function useFound(typed: string): Entry[] {
@@ -38,7 +45,7 @@ function useFound(typed: string): Entry[] {
   );
   return useMemo(() => {
     const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = pageEntries.filter((page) => words.every((word) => page.words.includes(word)));
+    const found = pageEntries.filter((page) => (!page.needs || may(page.needs)) && words.every((word) => page.words.includes(word)));
     const named = prefix
       ? (secrets.data?.data ?? []).map((secret) => ({
           label: secret.name ?? '',

@@ -4,7 +4,7 @@ import type { components } from '@secrets-vault/client';
 import { useMemo } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { here, useRead, vault } from './api';
-import { may } from './scopes';
+import { may } from './may';
 
 export type Member = components['schemas']['Member'];
 export type Team = components['schemas']['Team'];
@@ -79,11 +79,11 @@ export function Who({ id, name }: { id: string | null | undefined; name?: string
   const href = hrefOfId(id);
   const words = found ?? `${kindOfId(id)} …${id.slice(-6)}`;
   return href ? (
-    <Link href={href} title={id} class="truncate">
+    <Link href={href} title={id} class="who">
       {words}
     </Link>
   ) : (
-    <span title={id} class="truncate">
+    <span title={id} class="who">
       {words}
     </span>
   );

@@ -1,7 +1,5 @@
 // The scopes that a credential may be given, with what each allows in a few words. A test compares them with those of the service.
 
-import { me } from './session';
-
 export interface ScopeGroup {
   resource: string;
   label: string;
@@ -118,38 +116,9 @@ export const scopeGroups: ScopeGroup[] = [
   },
 ];
 
-/** Whether `held` gives `wanted`, wildcards included. */
-export const covers = (held: readonly string[], wanted: string): boolean =>
-  held.includes('*') || held.includes(wanted) || held.includes(`${wanted.split(':')[0]}:*`);
-
 /** Scopes in a few words, the first of them spelled out. */
 export function scopesInWords(scopes: readonly string[]): string {
   if (scopes.includes('*')) return 'Everything';
   if (!scopes.length) return 'Nothing';
   return scopes.length > 2 ? `${scopes[0]} and ${scopes.length - 1} more` : scopes.join(', ');
 }
-
-/** What each role holds, so that pages do not ask for what would be refused. The service decides: a test compares this with its roles. */
-export const roleScopes: Record<string, readonly string[]> = {
-  owner: ['*'],
-  admin: ['*'],
-  developer: [
-    ...[
-      'secrets:*',
-      'tokens:read',
-      'tokens:write',
-      'environments:read',
-      'org:read',
-      'events:read',
-      'webhooks:*',
-      'integrations:*',
-      'scans:*',
-    ],
-    ...['approvals:read', 'devices:read'],
-  ],
-  viewer: ['secrets:list', 'environments:read', 'org:read'],
-  auditor: ['audit:read', 'compliance:read', 'members:read', 'org:read'],
-};
-
-/** Whether the role of the member who is signed in holds a scope. Grants add to it for secrets alone. */
-export const may = (scope: string): boolean => covers(roleScopes[me.value?.role ?? ''] ?? [], scope);

@@ -5,6 +5,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { environments, useEnvironments } from './environments';
+import { may } from './may';
 import { type PageEntry, pages } from './pages';
 import { isPaletteOpen, openPalette, Palette } from './palette';
 import { me, signOut } from './session';
@@ -14,6 +15,9 @@ import { Button, IconButton } from './ui/button';
 import { Mark } from './ui/mark';
 import { Menu } from './ui/menu';
 import { report } from './ui/toast';
+
+/** Whether the navigation has it for the member who is signed in. */
+const isShown = ({ hidden, needs }: PageEntry): boolean => !hidden && (!needs || may(needs));
 
 const groups = [...new Set(pages.map(({ group }) => group))];
 
@@ -35,18 +39,19 @@ function Entry({ page, onGo }: { page: PageEntry; onGo: () => void }) {
 function Navigation({ onGo }: { onGo: () => void }) {
   return (
     <nav aria-label="Console">
-      {groups.map((group) => (
-        <section key={group} aria-label={group}>
-          <h2>{group}</h2>
-          <ul>
-            {pages
-              .filter((page) => page.group === group && !page.hidden)
-              .map((page) => (
+      {groups.map((group) => {
+        const own = pages.filter((page) => page.group === group && isShown(page));
+        return own.length ? (
+          <section key={group} aria-label={group}>
+            <h2>{group}</h2>
+            <ul>
+              {own.map((page) => (
                 <Entry key={page.path} page={page} onGo={onGo} />
               ))}
-          </ul>
-        </section>
-      ))}
+            </ul>
+          </section>
+        ) : null;
+      })}
     </nav>
   );
 }
@@ -118,7 +123,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
           <span>Secrets Vault</span>
         </Link>
         <span class="grow" />
-        <Button class="find" onPress={openPalette}>
+        <Button class="find" aria-label="Search or jump to" onPress={openPalette}>
           <Search size={16} aria-hidden="true" />
           <span class="find-words">Search or jump to</span>
           <kbd>Ctrl K</kbd>

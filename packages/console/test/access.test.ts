@@ -1,6 +1,7 @@
 // Credentials, members, teams, grants, and why somebody may do something.
 import { beforeAll, describe, expect, it } from 'vitest';
-import { roleScopes, scopeGroups } from '../src/scopes.ts';
+import { roleScopes } from '../src/may.ts';
+import { scopeGroups } from '../src/scopes.ts';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
 
 describe.skipIf(!executablePath)('console: access', () => {
@@ -100,6 +101,29 @@ describe.skipIf(!executablePath)('console: access', () => {
     expectQuiet(ann);
   });
 
+  it('a provider token may issue alone, and a session token is revoked from the list of live ones', async () => {
+    const { page, go, api, url, org } = ann;
+    await go('/credentials?tab=provider', 'Credentials');
+    await page.getByRole('button', { name: 'New provider token' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('mail provider');
+    await page.getByRole('button', { name: 'Create provider token' }).click();
+    await page.getByRole('heading', { name: 'Provider token created' }).waitFor();
+    expect((await api('GET', '/provider-tokens')).data[0]).toMatchObject({ scopes: ['issue'], environments: ['development'] });
+    const key = await api('POST', '/api-keys', { name: 'session maker', scopes: ['secrets:read'] });
+    const bearer = (token: string) => ({ Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' });
+    const body = JSON.stringify({ ttlSeconds: 3600 });
+    const made = await fetch(`${url}/api/v1/orgs/${org}/access-tokens`, { method: 'POST', headers: bearer(key.token), body });
+    const { token } = await made.json();
+    await go('/credentials?tab=session', 'Credentials');
+    await page.getByRole('link', { name: 'Session of session maker' }).click();
+    await page.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke session token' }).click();
+    await page.getByText('is revoked').waitFor();
+    expect((await fetch(`${url}/api/v1/whoami`, { headers: bearer(token) })).status).toBe(401);
+    expect((await fetch(`${url}/api/v1/whoami`, { headers: bearer(key.token) })).status).toBe(200);
+    expectQuiet(ann);
+  });
+
   it('a trust accepts the jobs of one branch of a repository, and is changed in place', async () => {
     const { page, go, api } = ann;
     await go('/credentials?tab=trust', 'Credentials');
@@ -141,8 +165,12 @@ describe.skipIf(!executablePath)('console: access', () => {
     const bo = await newPerson({ org, key, enrolmentUrl: enrolment });
     const found = (await api('GET', '/members')).data.find(({ email }: { email: string }) => email === 'bo@example.com');
     expect(found).toMatchObject({ role: 'viewer', status: 'active' });
+    expect(
+      await bo.page.goto(`${url}/console/`).then(() => bo.page.getByRole('navigation', { name: 'Console' }).textContent()),
+    ).not.toContain('Members');
     await bo.go('/members');
-    await bo.page.getByRole('alert').waitFor();
+    await bo.page.getByRole('alert').getByText('members:read').waitFor();
+    expect(await bo.page.getByRole('button', { name: 'Invite member' }).count()).toBe(0);
     await bo.context.close();
     expectQuiet(ann);
   });

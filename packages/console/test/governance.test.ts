@@ -44,7 +44,27 @@ describe.skipIf(!executablePath)('console: governance', () => {
     ann.said.length = 0;
   });
 
-  it('a request that a policy holds is approved by another member, and then done by doing it again', async () => {
+  it('an approval policy names who may approve before it is saved', async () => {
+    const { page, go, api } = ann;
+    await go('/policies', 'Policies');
+    await page.getByRole('button', { name: 'New policy' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Deletes');
+    await page.getByLabel('Read a value, in any way').uncheck();
+    await page.getByLabel('Delete a secret').check();
+    await page.getByLabel('Approvers').selectOption('role:owner');
+    await page.getByText('May approve: Ann.').waitFor();
+    await page.getByText('Which secrets it applies to').click();
+    await page.getByLabel('staging').check();
+    await page.getByRole('button', { name: 'Create policy' }).click();
+    await page.waitForSelector('h1:text-is("Deletes")');
+    expect((await api('GET', '/policies')).data.find(({ name }: { name: string }) => name === 'Deletes')).toMatchObject({
+      applies_to: { environments: ['staging'], types: null, names: null },
+      config: { operations: ['secret.delete'], required: 1, approvers: { role: 'owner' } },
+    });
+    expectQuiet(ann);
+  });
+
+  it('a request that a policy holds is approved by another member, done once by doing it again, and then rejected', async () => {
     const { page, go, api, org, key } = ann;
     const secret = await api('POST', '/secrets', { name: 'HELD', type: 'generic', value: 'held-value' });
     await api('POST', '/policies', {
@@ -72,6 +92,15 @@ describe.skipIf(!executablePath)('console: governance', () => {
     await bo.page.locator('.value-shown').waitFor();
     expect(await bo.page.locator('.value-shown').textContent()).toBe('held-value');
     expect((await api('GET', '/approvals')).data[0].status).toBe('used');
+    await bo.page.reload();
+    await bo.page.getByRole('button', { name: 'Reveal' }).click();
+    await bo.page.getByRole('main').getByRole('link', { name: 'See the request' }).waitFor();
+    await page.locator('.count.attention').waitFor();
+    await go('/approvals', 'Approvals');
+    await page.locator('.row-link').click();
+    await page.getByRole('button', { name: 'Reject' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Reject request' }).click();
+    await page.getByText('rejected', { exact: true }).first().waitFor();
     await bo.context.close();
     expectQuiet(ann);
   });

@@ -1,7 +1,7 @@
 // How many requests wait for the member who is signed in: the number beside Approvals in the navigation.
 import type { components } from '@secrets-vault/client';
 import { here, useRead, vault } from '../../api';
-import { may } from '../../scopes';
+import { may } from '../../may';
 
 export type Approval = components['schemas']['Approval'];
 

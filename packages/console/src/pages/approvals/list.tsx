@@ -1,7 +1,7 @@
 // The inbox of approvals: what waits for the member who is signed in comes first.
 import { here, useList, vault } from '../../api';
+import { may } from '../../may';
 import { useParameter } from '../../router';
-import { may } from '../../scopes';
 import { Segments } from '../../ui/filters';
 import { Listing } from '../../ui/listing';
 import { Badge, Empty, PageHead, Time, type Tone } from '../../ui/parts';
@@ -23,9 +23,14 @@ const columns: Column<Approval>[] = [
   {
     label: 'Request',
     width: 'minmax(14rem, 3fr)',
-    cell: ({ summary }) => (
-      <span class="truncate" title={summary}>
-        {summary}
+    cell: ({ summary, created_at, approvals, required }) => (
+      <span class="grow">
+        <span class="truncate" title={summary}>
+          {summary}
+        </span>
+        <span class="sub">
+          <Time at={created_at} /> · {approvals.length} of {required}
+        </span>
       </span>
     ),
   },

@@ -62,7 +62,7 @@ function Body({ finding }: { finding: Finding }) {
           The first {evidence.length} of {count.toLocaleString()}.
         </p>
       )}
-      {count > 0 && (
+      {(finding.status === 'fail' || finding.status === 'warn') && (
         <p>
           <strong>What to do:</strong> {remedy}
         </p>

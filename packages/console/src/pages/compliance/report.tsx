@@ -40,7 +40,7 @@ function Summary({ report, chosen, onChoose }: { report: Report; chosen: string;
         <button
           key={status}
           type="button"
-          class={`tile ${tone}`}
+          class={`tile ${report.summary[status] ? tone : ''}`}
           aria-pressed={chosen === status}
           onClick={() => onChoose(chosen === status ? '' : status)}
         >

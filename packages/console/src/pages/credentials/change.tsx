@@ -8,7 +8,7 @@ import { Form, useProblems } from '../../ui/form';
 import { OneTime } from '../../ui/one-time';
 import { tell } from '../../ui/toast';
 import type { Graph } from './graph';
-import { type Credential, kinds, revoke } from './kinds';
+import { type Credential, nameOf, revoke } from './kinds';
 import { isCustom, LIFETIMES, PlaceFields, type Reach, ScopeFields } from './reach';
 import { nameOfKind } from './words';
 
@@ -161,14 +161,13 @@ export function RotateKey({ credential, onClose }: Props) {
 /** Ends a credential, and names what ends with it. */
 export function RevokeCredential({ credential, graph, onClose }: Props & { graph: Graph | undefined }) {
   const ending = graph?.children.filter(({ relation }) => relation === 'dies_with') ?? [];
-  const { label } = kinds[credential.kind];
   const end = async () => {
     await revoke(credential.kind, credential.id);
     await forget('credentials');
     tell(`${credential.name} is revoked`);
   };
   return (
-    <Confirm title={`Revoke ${credential.name}?`} action={`Revoke ${label}`} onConfirm={end} onClose={onClose}>
+    <Confirm title={`Revoke ${credential.name}?`} action={`Revoke ${nameOf(credential.kind)}`} onConfirm={end} onClose={onClose}>
       <p>
         Whatever uses <strong>{credential.name}</strong> ({credential.hint}) is refused from the next request on. This cannot be undone.
       </p>

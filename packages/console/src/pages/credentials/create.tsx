@@ -2,13 +2,14 @@
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { forget, here, vault } from '../../api';
+import { forget, here, useRead, vault } from '../../api';
+import { may } from '../../may';
 import { Dialog } from '../../ui/dialog';
 import { SelectField, TextField } from '../../ui/field';
 import { Form, type Problems, useProblems } from '../../ui/form';
 import { OneTime } from '../../ui/one-time';
 import { ChecksField } from '../../ui/options';
-import { type Kind, kinds } from './kinds';
+import { type Kind, kinds, nameOf } from './kinds';
 import { AddressField, boundsOf, LifetimeField, leastReach, PlaceFields, type Reach, ScopeFields } from './reach';
 import '../../styles/access.css';
 
@@ -21,9 +22,10 @@ interface Draft extends Reach {
   rate: string;
   does: string[];
   hours: string;
+  device: string;
 }
 
-const leastDraft = (): Draft => ({ ...leastReach(), name: '', reason: '', rate: '120', does: ['issue'], hours: '3600' });
+const leastDraft = (): Draft => ({ ...leastReach(), name: '', reason: '', rate: '120', does: ['issue'], hours: '3600', device: '' });
 
 interface Made {
   id: string;
@@ -39,7 +41,14 @@ async function create(kind: MakeableKind, draft: Draft): Promise<Made> {
   if (kind === 'api_key')
     return (await api.POST('/orgs/{org_id}/api-keys', { params, body: { name, scopes: draft.scopes, ...bounds, ...lifetime } })).data;
   if (kind === 'agent') {
-    const body = { name, scopes: draft.scopes, rate_limit: Number(draft.rate), ...bounds, ...lifetime };
+    const body = {
+      name,
+      scopes: draft.scopes,
+      rate_limit: Number(draft.rate),
+      ...bounds,
+      ...lifetime,
+      ...(draft.device && { device_id: draft.device }),
+    };
     return (await api.POST('/orgs/{org_id}/agent-credentials', { params, body })).data;
   }
   if (kind === 'provider')
@@ -99,6 +108,26 @@ const ProviderFields = (props: FieldsProps) => (
   />
 );
 
+/** A device whose key has to sign each request. */
+function DeviceField({ draft, change, problems }: FieldsProps) {
+  const { data } = useRead(
+    ['devices', 'with-key'],
+    (signal) => vault().api.GET('/orgs/{org_id}/devices', { params: { path: here(), query: { limit: 100, status: 'active' } }, signal }),
+    may('devices:read'),
+  );
+  const bound = data?.data.filter(({ public_key }) => public_key) ?? [];
+  return (
+    <SelectField
+      label="Device"
+      value={draft.device}
+      onValue={(device) => change({ device })}
+      error={problems.of('device_id')}
+      choices={[{ value: '', label: 'Any' }, ...bound.map(({ id, name }) => ({ value: id, label: name }))]}
+      hint="Each request then needs a proof by the private key of the device. Devices without a key are not listed."
+    />
+  );
+}
+
 const Bounds = ({ kind, ...props }: FieldsProps & { kind: MakeableKind }) => {
   const rest = { reach: props.draft, change: props.change, problems: props.problems };
   return (
@@ -121,9 +150,10 @@ const Bounds = ({ kind, ...props }: FieldsProps & { kind: MakeableKind }) => {
         )}
       </div>
       <details>
-        <summary>Limit addresses</summary>
-        <div class="below-summary">
+        <summary>{kind === 'agent' ? 'Bind it to addresses or a device' : 'Bind it to addresses'}</summary>
+        <div class="stack below-summary">
           <AddressField {...rest} />
+          {kind === 'agent' && <DeviceField {...props} />}
         </div>
       </details>
     </>
@@ -165,7 +195,7 @@ export function NewCredential({ kind, onClose }: { kind: Kind; onClose: () => vo
         onClose={end}
       />
     );
-  const words = label.replace(/^[A-Z](?![A-Z])/, (letter) => letter.toLowerCase());
+  const words = nameOf(kind);
   return (
     <Dialog side title={`New ${words}`} lead={kinds[kind].lead} onClose={onClose} dirty={JSON.stringify(draft) !== first}>
       <Form action={`Create ${words}`} onSubmit={save} onCancel={onClose} problems={problems} danger={kind === 'break_glass'}>

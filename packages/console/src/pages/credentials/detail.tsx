@@ -14,6 +14,7 @@ import { TrustForm } from './trust';
 import { TrustUse, trustFacts } from './trust-facts';
 import { nameOfKind } from './words';
 import '../../styles/access.css';
+import { may } from '../../may';
 
 const useGraph = (id: string) =>
   useRead(['credentials', 'graph', id], (signal) =>
@@ -87,7 +88,7 @@ function Sources({ graph }: { graph: Graph }) {
 type Doing = 'edit' | 'rotate' | 'revoke' | null;
 
 function Head({ name, credential, onDo }: { name: string; credential: Credential | null; onDo: (doing: Doing) => void }) {
-  const isLive = credential !== null && statusOf(credential) === 'active';
+  const isLive = credential !== null && statusOf(credential) === 'active' && may('tokens:write');
   const kind = credential?.kind;
   return (
     <PageHead title={name} lead={credential && <CredentialStatus credential={credential} />}>

@@ -89,6 +89,9 @@ export const kinds: Record<Kind, About> = {
   },
 };
 
+/** What a kind is called within a sentence. */
+export const nameOf = (kind: Kind): string => kinds[kind].label.replace(/^[A-Z](?![A-Z])/, (letter) => letter.toLowerCase());
+
 export const kindOf = (id: string): Kind | undefined =>
   (Object.keys(kinds) as Kind[]).find((kind) => id.startsWith(`${kinds[kind].prefix}_`));
 

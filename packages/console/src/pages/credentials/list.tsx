@@ -2,6 +2,7 @@
 import { Plus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { useList } from '../../api';
+import { may } from '../../may';
 import { scopesInWords } from '../../scopes';
 import { Button } from '../../ui/button';
 import { Listing } from '../../ui/listing';
@@ -9,7 +10,7 @@ import { Badge, Empty, PageHead, Time, type Tone } from '../../ui/parts';
 import type { Column } from '../../ui/table';
 import { Tabs } from '../../ui/tabs';
 import { NewCredential } from './create';
-import { type Credential, type Kind, kinds, readPage, type Status, statusOf } from './kinds';
+import { type Credential, type Kind, kinds, nameOf, readPage, type Status, statusOf } from './kinds';
 import { TrustForm } from './trust';
 
 const tones: Record<Status, Tone> = { active: 'good', expired: 'warn', revoked: 'bad' };
@@ -29,9 +30,14 @@ const columns: Column<Credential>[] = [
   {
     label: 'Name',
     width: 'minmax(10rem, 1.6fr)',
-    cell: ({ name, hint }) => (
-      <span class="truncate">
-        {name} <code class="dim">{hint}</code>
+    cell: (row) => (
+      <span class="grow">
+        <span class="truncate">
+          {row.name} <code class="dim">{row.hint}</code>
+        </span>
+        <span class="sub truncate">
+          {scopesInWords(row.scopes)} · {placeOf(row)}
+        </span>
       </span>
     ),
   },
@@ -66,10 +72,10 @@ function Rows({ kind, onCreate }: { kind: Kind; onCreate?: () => void }) {
   return (
     <>
       <div class="row spaced">
-        <p class="dim grow">{about.lead}</p>
+        <p class="dim grow lead">{about.lead}</p>
         {onCreate && (
           <Button kind="primary" onPress={onCreate}>
-            <Plus size={16} aria-hidden="true" /> New {about.label.replace(/^[A-Z](?![A-Z])/, (letter) => letter.toLowerCase())}
+            <Plus size={16} aria-hidden="true" /> New {nameOf(kind)}
           </Button>
         )}
       </div>
@@ -85,6 +91,9 @@ function Rows({ kind, onCreate }: { kind: Kind; onCreate?: () => void }) {
   );
 }
 
+/** Whether the member's role may create credentials of a kind here. */
+const canCreate = (kind: Kind): boolean => kind !== 'session' && may(kind === 'break_glass' ? '*' : 'tokens:write');
+
 export default function Credentials() {
   const [creating, setCreating] = useState<Kind | null>(null);
   const order: Kind[] = ['api_key', 'agent', 'trust', 'provider', 'session', 'break_glass'];
@@ -96,7 +105,7 @@ export default function Credentials() {
         items={order.map((kind) => ({
           id: kind,
           label: kinds[kind].plural,
-          content: () => <Rows kind={kind} onCreate={kind === 'session' ? undefined : () => setCreating(kind)} />,
+          content: () => <Rows kind={kind} onCreate={canCreate(kind) ? () => setCreating(kind) : undefined} />,
         }))}
       />
       {creating === 'trust' && <TrustForm onClose={() => setCreating(null)} />}

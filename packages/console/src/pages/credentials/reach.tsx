@@ -3,7 +3,8 @@
 import { environments } from '../../environments';
 import { linesOf } from '../../globs';
 import { type Selection, useSelected } from '../../inventory';
-import { covers, scopeGroups } from '../../scopes';
+import { covers, may } from '../../may';
+import { scopeGroups } from '../../scopes';
 import { Checkbox, SelectField, TextArea } from '../../ui/field';
 import type { Problems } from '../../ui/form';
 import { ChecksField, RadioField } from '../../ui/options';
@@ -68,15 +69,19 @@ export function ScopeFields({ reach, change, problems }: Props) {
       />
       {reach.isCustom && (
         <div class="scopes">
-          {scopeGroups.map(({ resource, label, scopes }) => (
-            <ChecksField
-              key={resource}
-              label={label}
-              value={reach.scopes}
-              onValue={(next) => change({ scopes: next })}
-              options={scopes.map(([verb, words]) => ({ value: `${resource}:${verb}`, label: verb, hint: words }))}
-            />
-          ))}
+          {scopeGroups
+            .filter(({ resource, scopes }) => scopes.some(([verb]) => may(`${resource}:${verb}`)))
+            .map(({ resource, label, scopes }) => (
+              <ChecksField
+                key={resource}
+                label={label}
+                value={reach.scopes}
+                onValue={(next) => change({ scopes: next })}
+                options={scopes
+                  .filter(([verb]) => may(`${resource}:${verb}`))
+                  .map(([verb, words]) => ({ value: `${resource}:${verb}`, label: verb, hint: words }))}
+              />
+            ))}
         </div>
       )}
     </>

@@ -195,7 +195,7 @@ const Tokens = ({ draft, change, problems }: FieldsProps) => {
         choices={isUsual ? SECONDS : [...SECONDS, { value: draft.seconds, label: `${draft.seconds} seconds` }]}
       />
       <details>
-        <summary>Limit addresses</summary>
+        <summary>Bind it to addresses</summary>
         <div class="below-summary">
           <AddressField {...fields} />
         </div>

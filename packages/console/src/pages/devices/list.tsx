@@ -18,6 +18,7 @@ import { tell } from '../../ui/toast';
 import { DeviceDetail } from './detail';
 import { DeviceForm } from './form';
 import '../../styles/access.css';
+import { may } from '../../may';
 
 export type Device = components['schemas']['Device'];
 const at = (id: string) => ({ params: { path: { ...here(), id } } });
@@ -109,9 +110,11 @@ export default function Devices() {
   return (
     <>
       <PageHead title="Devices" lead="Machines that credentials are bound to: a token stolen from one works nowhere else.">
-        <Button kind="primary" onPress={() => setCreating(true)}>
-          <Plus size={16} aria-hidden="true" /> Register device
-        </Button>
+        {may('devices:write') && (
+          <Button kind="primary" onPress={() => setCreating(true)}>
+            <Plus size={16} aria-hidden="true" /> Register device
+          </Button>
+        )}
       </PageHead>
       <search class="filters">
         <Segments
@@ -131,17 +134,21 @@ export default function Devices() {
         columns={columns}
         keyOf={({ id }) => id}
         hrefOf={({ id }) => `/devices?${new URLSearchParams({ ...(status && { status }), id })}`}
-        actions={(device) => (
-          <Menu
-            label={`Actions for ${device.name}`}
-            actions={[
-              { label: 'Assign', onSelect: () => setActing({ doing: 'assign', device }) },
-              { label: 'Edit', onSelect: () => setActing({ doing: 'edit', device }) },
-              device.status === 'active' && { label: 'Block', danger: true, onSelect: () => setActing({ doing: 'block', device }) },
-              { label: 'Remove', danger: true, onSelect: () => setActing({ doing: 'remove', device }) },
-            ]}
-          />
-        )}
+        actions={
+          !may('devices:write')
+            ? undefined
+            : (device) => (
+                <Menu
+                  label={`Actions for ${device.name}`}
+                  actions={[
+                    { label: 'Assign', onSelect: () => setActing({ doing: 'assign', device }) },
+                    { label: 'Edit', onSelect: () => setActing({ doing: 'edit', device }) },
+                    device.status === 'active' && { label: 'Block', danger: true, onSelect: () => setActing({ doing: 'block', device }) },
+                    { label: 'Remove', danger: true, onSelect: () => setActing({ doing: 'remove', device }) },
+                  ]}
+                />
+              )
+        }
         empty={
           <Empty title={status ? 'No device has this status' : 'No devices yet'}>
             Register a laptop or server, then bind credentials to it.

@@ -86,7 +86,8 @@ export function MayThey({ member }: { member: Member }) {
   const names = useId();
   const known = useSelected({ environments: place ? [place] : [] });
   const [kind = '', words = chosen] = actions.find(({ value }) => value === chosen)?.label.split(': ') ?? [];
-  const where = [name && `of ${name}`, place && `in ${place}`].filter(Boolean).join(' ');
+  const anywhere = isOfSecrets && !place && 'in some environment';
+  const where = [name && `of ${name}`, place ? `in ${place}` : anywhere].filter(Boolean).join(' ');
   return (
     <section class="card stack" aria-labelledby={`${names}-head`}>
       <h2 id={`${names}-head`}>May they?</h2>

@@ -3,6 +3,7 @@ import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { confirmed, forget, forgetGone, here, useRead, vault } from '../../api';
+import { may } from '../../may';
 import { type Member, Who } from '../../people';
 import { me } from '../../session';
 import { Button } from '../../ui/button';
@@ -145,14 +146,18 @@ export default function MemberPage({ params: { id = '' } }: { params: Record<str
           </>
         }
       >
-        <Button onPress={() => setDoing('edit')}>Edit</Button>
-        <Menu
-          label="More actions"
-          actions={[
-            { label: 'New enrolment link', onSelect: () => setDoing('link') },
-            { label: 'Remove member', danger: true, onSelect: () => setDoing('remove') },
-          ]}
-        />
+        {may('members:write') && (
+          <>
+            <Button onPress={() => setDoing('edit')}>Edit</Button>
+            <Menu
+              label="More actions"
+              actions={[
+                me.value?.role === 'owner' && { label: 'New enrolment link', onSelect: () => setDoing('link') },
+                { label: 'Remove member', danger: true, onSelect: () => setDoing('remove') },
+              ]}
+            />
+          </>
+        )}
       </PageHead>
       <div class="sections">
         <Facts items={factsOf(member)} />

@@ -12,6 +12,7 @@ import type { Column } from '../../ui/table';
 import { InviteMember } from './invite';
 import { labelOfRole, RolesDialog } from './roles';
 import '../../styles/access.css';
+import { may } from '../../may';
 
 const tones: Record<Member['status'], Tone> = { active: 'good', invited: 'accent', lapsed: 'warn' };
 const words: Record<Member['status'], string> = { active: 'active', invited: 'invited', lapsed: 'link expired' };
@@ -23,8 +24,11 @@ const columns: Column<Member>[] = [
     label: 'Name',
     width: 'minmax(12rem, 2fr)',
     cell: ({ name, email }) => (
-      <span class="truncate">
-        {name} <span class="dim">{email}</span>
+      <span class="grow">
+        <span class="truncate">
+          {name} <span class="dim email">{email}</span>
+        </span>
+        <span class="sub truncate">{email}</span>
       </span>
     ),
   },
@@ -52,9 +56,11 @@ export default function Members() {
     <>
       <PageHead title="Members" lead="People who sign in with a passkey. A role says what each may do, and grants add to it.">
         <Button onPress={() => setOpen('roles')}>Roles</Button>
-        <Button kind="primary" onPress={() => setOpen('invite')}>
-          <UserPlus size={16} aria-hidden="true" /> Invite member
-        </Button>
+        {may('members:write') && (
+          <Button kind="primary" onPress={() => setOpen('invite')}>
+            <UserPlus size={16} aria-hidden="true" /> Invite member
+          </Button>
+        )}
       </PageHead>
       <search class="filters">
         <Segments

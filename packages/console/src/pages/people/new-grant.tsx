@@ -15,6 +15,8 @@ type Grantee = { type: 'member' | 'team'; id: string };
 export function NewGrant({ grantee, onClose }: { grantee?: Grantee; onClose: () => void }) {
   const [reach, setReach] = useState(leastReach);
   const [first] = useState(() => JSON.stringify(reach));
+  // Once for the dialog: what a policy holds is approved for exactly the same body.
+  const [begun] = useState(() => Date.now());
   const [permission, setPermission] = useState<'read' | 'write'>('read');
   const [id, setId] = useState(grantee?.id ?? '');
   const { members } = useMembers();
@@ -30,7 +32,7 @@ export function NewGrant({ grantee, onClose }: { grantee?: Grantee; onClose: () 
         permission,
         ...(!reach.isEverywhere && { environments: reach.environments }),
         ...(names.length && { secrets: names }),
-        ...(reach.lifetime && { expires_at: new Date(Date.now() + Number(reach.lifetime) * 1000).toISOString() }),
+        ...(reach.lifetime && { expires_at: new Date(begun + Number(reach.lifetime) * 1000).toISOString() }),
       },
     });
     await forget('grants', 'members', 'teams');

@@ -3,6 +3,7 @@ import { Plus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { forget, here, useList, vault } from '../../api';
+import { may } from '../../may';
 import type { Team } from '../../people';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
@@ -38,7 +39,7 @@ export default function Teams() {
   const list = useList<Team>(['teams', 'list'], (cursor, signal) =>
     vault().api.GET('/orgs/{org_id}/teams', { params: { path: here(), query: { limit: 100, cursor } }, signal }),
   );
-  const add = (
+  const add = may('teams:write') && (
     <Button kind="primary" onPress={() => setCreating(true)}>
       <Plus size={16} aria-hidden="true" /> New team
     </Button>

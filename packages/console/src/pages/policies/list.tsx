@@ -9,13 +9,25 @@ import type { Column } from '../../ui/table';
 import { PolicyForm } from './form';
 import { appliesWhere, doesWhat, type Kind, kindLabels, type Policy } from './words';
 import '../../styles/access.css';
+import { may } from '../../may';
 
 const tones: Record<Kind, Tone> = { naming: 'plain', rotation: 'accent', approval: 'warn' };
 
 export const KindBadge = ({ kind }: { kind: Kind }) => <Badge tone={tones[kind]}>{kindLabels[kind]}</Badge>;
 
 const columns: Column<Policy>[] = [
-  { label: 'Name', width: 'minmax(9rem, 1.4fr)', cell: ({ name }) => <span class="truncate">{name}</span> },
+  {
+    label: 'Name',
+    width: 'minmax(9rem, 1.4fr)',
+    cell: (policy) => (
+      <span class="grow">
+        <span class="truncate">{policy.name}</span>
+        <span class="sub truncate">
+          {doesWhat(policy)} · {policy.enabled ? 'on' : 'off'}
+        </span>
+      </span>
+    ),
+  },
   { label: 'Kind', width: '6rem', cell: ({ kind }) => <KindBadge kind={kind} /> },
   {
     label: 'Rule',
@@ -50,7 +62,7 @@ export default function Policies() {
   const list = useList<Policy>(['policies', 'list'], (cursor, signal) =>
     vault().api.GET('/orgs/{org_id}/policies', { params: { path: here(), query: { limit: 100, cursor } }, signal }),
   );
-  const add = (
+  const add = may('policies:write') && (
     <Button kind="primary" onPress={() => setCreating(true)}>
       <Plus size={16} aria-hidden="true" /> New policy
     </Button>
