@@ -6,6 +6,7 @@ import {
   CircleCheck,
   Download,
   GitCompare,
+  History,
   KeyRound,
   Laptop,
   type LucideIcon,
@@ -147,8 +148,9 @@ export const pages: PageEntry[] = [
     path: '/audit',
     label: 'Audit log',
     group: 'Governance',
-    icon: ScrollText,
+    icon: History,
     words: 'who did what history entries verify checkpoints export',
+    needs: 'audit:read',
     load: () => import('./pages/audit/log'),
   },
   {
@@ -192,6 +194,7 @@ export const pages: PageEntry[] = [
     group: 'Integrations',
     icon: ScanSearch,
     words: 'find leaked secrets tokens sarif',
+    needs: 'scans:write',
     load: () => import('./pages/integrations/scans'),
   },
   {
@@ -200,6 +203,7 @@ export const pages: PageEntry[] = [
     group: 'Integrations',
     icon: Bell,
     words: 'slack teams e-mail pagerduty messages alerts',
+    needs: 'integrations:read',
     load: () => import('./pages/integrations/notifications'),
   },
   {
@@ -216,6 +220,7 @@ export const pages: PageEntry[] = [
     group: 'Integrations',
     icon: RefreshCw,
     words: 'platforms vercel github aws kubernetes heroku connections runs',
+    needs: 'integrations:read',
     load: () => import('./pages/integrations/syncs'),
   },
   {
@@ -249,6 +254,7 @@ export const pages: PageEntry[] = [
     group: 'Integrations',
     icon: Webhook,
     words: 'events deliveries signing secret',
+    needs: 'webhooks:read',
     load: () => import('./pages/integrations/webhooks'),
   },
   {
@@ -273,6 +279,7 @@ export const pages: PageEntry[] = [
     group: 'Organisation',
     icon: ShieldAlert,
     words: 'contain panic revoke leak emergency',
+    needs: 'tokens:read',
     load: () => import('./pages/incident/incident'),
   },
   {

@@ -123,7 +123,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
           <span>Secrets Vault</span>
         </Link>
         <span class="grow" />
-        <Button class="find" aria-label="Search or jump to" onPress={openPalette}>
+        <Button class="find" onPress={openPalette}>
           <Search size={16} aria-hidden="true" />
           <span class="find-words">Search or jump to</span>
           <kbd>Ctrl K</kbd>

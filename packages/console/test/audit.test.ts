@@ -36,6 +36,19 @@ describe.skipIf(!executablePath)('console: audit log', () => {
     expectQuiet(ann);
   });
 
+  it('the log is read page by page, and only the rows in sight are in the document', async () => {
+    const { page, go, api } = ann;
+    for (let read = 0; read < 120; read++) await api('GET', `/secrets/${secret.id}`);
+    await go('/audit?action=secret.read', 'Audit log');
+    const table = page.getByRole('table', { name: 'Entries' });
+    await table.waitFor();
+    expect(await table.getAttribute('aria-rowcount')).toBe('101');
+    expect(await page.locator('.table-row').count()).toBeLessThan(60);
+    await page.locator('.table-body').evaluate((body) => body.scrollTo(0, body.scrollHeight));
+    await page.waitForFunction(() => Number(document.querySelector('.table')?.getAttribute('aria-rowcount')) > 101);
+    expectQuiet(ann);
+  });
+
   it('dragging over the chart chooses a time', async () => {
     const { page, go } = ann;
     await go('/audit?range=1h', 'Audit log');

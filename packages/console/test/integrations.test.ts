@@ -71,6 +71,27 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     expectQuiet(ann);
   });
 
+  it('a connection is tried out, and a sync run once, without storing it', async () => {
+    const { page, go, api } = ann;
+    const before = (await api('GET', '/integrations')).data.length;
+    await go('/syncs/new?platform=kubernetes', 'Connect Kubernetes');
+    for (const [label, text] of [
+      ['API server', target.url],
+      ['Token', 'kube-token-4'],
+      ['Namespace', 'once'],
+      ['Secret name', 'app'],
+    ] as const)
+      await page.getByLabel(label).fill(text);
+    await page.getByRole('button', { name: 'Show what it would write from production' }).click();
+    await page.getByText('2 would be created').waitFor();
+    expect(target.data).toEqual({});
+    await page.getByRole('button', { name: 'Sync once, without storing the connection' }).click();
+    await page.getByText('Everything is at Kubernetes.').waitFor();
+    expect(Object.keys(target.data).sort()).toEqual(['DATABASE_URL', 'app_JWT']);
+    expect((await api('GET', '/integrations')).data).toHaveLength(before);
+    expectQuiet(ann);
+  });
+
   it('a connection that points elsewhere asks for its credentials again', async () => {
     const { page, go, api } = ann;
     const { id } = await cluster('Moved cluster');
@@ -105,6 +126,7 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     await page.getByRole('button', { name: 'Store connection' }).click();
     await page.locator('.field-error').waitFor();
     expect(await page.getByLabel('Namespace').getAttribute('aria-invalid')).toBe('true');
+    expect(await page.getByText('Some fields of the request').count()).toBe(0);
     expect(await page.getByLabel('Token').inputValue()).toBe('kube-token-3');
     // The browser logs a refused request by itself.
     ann.said.length = 0;
@@ -114,11 +136,12 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     const { page, go } = ann;
     await go('/notifications/new?platform=mattermost', 'Connect Mattermost');
     await page.getByLabel('Webhook URL').fill(`${target.url}/hooks/secret-path`);
+    await page.getByRole('button', { name: 'Send a test now' }).click();
+    await page.getByText('Mattermost took the message').waitFor();
     await page.getByRole('button', { name: 'Store connection' }).click();
     await page.waitForSelector('h1:text-is("Notifications")');
     await page.getByRole('button', { name: 'Send test' }).click();
-    await page.getByText('Mattermost took the message').waitFor();
-    expect(target.received).toHaveLength(1);
+    await expect.poll(() => target.received.length).toBe(2);
     expect(await page.content()).not.toContain('secret-path');
     expectQuiet(ann);
   });
@@ -136,13 +159,30 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     target.status = 500;
     await page.getByRole('link', { name: `${target.url}/hook` }).click();
     await page.getByRole('button', { name: 'Send test event' }).click();
-    const delivery = page.getByRole('dialog', { name: 'Webhook test' });
+    const delivery = page.getByRole('dialog', { name: 'Test event' });
     await delivery.getByText('The receiver did not answer with a 2xx status.').waitFor();
     target.status = 200;
     await delivery.getByRole('button', { name: 'Send again' }).click();
     await page.getByRole('table', { name: 'Deliveries' }).getByText('delivered').waitFor();
     const [webhook] = (await api('GET', '/webhooks')).data;
     expect((await api('GET', `/webhooks/${webhook.id}/deliveries`)).data[0]).toMatchObject({ status: 'delivered', response_status: 200 });
+    expectQuiet(ann);
+  });
+
+  it('a webhook whose URL is a credential is changed without it', async () => {
+    const { page, go, api } = ann;
+    const { id } = await api('POST', '/webhooks', { url: `${target.url}/hook?token=hidden-in-the-url`, events: ['SECRET_CREATED'] });
+    await go(`/webhooks/${id}`);
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('Leave it empty to keep it.').waitFor();
+    await dialog.getByRole('button', { name: 'All events' }).click();
+    await dialog.getByRole('button', { name: 'Save changes' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect((await api('GET', `/webhooks/${id}`)).events).toBe('*');
+    expect(await page.content()).not.toContain('hidden-in-the-url');
+    await api('DELETE', `/webhooks/${id}`);
     expectQuiet(ann);
   });
 

@@ -2,7 +2,7 @@
 // Invariant: a dialog with unsaved input does not close by a click beside it, and Escape asks first.
 import { X } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Button, IconButton } from './button';
 
 interface DialogProps {
@@ -22,7 +22,8 @@ export function Dialog({ title, lead, onClose, side, wide, dirty, children }: Di
   const dialog = useRef<HTMLDialogElement>(null);
   const [asking, setAsking] = useState(false);
   const id = useId();
-  useEffect(() => {
+  // Before it is painted, so that the first Escape is the dialog's.
+  useLayoutEffect(() => {
     const { current } = dialog;
     if (current && !current.open) {
       current.showModal();

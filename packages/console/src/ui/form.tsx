@@ -2,7 +2,7 @@
 // focus. Invariant: a form that is refused keeps all that was typed.
 import { ApprovalRequiredError, VaultError } from '@secrets-vault/client';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { Button } from './button';
 import { ErrorNote } from './parts';
@@ -45,19 +45,22 @@ interface FormProps {
 export function Form({ action, onSubmit, onCancel, problems, danger, disabled, children }: FormProps) {
   const form = useRef<HTMLFormElement>(null);
   const { error } = problems;
-  useEffect(() => {
-    if (error) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  const [isAtField, setAtField] = useState(false);
+  // Which fields say what is wrong is known once they are drawn.
+  useLayoutEffect(() => {
+    const first = error ? form.current?.querySelector<HTMLElement>('[aria-invalid="true"]') : null;
+    setAtField(Boolean(first));
+    first?.focus();
   }, [error]);
   const submit = async () => {
     problems.set(null);
     if (!form.current?.reportValidity()) return;
     await onSubmit().catch((refused) => problems.set(refused));
   };
-  const atField = pathsOf(error).some(() => form.current?.querySelector('[aria-invalid="true"]'));
   return (
     <form ref={form} onSubmit={(event) => event.preventDefault()}>
       <div class="stack">{children}</div>
-      {error instanceof ApprovalRequiredError ? <Held error={error} /> : error && !atField ? <ErrorNote error={error} /> : null}
+      {error instanceof ApprovalRequiredError ? <Held error={error} /> : error && !isAtField ? <ErrorNote error={error} /> : null}
       <footer class="dialog-foot">
         {onCancel && <Button onPress={onCancel}>Cancel</Button>}
         <Button kind={danger ? 'danger' : 'primary'} type="submit" disabled={disabled} onPress={submit}>

@@ -83,7 +83,7 @@ export function Table<Row>({ label, rows, columns, keyOf, hrefOf, actions, onEnd
           </span>
         )}
       </div>
-      <div class="table-body" role="rowgroup" ref={scroller} tabIndex={-1}>
+      <div class="table-body" role="rowgroup" ref={scroller} tabIndex={hrefOf || actions ? -1 : 0}>
         <div style={{ height: `${height}px`, position: 'relative' }}>
           {items.map(({ index, start }) => {
             const row = rows[index] as Row;

@@ -42,11 +42,20 @@ export const EVENT_GROUPS: Record<string, EventKind[]> = {
   Integrations: ['SYNC_COMPLETED', 'SYNC_FAILED', 'WEBHOOK_DISABLED'],
 };
 
-/** Owners hear of these whatever a connection lists. */
-export const ALWAYS: readonly EventKind[] = ['BREAK_GLASS_ISSUED', 'BREAK_GLASS_USED', 'ORG_RECOVERED', 'ENROLMENT_CREATED'];
+/** Where the kind's own words would not be understood. */
+const SAID: Record<string, string> = {
+  BREAK_GLASS_ISSUED: 'Break-glass token issued',
+  BREAK_GLASS_USED: 'Break-glass token used',
+  ENROLMENT_CREATED: 'Enrolment link created',
+  ORG_RECOVERED: 'Organisation recovered',
+  AUDIT_CHECKPOINT: 'Audit checkpoint signed',
+  WEBHOOK_TEST: 'Test event',
+};
 
 /** `SECRET_ROTATION_DUE` in words: `Secret rotation due`. */
 export const wordsOf = (kind: string): string => {
+  const said = SAID[kind];
+  if (said) return said;
   const words = kind.toLowerCase().replaceAll('_', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);
 };

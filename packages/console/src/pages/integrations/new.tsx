@@ -9,13 +9,14 @@ import { useParameter } from '../../router';
 import { Choices } from '../../ui/choices';
 import { Checkbox, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
-import { ErrorNote, PageHead, Skeleton } from '../../ui/parts';
+import { Empty, ErrorNote, PageHead, Skeleton } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 import { ConfigFields } from './config-fields';
 import { USUAL, useConfig } from './draft';
 import { EventChoice } from './event-choice';
 import { Gallery } from './gallery';
 import { aboutPlatform, type Kind, type Platform, usePlatforms } from './platforms';
+import { TryFirst } from './try';
 
 type IntegrationIn = components['schemas']['IntegrationIn'];
 type Of<Each> = Extract<IntegrationIn, { kind: Each }>;
@@ -98,6 +99,12 @@ function NewForm({ platform }: { platform: Platform }) {
             all="Kinds that later releases add are sent too."
           />
         )}
+        <TryFirst
+          platform={platform}
+          config={config.config()}
+          environment={isSync ? options.environments[0] : undefined}
+          onError={problems.set}
+        />
         <p class="hint">Credentials are encrypted, and nobody can read them again.</p>
       </Form>
     </div>
@@ -127,7 +134,9 @@ function New({ kind }: { kind: Kind }) {
       )}
       {!chosen && <Gallery kind={kind} hrefOf={(one) => `${list}/new?platform=${one}`} />}
       {chosen && error && <ErrorNote error={error} onRetry={refetch} />}
-      {chosen && !error && (platform ? <NewForm key={chosen} platform={platform} /> : <Skeleton />)}
+      {chosen && !error && !data && <Skeleton />}
+      {chosen && data && !platform && <Empty title="There is no such platform">Choose one of the list.</Empty>}
+      {platform && <NewForm key={chosen} platform={platform} />}
     </>
   );
 }

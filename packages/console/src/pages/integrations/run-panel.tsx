@@ -80,7 +80,9 @@ function usePlan(connection: Integration, asked: Asked) {
 export function RunPanel({ connection }: { connection: Integration }) {
   const slugs = slugsOf(connection.environments);
   const first = slugs.includes(defaultEnvironment.value) ? defaultEnvironment.value : (slugs[0] ?? '');
-  const [asked, setAsked] = useState<Asked>({ environment: first, names: '', prune: false });
+  const [chosen, setAsked] = useState<Asked>({ environment: '', names: '', prune: false });
+  // The environments may come after the connection.
+  const asked = { ...chosen, environment: chosen.environment || first };
   const { plan, error, forgetPlan, preview, run } = usePlan(connection, asked);
   const change = (part: Partial<Asked>) => {
     setAsked((before) => ({ ...before, ...part }));

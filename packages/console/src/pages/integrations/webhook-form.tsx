@@ -25,10 +25,13 @@ function Fields({
   draft,
   change,
   problems,
+  kept,
 }: {
   draft: Draft;
   change: (part: Partial<Draft>) => void;
   problems: ReturnType<typeof useProblems>;
+  /** What is shown of a stored URL that is itself a credential: its origin. */
+  kept?: string;
 }) {
   return (
     <>
@@ -40,8 +43,12 @@ function Fields({
         value={draft.url}
         onValue={(url) => change({ url })}
         error={problems.of('url')}
-        hint="https on a public host. It is called with a signed POST request for each event."
-        required
+        hint={
+          kept
+            ? `Stored, for ${kept}. Leave it empty to keep it.`
+            : 'https on a public host. It is called with a signed POST request for each event.'
+        }
+        required={!kept}
       />
       <EventChoice value={draft.events} onValue={(events) => change({ events })} usual={USUAL} error={problems.of('events')} all={ALL} />
       <TextField
@@ -94,7 +101,8 @@ export function NewWebhook({ onClose }: { onClose: () => void }) {
 }
 
 export function EditWebhook({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
-  const first: Draft = { url: webhook.url, events: webhook.events as ChosenEvents, description: webhook.description ?? '' };
+  const isHidden = URL.canParse(webhook.url) && new URL(webhook.url).origin === webhook.url;
+  const first: Draft = { url: isHidden ? '' : webhook.url, events: webhook.events as ChosenEvents, description: webhook.description ?? '' };
   const [draft, setDraft] = useState(first);
   const problems = useProblems();
   const patch = {
@@ -112,7 +120,12 @@ export function EditWebhook({ webhook, onClose }: { webhook: Webhook; onClose: (
   return (
     <Dialog title="Edit webhook" lead="A new URL is signed with the same secret." onClose={onClose} dirty={!isSame}>
       <Form action="Save changes" onSubmit={save} onCancel={onClose} problems={problems} disabled={isSame || !draft.events.length}>
-        <Fields draft={draft} change={(part) => setDraft({ ...draft, ...part })} problems={problems} />
+        <Fields
+          draft={draft}
+          change={(part) => setDraft({ ...draft, ...part })}
+          problems={problems}
+          kept={isHidden ? webhook.url : undefined}
+        />
       </Form>
     </Dialog>
   );
