@@ -1,8 +1,8 @@
 // The dialog that shares a secret with a member, a team or an agent. Invariant: it begins with reading, for 30 days.
 import { useState } from 'preact/hooks';
 import { forget, here, useRead, vault } from '../../api';
+import { may } from '../../may';
 import { useMembers, useTeams } from '../../people';
-import { may } from '../../scopes';
 import { Dialog } from '../../ui/dialog';
 import { SelectField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
