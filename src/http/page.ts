@@ -33,7 +33,7 @@ button:hover{filter:brightness(1.1)}button:focus-visible{outline:3px solid var(-
 .card{max-width:27rem;margin:8vh auto 0;background:var(--soft);border:1px solid var(--line);border-radius:12px;padding:1.5rem 1.75rem 1.75rem}.card .facts{margin:0}
 .card section:focus{outline:0}.card button{margin-top:.75rem;width:100%}[role=status]:empty{display:none}.error{color:var(--warm)}
 label{display:block;margin:.75rem 0 .4rem;font:600 .9rem ui-sans-serif,system-ui,"Segoe UI",sans-serif}input{width:100%;font:inherit;padding:.55rem .7rem;border:1px solid var(--line);border-radius:8px;background:var(--paper);color:var(--ink)}
-input:focus-visible{outline:3px solid var(--warm);outline-offset:1px}.shared{max-width:34rem}.shared pre{max-height:50vh;overflow:auto}.shared pre code{white-space:pre-wrap;overflow-wrap:anywhere}.code{font:600 1.7rem ui-monospace,"SF Mono",Menlo,Consolas,monospace;letter-spacing:.08em;text-align:center;margin:.75rem 0}.quiet{background:transparent;color:var(--link);border:1px solid var(--line)}h2.first{margin-top:1rem;border:0;padding:0}
+input:focus-visible{outline:3px solid var(--warm);outline-offset:1px}.shared{max-width:34rem}.shared pre{max-height:50vh;overflow:auto}.shared pre code{white-space:pre-wrap;overflow-wrap:anywhere}.code{font:600 1.7rem ui-monospace,"SF Mono",Menlo,Consolas,monospace;letter-spacing:.08em;text-align:center;margin:.75rem 0}.action{display:block;margin-top:1rem;padding:.7rem 1.3rem;border-radius:8px;background:var(--link);color:var(--paper);font:600 1rem ui-sans-serif,system-ui,"Segoe UI",sans-serif;text-align:center;text-decoration:none}.quiet{background:transparent;color:var(--link);border:1px solid var(--line)}h2.first{margin-top:1rem;border:0;padding:0}
 .signed{display:flex;justify-content:space-between;align-items:center;gap:1rem;flex-wrap:wrap}.signed button{padding:.35rem .8rem;font-size:.9rem}
 .waiting{list-style:none;padding:0;margin:1rem 0}.waiting li{border:1px solid var(--line);border-radius:8px;background:var(--soft);padding:.8rem 1rem;margin:.6rem 0;overflow-wrap:anywhere}
 .waiting span{display:block;color:var(--dim);font-size:.9rem}.pairs{display:grid;grid-template-columns:minmax(7rem,auto) 1fr;gap:.3rem 1.25rem;margin:1.25rem 0}
@@ -54,7 +54,7 @@ function policyOf({ scripts, styles, document }: Options): string {
   ].join('; ');
 }
 
-const navigation = html`<nav class="top" aria-label="Documentation"><a href="/docs">API reference</a><a href="/docs/errors">Errors</a><a href="/api/v1/openapi.json">OpenAPI</a><a href="/approvals">Approvals</a><a href="/sign-in">Sign in</a></nav>`;
+const navigation = html`<nav class="top" aria-label="Documentation"><a href="/docs">API reference</a><a href="/docs/errors">Errors</a><a href="/api/v1/openapi.json">OpenAPI</a><a href="/approvals">Approvals</a><a href="/console">Console</a></nav>`;
 
 /** A response that is served as it is, each time. */
 export interface Rendered {

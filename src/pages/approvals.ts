@@ -13,11 +13,11 @@ const deciding = (origin: string): Rendered =>
 <p class="facts">Secrets Vault Service</p>
 <section id="ask" class="card" aria-labelledby="title">
 <h1 id="title">Approvals</h1>
-<p>Sign in to see the requests that wait for you.</p>
+<p>Sign in to see the requests that wait for you. The <a href="/console/approvals">console</a> shows them too.</p>
 <p><button id="act" type="button" disabled>Sign in with a passkey</button></p>
 </section>
 <section id="who" tabindex="-1" aria-labelledby="heading" hidden>
-<p class="signed facts"><span>Signed in as <strong id="name"></strong></span> <button id="out" class="quiet" type="button">Sign out</button></p>
+<p class="signed facts"><span>Signed in as <strong id="name"></strong></span> <a href="/console/approvals">Open in the console</a> <button id="out" class="quiet" type="button">Sign out</button></p>
 <h1 id="heading">Approvals</h1>
 <section id="all">
 <p id="empty" hidden>Nothing waits for you.</p>

@@ -6,7 +6,14 @@ import { API } from '../http/route';
 import { version } from '../version';
 
 const NAME = 'Secrets Vault Service';
-const paths = { sign_in: '/sign-in', approvals: '/approvals', reference: '/docs', openapi: `${API}/openapi.json`, status: '/healthz' };
+const paths = {
+  console: '/console',
+  sign_in: '/sign-in',
+  approvals: '/approvals',
+  reference: '/docs',
+  openapi: `${API}/openapi.json`,
+  status: '/healthz',
+};
 
 const rendered = page(
   NAME,
@@ -15,8 +22,8 @@ const rendered = page(
 <p class="facts">Version ${version}</p>
 <p>This service stores secrets for applications, CI jobs, AI agents and people.</p>
 <ul>
-<li><a href="${paths.sign_in}">Sign in</a> with a passkey</li>
-<li><a href="${paths.approvals}">Approvals</a> that wait for you</li>
+<li><a href="${paths.console}">Console</a>: sign in with a passkey</li>
+<li><a href="/console${paths.approvals}">Approvals</a> that wait for you</li>
 <li><a href="${paths.reference}">API reference</a></li>
 <li><a href="${paths.openapi}">OpenAPI document</a></li>
 <li><a href="${paths.status}">Status</a> of this deployment</li>

@@ -19,7 +19,8 @@ ${lead}
 <section id="who" tabindex="-1" aria-labelledby="hello" hidden>
 <h1 id="hello">Signed in</h1>
 <dl><dt>Name</dt><dd id="name"></dd><dt>Email</dt><dd id="email"></dd><dt>Role</dt><dd id="role"></dd></dl>
-<p><button id="out" type="button">Sign out</button></p>
+<p><a class="action" id="console" href="/console">Open the console</a></p>
+<p><button id="out" class="quiet" type="button">Sign out</button></p>
 </section>
 <p id="status" role="status" aria-live="polite"></p>
 <noscript><p class="error">Passkeys need JavaScript. Allow it for this site and reload the page. The page loads no scripts from other sites.</p></noscript>

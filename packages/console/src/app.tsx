@@ -2,7 +2,7 @@
 import { QueryClientProvider } from '@tanstack/preact-query';
 import { lazy, Suspense } from 'preact/compat';
 import { Redirect, Route, Router, Switch } from 'wouter-preact';
-import { queries } from './api';
+import { here, queries, useRead, vault } from './api';
 import { useLive } from './live';
 import { pages } from './pages';
 import { BASE } from './router';
@@ -23,6 +23,13 @@ function NotFound() {
   );
 }
 
+/** Where somebody begins: an empty organisation with its first steps, any other with its secrets. */
+function Home() {
+  const { data, error } = useRead(['org'], (signal) => vault().api.GET('/orgs/{org_id}', { params: { path: here() }, signal }));
+  if (!data && !error) return <Skeleton />;
+  return <Redirect to={data?.usage.secrets === 0 ? '/start' : '/secrets'} replace />;
+}
+
 function SignedIn() {
   useLive();
   return (
@@ -30,7 +37,7 @@ function SignedIn() {
       <Suspense fallback={<Skeleton />}>
         <Switch>
           <Route path="/">
-            <Redirect to="/secrets" replace />
+            <Home />
           </Route>
           {routes.map(({ path, component: Page }) => (
             <Route key={path} path={path}>

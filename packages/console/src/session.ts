@@ -71,9 +71,19 @@ export async function signOut(): Promise<void> {
   end('You are signed out.');
 }
 
-/** Signs in by the cookie, if there is one. */
+/** How long to wait before the cookie is tried again, where the service was busy or could not be reached. */
+const WAITS = [500, 2000, 5000, 10_000];
+
+/** Signs in by the cookie, if there is one. A service that is busy ends no session: it is asked again. */
 export async function start(): Promise<void> {
-  await renew().catch(() => {
-    if (state.value === 'starting') state.value = 'out';
-  });
+  for (const wait of [...WAITS, null]) {
+    const failed = await renew().then(
+      () => null,
+      (error: unknown) => error,
+    );
+    if (!failed) return;
+    if (wait === null) end('The service is busy or cannot be reached. Try again in a minute.');
+    else if (failed instanceof RefusedError && failed.status < 500 && failed.status !== 429) return end('');
+    else await new Promise((done) => setTimeout(done, wait));
+  }
 }

@@ -1,6 +1,6 @@
 // The frame around every page: navigation at the side (a drawer on phones), the bar on top, and the command palette. Invariant: the first
 // stop of the Tab key is a link that skips the navigation.
-import { LogOut, Menu as MenuIcon, Monitor, Moon, Search, Sun } from 'lucide-preact';
+import { Keyboard, LogOut, Menu as MenuIcon, Monitor, Moon, Search, Sun } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
@@ -9,6 +9,7 @@ import { may } from './may';
 import { type PageEntry, pages } from './pages';
 import { isPaletteOpen, openPalette, Palette } from './palette';
 import { me, signOut } from './session';
+import { Shortcuts, showShortcuts } from './shortcuts';
 import { chooseTheme } from './theme';
 import { Button, IconButton } from './ui/button';
 import { Mark } from './ui/mark';
@@ -65,6 +66,7 @@ function Account() {
         { label: 'Light', icon: <Sun size={15} />, onSelect: () => chooseTheme('light') },
         { label: 'Dark', icon: <Moon size={15} />, onSelect: () => chooseTheme('dark') },
         { label: 'As the system', icon: <Monitor size={15} />, onSelect: () => chooseTheme('system') },
+        { label: 'Keyboard shortcuts', icon: <Keyboard size={15} />, onSelect: showShortcuts },
         { label: 'Sign out', icon: <LogOut size={15} />, onSelect: () => signOut() },
       ]}
     >
@@ -122,7 +124,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
           <span>Secrets Vault</span>
         </Link>
         <span class="grow" />
-        <Button class="find" aria-label="Search or jump to" onPress={openPalette}>
+        <Button class="find" onPress={openPalette}>
           <Search size={16} aria-hidden="true" />
           <span class="find-words">Search or jump to</span>
           <kbd>Ctrl K</kbd>
@@ -138,6 +140,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         {isPending ? <Skeleton /> : children}
       </main>
       {isPaletteOpen.value && <Palette />}
+      <Shortcuts />
     </div>
   );
 }

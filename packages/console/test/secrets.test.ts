@@ -56,4 +56,31 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     await page.getByText('FROM_ELSEWHERE').waitFor();
     expectQuiet(ann);
   });
+
+  it('thousands of secrets scroll with few rows in the document', async () => {
+    const { page, go, api } = ann;
+    const lines = (start: string, count: number) =>
+      Array.from({ length: count }, (_, index) => `${start}${String(index).padStart(5, '0')}=x`);
+    await api('POST', '/integrations/import', {
+      source: 'dotenv',
+      onConflict: 'fail',
+      environmentId: 'staging',
+      data: lines('MANY_', 3000).join('\n'),
+    });
+    await go('/secrets?environment=staging', 'Secrets');
+    await page.getByRole('link', { name: 'MANY_00000' }).waitFor();
+    const body = page.locator('.table-body');
+    // Each turn loads the next hundred.
+    for (let turn = 0; turn < 6; turn += 1) {
+      const height = await body.evaluate((element) => {
+        const before = element.scrollHeight;
+        element.scrollTo(0, before);
+        return before;
+      });
+      await page.waitForFunction((before) => (document.querySelector('.table-body')?.scrollHeight ?? 0) > before, height);
+    }
+    expect(await page.locator('.table').getAttribute('aria-rowcount')).toMatch(/^[6-9]\d\d$/);
+    expect(await page.locator('.table-row').count()).toBeLessThan(80);
+    expectQuiet(ann);
+  });
 });

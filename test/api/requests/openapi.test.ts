@@ -189,7 +189,7 @@ describe('documentation: the pages', () => {
     const loaded = [...text.matchAll(/(?:src|<link rel="stylesheet" href)="([^"]+)"/g)].map(([, path]) => path as string);
     expect(loaded).toEqual(['/assets/swagger-ui.css', '/assets/reference.css', '/assets/swagger-ui.js', '/assets/reference.js']);
     for (const path of loaded) expect((await fetch(path)).status).toBe(200);
-    for (const path of ['/docs/errors', '/api/v1/openapi.json', '/sign-in']) expect(text).toContain(`href="${path}"`);
+    for (const path of ['/docs/errors', '/api/v1/openapi.json', '/console']) expect(text).toContain(`href="${path}"`);
   });
 
   it('files of pages have their content type and the usual headers; no other file of their folder is served', async () => {

@@ -2,7 +2,7 @@
 import { normalizeProps, useMachine } from '@zag-js/preact';
 import * as tabs from '@zag-js/tabs';
 import type { ComponentChildren } from 'preact';
-import { useId } from 'preact/hooks';
+import { useEffect, useId, useRef } from 'preact/hooks';
 import { useParameter } from '../router';
 
 export interface Tab {
@@ -23,9 +23,14 @@ export function Tabs({ label, name = 'tab', items }: { label: string; name?: str
     onValueChange: (details: { value: string }) => choose(details.value === items[0]?.id ? '' : details.value),
   });
   const api = tabs.connect(service, normalizeProps);
+  const list = useRef<HTMLDivElement>(null);
+  // On a phone the chosen tab may be beyond the edge.
+  useEffect(() => {
+    list.current?.querySelector('[data-selected]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [value]);
   return (
     <div {...api.getRootProps()}>
-      <div {...api.getListProps()} class="tabs" aria-label={label}>
+      <div {...api.getListProps()} ref={list} class="tabs" aria-label={label}>
         {items.map(({ id, label: name, count }) => (
           <button key={id} {...api.getTriggerProps({ value: id })}>
             {name}

@@ -1,6 +1,6 @@
 // One credential: what it may do, how it is used, where it comes from and what it reaches.
 import { useState } from 'preact/hooks';
-import { Link } from 'wouter-preact';
+import { Link, useLocation } from 'wouter-preact';
 import { here, useRead, vault } from '../../api';
 import { Who } from '../../people';
 import { Button } from '../../ui/button';
@@ -88,6 +88,7 @@ function Sources({ graph }: { graph: Graph }) {
 type Doing = 'edit' | 'rotate' | 'revoke' | null;
 
 function Head({ name, credential, onDo }: { name: string; credential: Credential | null; onDo: (doing: Doing) => void }) {
+  const [, go] = useLocation();
   const isLive = credential !== null && statusOf(credential) === 'active' && may('tokens:write');
   const kind = credential?.kind;
   return (
@@ -98,6 +99,7 @@ function Head({ name, credential, onDo }: { name: string; credential: Credential
         label="More actions"
         actions={[
           isLive && (kind === 'api_key' || kind === 'agent' || kind === 'trust') && { label: 'Edit', onSelect: () => onDo('edit') },
+          credential && may('tokens:write') && { label: 'Contain after a leak', onSelect: () => go(`/incident/${credential.id}`) },
         ]}
       />
     </PageHead>

@@ -95,8 +95,16 @@ function Body({ draft, change, problems }: { draft: Draft; change: (part: Partia
   );
 }
 
-/** @param path the folder that the name begins with */
-export function NewSecret({ environment, path, onClose }: { environment: string; path: string; onClose: () => void }) {
+interface NewSecretProps {
+  environment: string;
+  /** The folder that the name begins with. */
+  path: string;
+  onClose: () => void;
+  /** What happens once it is stored; by default, its page opens. */
+  onStored?: (id: string) => void;
+}
+
+export function NewSecret({ environment, path, onClose, onStored }: NewSecretProps) {
   const [draft, setDraft] = useState<Draft>({
     name: path,
     environment,
@@ -109,6 +117,7 @@ export function NewSecret({ environment, path, onClose }: { environment: string;
   const problems = useProblems();
   const [made, setMade] = useState<{ id: string; name: string; value: string } | null>(null);
   const [, go] = useLocation();
+  const open = onStored ?? ((id: string) => go(`/secrets/${id}`));
   const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
 
   const store = async () => {
@@ -127,12 +136,12 @@ export function NewSecret({ environment, path, onClose }: { environment: string;
     tell(`${data.name} is stored`);
     if (draft.generated && data.value) return setMade({ id: data.id, name: data.name, value: data.value });
     onClose();
-    go(`/secrets/${data.id}`);
+    open(data.id);
   };
 
   const leave = () => {
     onClose();
-    if (made) go(`/secrets/${made.id}`);
+    if (made) open(made.id);
   };
   if (made)
     return (

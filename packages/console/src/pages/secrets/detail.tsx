@@ -7,7 +7,7 @@ import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/dialog';
 import { Held } from '../../ui/form';
 import { Menu } from '../../ui/menu';
-import { ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
+import { Empty, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
 import { SecretValue } from '../../ui/secret-value';
 import { Tabs } from '../../ui/tabs';
 import { tell } from '../../ui/toast';
@@ -132,7 +132,13 @@ export default function SecretPage({ params: { id = '' } }: { params: Record<str
     );
   if (isPending || !data) return <Skeleton />;
   const { secret, versions } = data;
-  if (!secret) return <ErrorNote error={new Error('gone')} onRetry={refetch} />;
+  if (!secret)
+    return (
+      <>
+        <PageHead title="Secret" />
+        <Empty title="There is no such secret">It was destroyed, or you may not see it.</Empty>
+      </>
+    );
   const isDeleted = secret.status === 'deleted';
   const restore = async () => {
     await vault().api.POST('/orgs/{org_id}/secrets/{id}/restore', pathOf(id));

@@ -7,6 +7,7 @@ import { Link } from 'wouter-preact';
 import { here, useList, vault } from '../../api';
 import { environments, useEnvironment } from '../../environments';
 import { useParameter } from '../../router';
+import { useMaker } from '../../shortcuts';
 import { Button } from '../../ui/button';
 import { FilterSelect, FilterText, Segments } from '../../ui/filters';
 import { Listing, type Read } from '../../ui/listing';
@@ -39,6 +40,9 @@ interface Row {
   count?: number;
   secret?: Secret;
 }
+
+/** Large folders hide what comes after them: past a thousand secrets in few folders, somebody has to ask for more. */
+const nothing = () => {};
 
 /** The folders and secrets directly below a path. */
 function rowsBelow(secrets: Secret[], path: string): Row[] {
@@ -178,6 +182,8 @@ export default function Secrets() {
   const list = useSecrets({ environment, path, search, type, status });
   const rows = useMemo(() => (search ? list.rows.map((secret) => ({ secret })) : rowsBelow(list.rows, path)), [list.rows, path, search]);
   const onCreate = () => setCreating(true);
+  useMaker(onCreate);
+  const isEnough = !search && list.rows.length >= 1000 + rows.length * 20;
   return (
     <>
       <Actions environment={environment} onCreate={onCreate} />
@@ -200,7 +206,7 @@ export default function Secrets() {
       </search>
       <Path path={path} onGo={setPath} />
       <Listing<Row>
-        list={list as unknown as Read<Row>}
+        list={{ ...(list as unknown as Read<Row>), more: isEnough ? nothing : list.more }}
         rows={rows}
         skeleton={8}
         label={`Secrets of ${environment}`}
@@ -208,6 +214,16 @@ export default function Secrets() {
         keyOf={({ folder, secret }) => folder ?? secret?.id ?? ''}
         empty={<Nothing isFiltered={Boolean(search || type || status || path)} environment={environment} onCreate={onCreate} />}
       />
+      {isEnough && list.hasNextPage && (
+        <p class="row more-below">
+          <span class="dim grow">
+            The first {list.rows.length.toLocaleString()} secrets are in these folders. Type the beginning of a name to find others.
+          </span>
+          <Button small onPress={async () => void (await list.fetchNextPage())}>
+            Look further
+          </Button>
+        </p>
+      )}
       {creating && <NewSecret environment={environment} path={path} onClose={() => setCreating(false)} />}
     </>
   );

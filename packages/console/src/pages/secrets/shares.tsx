@@ -2,6 +2,7 @@
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { forget, here, useList, vault } from '../../api';
+import { Who } from '../../people';
 import { Button } from '../../ui/button';
 import { Confirm, Dialog } from '../../ui/dialog';
 import { SelectField, TextField } from '../../ui/field';
@@ -9,6 +10,7 @@ import { Form, useProblems } from '../../ui/form';
 import { CopyButton, Empty, ErrorNote, Skeleton, Time } from '../../ui/parts';
 import { Table } from '../../ui/table';
 import { tell } from '../../ui/toast';
+import { GrantSecret } from './grant';
 import type { Secret } from './list';
 
 type Share = components['schemas']['Share'];
@@ -81,7 +83,7 @@ function NewLink({ secret, onClose }: { secret: Secret; onClose: () => void }) {
 }
 
 export function Shares({ secret }: { secret: Secret }) {
-  const [creating, setCreating] = useState(false);
+  const [creating, setCreating] = useState<'link' | 'grant' | null>(null);
   const [ending, setEnding] = useState<Share | null>(null);
   const { rows, error, isPending, refetch, more } = useList<Share>(['secrets', 'shares', secret.id], (cursor, signal) =>
     vault().api.GET('/orgs/{org_id}/secrets/{id}/shares', {
@@ -101,8 +103,11 @@ export function Shares({ secret }: { secret: Secret }) {
     <div class="stack">
       <div class="row">
         <p class="dim grow">A link shows one version to whoever has it. A grant lets a member, a team or an agent read it.</p>
-        <Button kind="primary" onPress={() => setCreating(true)} disabled={secret.status !== 'active'}>
+        <Button onPress={() => setCreating('link')} disabled={secret.status !== 'active'}>
           New link
+        </Button>
+        <Button kind="primary" onPress={() => setCreating('grant')} disabled={secret.status !== 'active'}>
+          Share with people
         </Button>
       </div>
       {isPending ? (
@@ -118,7 +123,13 @@ export function Shares({ secret }: { secret: Secret }) {
               label: 'Kind',
               width: 'minmax(9rem, 2fr)',
               cell: (share) =>
-                share.kind === 'link' ? `Link to version ${share.version}` : `Grant to ${share.grantee.type} ${share.grantee.id}`,
+                share.kind === 'link' ? (
+                  `Link to version ${share.version}`
+                ) : (
+                  <span class="truncate block">
+                    Grant to {share.grantee.type} <Who id={share.grantee.id} />
+                  </span>
+                ),
             },
             {
               label: 'Use',
@@ -129,7 +140,7 @@ export function Shares({ secret }: { secret: Secret }) {
               label: 'Passphrase',
               width: '7rem',
               wide: true,
-              cell: (share) => (share.kind === 'link' && share.passphrase ? 'Yes' : <span class="dim">No</span>),
+              cell: (share) => (share.kind !== 'link' ? null : share.passphrase ? 'Yes' : <span class="dim">No</span>),
             },
             { label: 'Ends', width: '9rem', cell: ({ expires_at }) => <Time at={expires_at} /> },
           ]}
@@ -141,7 +152,8 @@ export function Shares({ secret }: { secret: Secret }) {
           empty={<Empty title="It is not shared">Only credentials and members that may read it reach it.</Empty>}
         />
       )}
-      {creating && <NewLink secret={secret} onClose={() => setCreating(false)} />}
+      {creating === 'link' && <NewLink secret={secret} onClose={() => setCreating(null)} />}
+      {creating === 'grant' && <GrantSecret secret={secret} onClose={() => setCreating(null)} />}
       {ending && (
         <Confirm
           title={`Revoke this ${ending.kind}?`}

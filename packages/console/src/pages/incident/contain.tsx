@@ -1,0 +1,171 @@
+// Contains one credential: what it is, what ends with it and what it read, then the choice, then what was found. Invariant: the report stays
+// on the page, and doing it again changes nothing but what was left undone.
+import type { components } from '@secrets-vault/client';
+import { useState } from 'preact/hooks';
+import { Link } from 'wouter-preact';
+import { forget, here, useRead, vault } from '../../api';
+import { Button } from '../../ui/button';
+import { Confirm } from '../../ui/dialog';
+import { Checkbox, TextField } from '../../ui/field';
+import { Badge, Empty, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
+import { Table } from '../../ui/table';
+import { KINDS } from './credentials';
+import { Report } from './report';
+import './incident.css';
+
+type Graph = components['schemas']['CredentialGraph'];
+type Contained = components['schemas']['Contained'];
+type Entry = components['schemas']['AuditEntry'];
+
+const useGraph = (id: string) =>
+  useRead(['credentials', 'graph', id], (signal) =>
+    vault().api.GET('/orgs/{org_id}/credentials/{id}/graph', { params: { path: { ...here(), id } }, signal }),
+  );
+
+const useDoings = (id: string) =>
+  useRead(['audit', 'actor', id], (signal) =>
+    vault().api.GET('/orgs/{org_id}/audit-log', { params: { path: here(), query: { actor: id, limit: 50 } }, signal }),
+  );
+
+const many = (count: number, one: string): string => `${count.toLocaleString()} ${one}${count === 1 ? '' : 's'}`;
+const named = ({ name, id }: { name: string | null; id: string }): string => name || id;
+
+function About({ graph }: { graph: Graph }) {
+  const { parent, children, reach } = graph;
+  const secrets = reach.environments.reduce((sum, { secrets: each }) => sum + each, 0);
+  const ending = children.filter(({ relation }) => relation === 'dies_with');
+  return (
+    <Facts
+      items={[
+        ['Kind', KINDS[graph.kind]],
+        ['State', <Badge tone={reach.alive ? 'warn' : 'plain'}>{reach.alive ? 'still works' : 'has ended'}</Badge>],
+        ['May', reach.scopes.length ? <span class="mono">{reach.scopes.join(', ')}</span> : <span class="dim">Nothing now</span>],
+        [
+          'Can reach',
+          reach.environments.length ? (
+            `${many(secrets, 'secret')} in ${reach.environments.map(({ environment }) => environment).join(', ')}`
+          ) : (
+            <span class="dim">No secrets now</span>
+          ),
+        ],
+        ['Created by', parent ? `${KINDS[parent.kind] ?? parent.kind} ${named(parent)}` : null],
+        ['Ends with it', ending.length ? ending.map((child) => named(child)).join(', ') : <span class="dim">Nothing else</span>],
+        ['Id', <Id id={graph.id} />],
+      ]}
+    />
+  );
+}
+
+/** What it did last, by the audit log. */
+function Doings({ id }: { id: string }) {
+  const { data, error, isPending, refetch } = useDoings(id);
+  if (error) return <ErrorNote error={error} onRetry={refetch} />;
+  if (isPending) return <Skeleton rows={3} />;
+  return (
+    <Table<Entry>
+      label="What it did last"
+      rows={(data as { data: Entry[] }).data}
+      keyOf={(entry) => entry.id}
+      columns={[
+        {
+          label: 'What',
+          width: 'minmax(9rem, 2fr)',
+          cell: (entry) => (
+            <span class="truncate">
+              {entry.resource_name ?? (entry.environment ? `all of ${entry.environment}` : (entry.resource ?? ''))}
+            </span>
+          ),
+        },
+        { label: 'Action', width: '11rem', cell: ({ action }) => <span class="mono truncate">{action}</span> },
+        { label: 'From', width: '9rem', wide: true, cell: ({ ip }) => <span class="dim mono truncate">{ip}</span> },
+        { label: 'When', width: '8rem', cell: ({ time }) => <Time at={time} /> },
+      ]}
+      empty={<Empty title="It did nothing">No request with it is in the audit log.</Empty>}
+    />
+  );
+}
+
+function Act({ graph, onDone }: { graph: Graph; onDone: (result: Contained) => void }) {
+  const [rotate, setRotate] = useState(true);
+  const [since, setSince] = useState('');
+  const [asking, setAsking] = useState(false);
+  const name = named(graph);
+  const ending = graph.children.filter(({ relation }) => relation === 'dies_with').length;
+  const contain = async () => {
+    const { data } = await vault().api.POST('/orgs/{org_id}/credentials/{id}/contain', {
+      params: { path: { ...here(), id: graph.id } },
+      body: { ...(rotate && { rotate: 'generated' as const }), ...(since && { since: new Date(since).toISOString() }) },
+    });
+    onDone(data);
+    await forget('credentials', 'secrets', 'audit');
+  };
+  return (
+    <section class="card stack" aria-labelledby="choose">
+      <h2 id="choose">Contain it</h2>
+      <Checkbox
+        label="Rotate what this service generated"
+        hint="Generated values that it read or wrote get a new value. You rotate the others yourself: the report lists them."
+        checked={rotate}
+        onChecked={setRotate}
+      />
+      <TextField
+        label="Report only what happened since"
+        optional
+        type="datetime-local"
+        value={since}
+        onValue={setSince}
+        hint="By default, the whole life of the credential"
+      />
+      <div>
+        <Button kind="danger" onPress={() => setAsking(true)}>
+          Contain this credential…
+        </Button>
+      </div>
+      {asking && (
+        <Confirm title={`Contain ${name}?`} action="Contain credential" onConfirm={contain} onClose={() => setAsking(false)}>
+          <ul class="bullets">
+            <li>
+              {KINDS[graph.kind]} <strong>{name}</strong> is refused at once, and cannot be brought back. Programs that use it stop.
+            </li>
+            <li>
+              {ending
+                ? `${many(ending, 'credential')} that it created end too, and all that those created.`
+                : 'Credentials that it creates until then end too.'}
+            </li>
+            <li>{rotate ? 'Generated secrets that it read or wrote get a new version.' : 'No secret changes.'}</li>
+            <li>Links that it shared end. Members that it invited and grants that it gave stay.</li>
+          </ul>
+        </Confirm>
+      )}
+    </section>
+  );
+}
+
+export default function Contain({ params: { id = '' } }: { params: Record<string, string> }) {
+  const { data: graph, error, isPending, refetch } = useGraph(id);
+  const [result, setResult] = useState<Contained | null>(null);
+  return (
+    <>
+      <nav class="crumbs" aria-label="Where you are">
+        <Link href="/incident">Incident response</Link> / Contain
+      </nav>
+      <PageHead
+        title={result ? `${graph ? named(graph) : id} is contained` : graph ? `Contain ${named(graph)}` : 'Contain a credential'}
+        lead={result ? undefined : 'Look at what it can reach and what it did. Nothing changes until you confirm.'}
+      />
+      {error && <ErrorNote error={error} onRetry={refetch} />}
+      {isPending && <Skeleton rows={5} />}
+      {result && <Report result={result} again={graph && result.remaining ? <Act graph={graph} onDone={setResult} /> : null} />}
+      {graph && !result && (
+        <div class="incident">
+          <div class="stack">
+            <About graph={graph} />
+            <h2>What it did last</h2>
+            <Doings id={id} />
+          </div>
+          <Act graph={graph} onDone={setResult} />
+        </div>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,104 @@
+// Incident response: where somebody starts on a bad day. It finds the credential that leaked, or ends everything at once.
+import { ShieldAlert } from 'lucide-preact';
+import { useState } from 'preact/hooks';
+import { useLocation } from 'wouter-preact';
+import { useParameter } from '../../router';
+import { Button } from '../../ui/button';
+import { FilterText } from '../../ui/filters';
+import { Empty, ErrorNote, PageHead, Skeleton, Time } from '../../ui/parts';
+import { Table } from '../../ui/table';
+import { type Found, identify, isId, isToken, KINDS, useCredentials } from './credentials';
+import { PanicCard } from './panic';
+import './incident.css';
+
+const columns = [
+  {
+    label: 'Credential',
+    width: 'minmax(12rem, 2fr)',
+    cell: ({ name, hint, id }: Found) => (
+      <span class="truncate">
+        {name || <span class="mono">{hint || id}</span>} {name && hint && <span class="dim mono">{hint}</span>}
+      </span>
+    ),
+  },
+  { label: 'Kind', width: '9rem', cell: ({ kind }: Found) => <span class="dim">{KINDS[kind]}</span> },
+  { label: 'Last used', width: '9rem', wide: true, cell: ({ lastUsed }: Found) => <Time at={lastUsed} /> },
+];
+
+const fits =
+  (search: string) =>
+  ({ name, id, hint }: Found): boolean =>
+    [name, id, hint].some((text) => text.toLowerCase().includes(search.toLowerCase()));
+
+/** Finds a credential by what somebody has of it. A token that is pasted never gets into the address. */
+function Find() {
+  const [search, setSearch] = useParameter('search');
+  const [problem, setProblem] = useState('');
+  const [, go] = useLocation();
+  const { data, error, isPending, refetch } = useCredentials();
+  const look = async (token: string) => {
+    const id = await identify(token);
+    if (id) go(`/incident/${id}`);
+    else setProblem('This token belongs to no credential of this organisation.');
+  };
+  const onSearch = (text: string) => {
+    const given = text.trim();
+    setProblem('');
+    if (isToken(given)) return void look(given).catch(() => setProblem('The token could not be looked up. Try its id or name.'));
+    setSearch(text);
+  };
+  const rows = (data ?? []).filter(fits(search.trim()));
+  return (
+    <section class="stack" aria-labelledby="contain">
+      <div>
+        <h2 id="contain">Contain a credential</h2>
+        <p class="dim">Ends one credential and all that it created. You see what it read before you decide.</p>
+      </div>
+      <div class="filters">
+        <FilterText label="Name, id, or the leaked token itself" value={search} onValue={onSearch} />
+        {isId(search.trim()) && (
+          <Button kind="primary" onPress={() => go(`/incident/${search.trim()}`)}>
+            Open this id
+          </Button>
+        )}
+      </div>
+      {problem && (
+        <p class="note warn" role="alert">
+          {problem}
+        </p>
+      )}
+      {error ? (
+        <ErrorNote error={error} onRetry={refetch} />
+      ) : isPending ? (
+        <Skeleton rows={4} />
+      ) : (
+        <Table
+          label="Live credentials"
+          rows={rows}
+          columns={columns}
+          keyOf={({ id }) => id}
+          hrefOf={({ id }) => `/incident/${id}`}
+          empty={
+            <Empty title={search ? 'No live credential matches' : 'There are no live credentials'}>
+              The list has the newest 100 of each kind. An id from the audit log works for any other, also for one that has ended.
+            </Empty>
+          }
+        />
+      )}
+    </section>
+  );
+}
+
+export default function Incident() {
+  return (
+    <>
+      <PageHead title="Incident response" lead="Something leaked? End what leaked, see what it read, and replace that.">
+        <ShieldAlert size={22} aria-hidden="true" class="dim" />
+      </PageHead>
+      <div class="incident">
+        <Find />
+        <PanicCard />
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,192 @@
+// Panic: ends every credential of the organisation at once. Invariants: what happens is said first, a word is typed and the passkey is asked
+// for; and the answer, which is shown once, stays on the page until somebody leaves it.
+import type { components } from '@secrets-vault/client';
+import { useState } from 'preact/hooks';
+import { confirmed, forget, here, vault } from '../../api';
+import { confirmAgain, me } from '../../session';
+import { Button } from '../../ui/button';
+import { Dialog } from '../../ui/dialog';
+import { Checkbox, TextField } from '../../ui/field';
+import { Form, useProblems } from '../../ui/form';
+import { OneTime } from '../../ui/one-time';
+import { Time } from '../../ui/parts';
+import { tell } from '../../ui/toast';
+
+type Panicked = components['schemas']['Panicked'];
+
+const WORD = 'revoke everything';
+
+const Consequences = ({ withKeys }: { withKeys: boolean }) => (
+  <div class="note bad">
+    <p>As soon as you confirm:</p>
+    <ul class="bullets">
+      <li>All session tokens, agent credentials, provider tokens and break-glass tokens are refused.</li>
+      <li>Everybody else is signed out, in browsers and terminals. Your own other sessions end too.</li>
+      {withKeys ? (
+        <li>All API keys and trusts are refused. You get one new API key. Programs stop until each has a new key.</li>
+      ) : (
+        <li>API keys and trusts go on, so programs that hold a key keep running.</li>
+      )}
+      <li>Secrets, members and policies stay as they are. Nothing brings ended credentials back.</li>
+    </ul>
+  </div>
+);
+
+function PanicDialog({ onDone, onClose }: { onDone: (result: Panicked) => void; onClose: () => void }) {
+  const [reason, setReason] = useState('');
+  const [withKeys, setWithKeys] = useState(false);
+  const [typed, setTyped] = useState('');
+  const problems = useProblems();
+  const panic = async () => {
+    const { data } = await confirmed(() =>
+      vault().api.POST('/orgs/{org_id}/panic', { params: { path: here() }, body: { reason, ...(withKeys && { api_keys: true }) } }),
+    );
+    onDone(data);
+    // Of this session only the JWT at hand is left; a confirmation starts it anew. Who declines it now stays signed in until that ends.
+    await confirmAgain().catch(() => tell('Confirm with your passkey soon', 'Your own session ends within 15 minutes otherwise.'));
+    await forget('credentials', 'audit', 'sessions');
+  };
+  return (
+    <Dialog title="Revoke all credentials" onClose={onClose} dirty={reason !== ''}>
+      <Form action="Revoke all credentials" danger onSubmit={panic} onCancel={onClose} problems={problems} disabled={typed !== WORD}>
+        <TextField
+          label="Reason"
+          value={reason}
+          onValue={setReason}
+          error={problems.of('reason')}
+          hint="Kept in the audit log, and sent to owners"
+          required
+          maxLength={1024}
+        />
+        <Checkbox
+          label="API keys and trusts too"
+          hint="Choose this if a key leaked, or if you do not know what did."
+          checked={withKeys}
+          onChecked={setWithKeys}
+        />
+        <Consequences withKeys={withKeys} />
+        <TextField label={`Type “${WORD}” to confirm`} class="mono" spellcheck={false} value={typed} onValue={setTyped} />
+      </Form>
+    </Dialog>
+  );
+}
+
+interface Item {
+  id: string;
+  text: string;
+  at: string;
+}
+
+/** Everything that may be an attacker's, kind by kind, with what to do about it. */
+const recentOf = ({ recent }: Panicked): [string, string, Item[]][] => [
+  [
+    'Passkeys',
+    'They still work. Remove those that their members do not know.',
+    recent.passkeys.map(({ id, name, member_id, created_at }) => ({ id, text: `${name}, of ${member_id}`, at: created_at })),
+  ],
+  [
+    'Enrolment links',
+    'They still work. A new link for the member replaces the old one.',
+    recent.enrolments.map(({ member_id, email, created_at }) => ({ id: member_id, text: email, at: created_at })),
+  ],
+  [
+    'Grants',
+    'They are still in effect.',
+    recent.grants.map(({ id, grantee, permission, created_at }) => ({
+      id,
+      text: `${grantee.type} ${grantee.id} may ${permission}`,
+      at: created_at,
+    })),
+  ],
+  [
+    'Trusts',
+    'Made or changed lately.',
+    recent.trusts.map(({ id, name, issuer, updated_at }) => ({ id, text: `${name}, ${issuer}`, at: updated_at })),
+  ],
+  [
+    'Sessions',
+    'They have ended, except yours.',
+    recent.sessions.map(({ id, member_id, last_used_place, created_at }) => ({
+      id,
+      text: `${member_id}${last_used_place ? `, ${last_used_place}` : ''}`,
+      at: created_at,
+    })),
+  ],
+];
+
+function Aftermath({ result }: { result: Panicked }) {
+  const kinds = recentOf(result).filter(([, , items]) => items.length);
+  return (
+    <div class="stack" role="status">
+      <p class="note good">
+        All credentials have ended <Time at={result.ended_at} />. New ones work.
+      </p>
+      <h3>Look through what is younger than seven days</h3>
+      {kinds.map(([name, advice, items]) => (
+        <details key={name} open={name !== 'Sessions'}>
+          <summary>
+            {name} <span class="count">{items.length}</span>
+          </summary>
+          <p class="dim small">{advice}</p>
+          <ul class="timeline">
+            {items.map(({ id, text, at }) => (
+              <li key={id}>
+                <span class="grow truncate">{text}</span>
+                <span class="dim">
+                  <Time at={at} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        </details>
+      ))}
+      {!kinds.length && <p class="dim">Nothing was created in the last seven days.</p>}
+    </div>
+  );
+}
+
+export function PanicCard() {
+  const [isOpen, setOpen] = useState(false);
+  const [result, setResult] = useState<Panicked | null>(null);
+  const [seen, setSeen] = useState(false);
+  const isOwner = me.value?.role === 'owner';
+  const token = result?.api_key?.token;
+  return (
+    <section class="card stack panic" aria-labelledby="panic">
+      <h2 id="panic">Revoke all credentials</h2>
+      {result ? (
+        <Aftermath result={result} />
+      ) : (
+        <>
+          <p class="dim">
+            For when something is wrong and you do not know what. Ends all tokens and sessions of the organisation at once, and API keys if
+            you choose so.
+          </p>
+          {!isOwner && <p class="note plain">Only an owner can do this. Ask one now.</p>}
+          <div>
+            <Button kind="danger" disabled={!isOwner} onPress={() => setOpen(true)}>
+              Revoke all credentials…
+            </Button>
+          </div>
+        </>
+      )}
+      {isOpen && (
+        <PanicDialog
+          onClose={() => setOpen(false)}
+          onDone={(done) => {
+            setResult(done);
+            setOpen(false);
+          }}
+        />
+      )}
+      {token && !seen && (
+        <OneTime
+          title="Your new API key"
+          lead="All other API keys have ended. This one may do everything: use it to make new ones."
+          text={token}
+          onClose={() => setSeen(true)}
+        />
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,157 @@
+// What a contained credential did, and what is left to do.
+import type { components } from '@secrets-vault/client';
+import type { ComponentChildren } from 'preact';
+import { Link } from 'wouter-preact';
+import { Badge, Time } from '../../ui/parts';
+import { KINDS } from './credentials';
+
+type Contained = components['schemas']['Contained'];
+
+interface Secret {
+  secret_id: string;
+  name: string | null;
+}
+
+const SecretLink = ({ secret_id, name }: Secret) => (
+  <Link href={`/secrets/${secret_id}`} class="mono truncate">
+    {name ?? secret_id}
+  </Link>
+);
+
+/** One part of the report. What is empty is said in one line. */
+function Part<Item>({
+  title,
+  lead,
+  items,
+  none,
+  row,
+}: {
+  title: string;
+  lead?: string;
+  items: Item[] | undefined;
+  none: string;
+  row: (item: Item) => ComponentChildren;
+}) {
+  return (
+    <section class="card stack">
+      <h2>
+        {title} <span class="count">{items?.length ?? 0}</span>
+      </h2>
+      {lead && items?.length ? <p class="dim">{lead}</p> : null}
+      {items?.length ? (
+        <ul class="timeline long">
+          {items.map((item, index) => (
+            <li key={index}>{row(item)}</li>
+          ))}
+        </ul>
+      ) : (
+        <p class="dim">{none}</p>
+      )}
+    </section>
+  );
+}
+
+const Credential = ({ kind, id, name }: { kind: string; id: string; name: string | null }) => (
+  <>
+    <span class="grow truncate">{name || <span class="mono">{id}</span>}</span>
+    <span class="dim">{KINDS[kind]}</span>
+  </>
+);
+
+/** @param again what continues a containment that was not finished */
+export function Report({ result, again }: { result: Contained; again: ComponentChildren }) {
+  const due = result.rotation_due ?? [];
+  return (
+    <div class="stack" role="status">
+      <p class="note good">
+        {result.revoked.length === 1 ? 'The credential is' : `${result.revoked.length.toLocaleString()} credentials are`} refused from now
+        on.
+      </p>
+      {result.remaining ? (
+        <div class="note warn">
+          <p>{result.remaining.toLocaleString()} credentials that end with it are still to be revoked. Contain it again to continue.</p>
+        </div>
+      ) : null}
+      {again}
+      {due.length > 0 && (
+        <Part
+          title="To rotate by you"
+          lead="It read or wrote these, and this service did not generate their values. Get new values where they were issued, and store them."
+          items={due}
+          none=""
+          row={(secret) => (
+            <>
+              <span class="grow truncate">
+                <SecretLink {...secret} />
+              </span>
+              <Badge tone="warn">rotate</Badge>
+            </>
+          )}
+        />
+      )}
+      <div class="parts">
+        <Part
+          title="Rotated"
+          items={result.rotated}
+          none="Nothing was rotated."
+          row={(secret) => (
+            <>
+              <span class="grow truncate">
+                <SecretLink {...secret} />
+              </span>
+              <span class="dim">now version {secret.version}</span>
+            </>
+          )}
+        />
+        <Part title="Revoked" items={result.revoked} none="It had ended before." row={(each) => <Credential {...each} />} />
+        <Part
+          title="Read"
+          items={result.read}
+          none="It read no value."
+          row={(secret) => (
+            <>
+              <span class="grow truncate">
+                <SecretLink {...secret} />
+              </span>
+              <span class="dim">
+                version {secret.version}, <Time at={secret.time} />
+              </span>
+            </>
+          )}
+        />
+        <Part
+          title="Written"
+          items={result.written}
+          none="It changed no secret."
+          row={(secret) => (
+            <>
+              <span class="grow truncate">
+                <SecretLink {...secret} />
+              </span>
+              <span class="dim">
+                version {secret.version}, <Time at={secret.time} />
+              </span>
+            </>
+          )}
+        />
+        <Part
+          title="Shared"
+          items={result.shared}
+          none="It shared nothing."
+          row={(secret) => (
+            <>
+              <span class="grow truncate">
+                <SecretLink {...secret} />
+              </span>
+              <span class="dim">{secret.version === null ? 'by a grant' : `version ${secret.version} by a link`}</span>
+            </>
+          )}
+        />
+        <Part title="Credentials it created" items={result.credentials} none="It created none." row={(each) => <Credential {...each} />} />
+      </div>
+      {result.gaps?.length ? (
+        <p class="note warn">Parts of the audit log are lost or unreadable, so the report may be incomplete.</p>
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,143 @@
+// How long the audit log is kept, what may be deleted of it, and the public key that its checkpoints are signed with.
+import type { components } from '@secrets-vault/client';
+import { useState } from 'preact/hooks';
+import { confirmed, forget, here, useRead, vault } from '../../api';
+import { me } from '../../session';
+import { Button } from '../../ui/button';
+import { Confirm } from '../../ui/dialog';
+import { TextField } from '../../ui/field';
+import { Form, useProblems } from '../../ui/form';
+import { CopyButton, ErrorNote, Facts, Id, Skeleton } from '../../ui/parts';
+import { tell } from '../../ui/toast';
+import { changeOrg, type Org, useOrg } from './organisation';
+
+type Checkpoint = components['schemas']['Checkpoint'];
+
+function Retention({ org }: { org: Org }) {
+  const before = org.audit_retention_days === null ? '' : String(org.audit_retention_days);
+  const [days, setDays] = useState(before);
+  const problems = useProblems();
+  const save = () =>
+    changeOrg(
+      { audit_retention_days: days.trim() ? Number(days) : null },
+      days.trim() ? `Entries are kept for ${days} days` : 'Entries are kept for ever',
+    );
+  return (
+    <section class="card stack" aria-labelledby="retention">
+      <div>
+        <h2 id="retention">Retention</h2>
+        <p class="dim">Entries that are older, and whose export you have confirmed, are deleted. Empty keeps them for ever.</p>
+      </div>
+      <Form action="Save retention" onSubmit={save} problems={problems} disabled={days === before || me.value?.role !== 'owner'}>
+        <TextField
+          label="Keep entries for"
+          value={days}
+          onValue={setDays}
+          error={problems.of('audit_retention_days')}
+          type="number"
+          min={90}
+          max={3650}
+          hint={me.value?.role === 'owner' ? 'In days: 90 to 3,650' : 'Only an owner can change it.'}
+        />
+      </Form>
+    </section>
+  );
+}
+
+/** The signed end of an export, which is its last line. */
+const checkpointOf = (text: string): Checkpoint | null => {
+  const last = text.trim().split('\n').at(-1);
+  return last ? ((JSON.parse(last) as { checkpoint?: Checkpoint }).checkpoint ?? null) : null;
+};
+
+/** Hands a text to whoever asked for it, as a file. */
+function save(text: string, name: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: 'application/x-ndjson' }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(url);
+}
+
+function Export() {
+  const [end, setEnd] = useState<Checkpoint | null>(null);
+  const [asking, setAsking] = useState(false);
+  const download = async () => {
+    const { data } = await vault().api.GET('/orgs/{org_id}/audit-log/export', { params: { path: here() }, parseAs: 'text' });
+    const text = data as unknown as string;
+    if (!text.trim()) return tell('Nothing is past retention', 'There is nothing to export yet.');
+    const checkpoint = checkpointOf(text);
+    if (!checkpoint) throw new TypeError('cut off');
+    save(text, `audit-log-through-${checkpoint.sequence}.ndjson`);
+    setEnd(checkpoint);
+  };
+  const confirm = async () => {
+    if (!end) return;
+    const { sequence, hash } = end;
+    const { data } = await confirmed(() =>
+      vault().api.POST('/orgs/{org_id}/audit-log/export/confirm', { params: { path: here() }, body: { sequence, hash } }),
+    );
+    await forget('audit');
+    setEnd(null);
+    tell(`The export through entry ${data.exported_through} is confirmed`);
+  };
+  return (
+    <section class="card stack" aria-labelledby="export">
+      <div>
+        <h2 id="export">Export what is past retention</h2>
+        <p class="dim">Download it, check it with npm run audit:verify, store it, and confirm. Only then is it deleted here.</p>
+      </div>
+      <div class="row">
+        <Button onPress={download}>Download export</Button>
+        <Button kind="danger" disabled={!end} onPress={() => setAsking(true)}>
+          Confirm export…
+        </Button>
+      </div>
+      {asking && end && (
+        <Confirm title="Delete exported entries?" action="Confirm export" onConfirm={confirm} onClose={() => setAsking(false)}>
+          <p>
+            Entries through {end.sequence.toLocaleString()} are deleted from this service. The file that you downloaded is then the only
+            copy: make sure that it is stored.
+          </p>
+        </Confirm>
+      )}
+    </section>
+  );
+}
+
+function Key() {
+  const { data, error, isPending, refetch } = useRead(['audit-key'], (signal) =>
+    vault().api.GET('/orgs/{org_id}/audit-log/key', { params: { path: here() }, signal }),
+  );
+  if (error) return <ErrorNote error={error} onRetry={refetch} />;
+  if (isPending) return <Skeleton rows={2} />;
+  return (
+    <section class="card stack" aria-labelledby="key">
+      <div>
+        <h2 id="key">Key of checkpoints</h2>
+        <p class="dim">Checkpoints of the audit log are signed with it. Keep a copy outside of this service.</p>
+      </div>
+      <p class="copyable">
+        <code class="grow pem">{data.pem.trim()}</code>
+        <CopyButton text={data.pem} label="Copy the public key" />
+      </p>
+      <Facts items={[['Key id', <Id id={data.key_id} />]]} />
+    </section>
+  );
+}
+
+export function AuditSettings() {
+  const { data: org, error, isPending, refetch } = useOrg();
+  if (error) return <ErrorNote error={error} onRetry={refetch} />;
+  if (isPending || !org) return <Skeleton />;
+  return (
+    <div class="settings">
+      <div class="stack">
+        <Retention key={org.updated_at} org={org} />
+        <Export />
+      </div>
+      <Key />
+    </div>
+  );
+}

@@ -1,0 +1,145 @@
+// The environments: create, rename, delete. Invariant: the slug, which programs use, never changes.
+import { Plus } from 'lucide-preact';
+import { useState } from 'preact/hooks';
+import { Link } from 'wouter-preact';
+import { forget, here, vault } from '../../api';
+import { defaultEnvironment, type Environment, environments } from '../../environments';
+import { Button } from '../../ui/button';
+import { Confirm, Dialog } from '../../ui/dialog';
+import { TextField } from '../../ui/field';
+import { Form, useProblems } from '../../ui/form';
+import { Menu } from '../../ui/menu';
+import { Badge, Empty } from '../../ui/parts';
+import { Table } from '../../ui/table';
+import { tell } from '../../ui/toast';
+
+const slugOf = (name: string): string =>
+  name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 63);
+
+function NewEnvironment({ onClose }: { onClose: () => void }) {
+  const [name, setName] = useState('');
+  const [slug, setSlug] = useState<string | null>(null);
+  const problems = useProblems();
+  const shown = slug ?? slugOf(name);
+  const create = async () => {
+    await vault().api.POST('/orgs/{org_id}/environments', {
+      params: { path: here() },
+      body: { name, ...(shown && { slug: shown }) },
+    });
+    await forget('environments');
+    tell(`${name} is created`);
+    onClose();
+  };
+  return (
+    <Dialog title="New environment" lead="Holds its own set of secrets, such as staging." onClose={onClose} dirty={name !== ''}>
+      <Form action="Create environment" onSubmit={create} onCancel={onClose} problems={problems}>
+        <TextField label="Name" value={name} onValue={setName} error={problems.of('name')} required maxLength={255} />
+        <TextField
+          label="Slug"
+          class="mono"
+          spellcheck={false}
+          value={shown}
+          onValue={setSlug}
+          error={problems.of('slug')}
+          hint="What programs call it. It cannot be changed later."
+        />
+      </Form>
+    </Dialog>
+  );
+}
+
+function Rename({ environment, onClose }: { environment: Environment; onClose: () => void }) {
+  const [name, setName] = useState(environment.name);
+  const problems = useProblems();
+  const save = async () => {
+    await vault().api.PATCH('/orgs/{org_id}/environments/{id}', { params: { path: { ...here(), id: environment.id } }, body: { name } });
+    await forget('environments');
+    tell(`It is called ${name} now`);
+    onClose();
+  };
+  return (
+    <Dialog title={`Rename ${environment.name}`} lead={`Programs keep calling it ${environment.slug}.`} onClose={onClose}>
+      <Form action="Rename environment" onSubmit={save} onCancel={onClose} problems={problems} disabled={name === environment.name}>
+        <TextField label="Name" value={name} onValue={setName} error={problems.of('name')} required maxLength={255} />
+      </Form>
+    </Dialog>
+  );
+}
+
+type Doing = { kind: 'new' } | { kind: 'rename' | 'delete'; environment: Environment } | null;
+
+function Doings({ doing, end }: { doing: Doing; end: () => void }) {
+  if (!doing) return null;
+  if (doing.kind === 'new') return <NewEnvironment onClose={end} />;
+  const { environment } = doing;
+  if (doing.kind === 'rename') return <Rename environment={environment} onClose={end} />;
+  const remove = async () => {
+    await vault().api.DELETE('/orgs/{org_id}/environments/{id}', { params: { path: { ...here(), id: environment.id } } });
+    await forget('environments');
+    tell(`${environment.name} is deleted`);
+  };
+  return (
+    <Confirm title={`Delete ${environment.name}?`} action="Delete environment" onConfirm={remove} onClose={end}>
+      <p>
+        Programs that ask for <strong class="mono">{environment.slug}</strong> get an error. An environment that has secrets, also deleted
+        ones that can still be restored, is refused.
+      </p>
+    </Confirm>
+  );
+}
+
+export function Environments() {
+  const [doing, setDoing] = useState<Doing>(null);
+  return (
+    <div class="stack">
+      <div class="section-head">
+        <p class="dim grow">Each environment has its own secrets. Credentials can be limited to some environments.</p>
+        <Button kind="primary" onPress={() => setDoing({ kind: 'new' })}>
+          <Plus size={16} aria-hidden="true" /> New environment
+        </Button>
+      </div>
+      <Table<Environment>
+        label="Environments"
+        rows={environments.value}
+        keyOf={({ id }) => id}
+        columns={[
+          {
+            label: 'Name',
+            width: 'minmax(10rem, 2fr)',
+            cell: ({ name, slug }) => (
+              <Link href={`/secrets?environment=${slug}`} class="row-link">
+                <span class="truncate">{name}</span>
+              </Link>
+            ),
+          },
+          { label: 'Slug', width: 'minmax(8rem, 1fr)', cell: ({ slug }) => <span class="mono dim truncate">{slug}</span> },
+          {
+            label: 'Default',
+            width: '7rem',
+            wide: true,
+            cell: ({ slug }) => (slug === defaultEnvironment.value ? <Badge tone="accent">default</Badge> : null),
+          },
+        ]}
+        actions={(environment) => (
+          <Menu
+            label={`Actions for ${environment.name}`}
+            actions={[
+              { label: 'Rename', onSelect: () => setDoing({ kind: 'rename', environment }) },
+              environment.slug !== defaultEnvironment.value && {
+                label: 'Delete',
+                danger: true,
+                onSelect: () => setDoing({ kind: 'delete', environment }),
+              },
+            ]}
+          />
+        )}
+        empty={<Empty title="There are no environments">Create one to store secrets in it.</Empty>}
+      />
+      <Doings doing={doing} end={() => setDoing(null)} />
+    </div>
+  );
+}

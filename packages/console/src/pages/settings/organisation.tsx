@@ -1,0 +1,183 @@
+// The organisation: its name, its default environment, the addresses that members may sign in from, its use of the limits, and its end.
+import type { components } from '@secrets-vault/client';
+import { useState } from 'preact/hooks';
+import { confirmed, forget, here, useRead, vault } from '../../api';
+import { environments } from '../../environments';
+import { signOut } from '../../session';
+import { Button } from '../../ui/button';
+import { Dialog } from '../../ui/dialog';
+import { SelectField, TextArea, TextField } from '../../ui/field';
+import { Form, useProblems } from '../../ui/form';
+import { ErrorNote, Facts, Id, Skeleton, Time } from '../../ui/parts';
+import { tell } from '../../ui/toast';
+
+export type Org = components['schemas']['OrgWithUsage'];
+export type OrgPatch = components['schemas']['OrgPatch'];
+
+/** Shares its key with the reading of the default environment, so both are read once. */
+export const useOrg = () => useRead(['org'], (signal) => vault().api.GET('/orgs/{org_id}', { params: { path: here() }, signal }));
+
+/** Changes the organisation; what is sensitive asks for the passkey. */
+export async function changeOrg(body: OrgPatch, done: string): Promise<void> {
+  await confirmed(() => vault().api.PATCH('/orgs/{org_id}', { params: { path: here() }, body }));
+  await forget('org', 'audit');
+  tell(done);
+}
+
+/** Addresses and ranges, one a line. */
+const linesOf = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean);
+
+function General({ org }: { org: Org }) {
+  const [name, setName] = useState(org.name);
+  const [environment, setEnvironment] = useState(org.default_environment);
+  const problems = useProblems();
+  const isSame = name === org.name && environment === org.default_environment;
+  const save = () =>
+    changeOrg(
+      { ...(name !== org.name && { name }), ...(environment !== org.default_environment && { default_environment: environment }) },
+      'The organisation is changed',
+    );
+  return (
+    <section class="card stack" aria-labelledby="general">
+      <h2 id="general">General</h2>
+      <Form action="Save changes" onSubmit={save} problems={problems} disabled={isSame}>
+        <TextField label="Name" value={name} onValue={setName} error={problems.of('name')} required maxLength={255} />
+        <SelectField
+          label="Default environment"
+          value={environment}
+          onValue={setEnvironment}
+          error={problems.of('default_environment')}
+          hint="Where secrets are stored and read when a request names no environment"
+          choices={environments.value.map(({ slug, name: label }) => ({ value: slug, label }))}
+        />
+      </Form>
+    </section>
+  );
+}
+
+function Addresses({ org }: { org: Org }) {
+  const before = org.allowed_addresses ?? [];
+  const [text, setText] = useState(before.join('\n'));
+  const problems = useProblems();
+  const lines = linesOf(text);
+  const save = () =>
+    changeOrg(
+      { allowed_addresses: lines },
+      lines.length ? 'Members can sign in from these addresses' : 'Members can sign in from anywhere',
+    );
+  return (
+    <section class="card stack" aria-labelledby="addresses">
+      <div>
+        <h2 id="addresses">Addresses of members</h2>
+        <p class="dim">Members can sign in and work only from these. Empty means anywhere. Keys have their own lists.</p>
+      </div>
+      <Form action="Save addresses" onSubmit={save} problems={problems} disabled={lines.join() === before.join()}>
+        <TextArea
+          label="IP addresses and ranges"
+          class="mono"
+          spellcheck={false}
+          value={text}
+          onValue={setText}
+          error={problems.of('allowed_addresses')}
+          placeholder="203.0.113.0/24"
+          hint="One a line. Your own address must be among them, so that you do not lock yourself out."
+        />
+      </Form>
+    </section>
+  );
+}
+
+const bytes = new Intl.NumberFormat('en', { notation: 'compact', style: 'unit', unit: 'byte', unitDisplay: 'narrow' });
+
+/** How much of a limit is used. */
+const Use = ({ label, used, most, text }: { label: string; used: number; most: number; text?: string }) => (
+  <div class="use">
+    <span>{label}</span>
+    <span class="dim">{text ?? `${used.toLocaleString()} of ${most.toLocaleString()}`}</span>
+    <meter min={0} max={most} high={most * 0.8} value={used} aria-label={label}>
+      {used}
+    </meter>
+  </div>
+);
+
+const Usage = ({ org: { usage, id, created_at } }: { org: Org }) => (
+  <section class="card stack" aria-labelledby="usage">
+    <h2 id="usage">Use</h2>
+    <Use label="Secrets" used={usage.secrets} most={100_000} />
+    <Use label="Credentials" used={usage.credentials} most={10_000} />
+    <Use label="Members" used={usage.members} most={2000} />
+    <Use label="Encrypted size" used={usage.sealed_bytes} most={4 * 2 ** 30} text={`${bytes.format(usage.sealed_bytes)} of 4 GiB`} />
+    <Facts
+      items={[
+        ['Id', <Id id={id} />],
+        ['Created', <Time at={created_at} />],
+      ]}
+    />
+  </section>
+);
+
+function DeleteOrg({ org, onClose }: { org: Org; onClose: () => void }) {
+  const [typed, setTyped] = useState('');
+  const problems = useProblems();
+  const remove = async () => {
+    await confirmed(() => vault().api.DELETE('/orgs/{org_id}', { params: { path: here() }, body: { confirm: typed } }));
+    tell(`${org.name} is deleted`);
+    await signOut().catch(() => location.assign('/console'));
+  };
+  return (
+    <Dialog title={`Delete ${org.name}`} onClose={onClose}>
+      <Form action="Delete organisation" danger onSubmit={remove} onCancel={onClose} problems={problems} disabled={typed !== org.name}>
+        <div class="note bad">
+          <p>As soon as you confirm:</p>
+          <ul class="bullets">
+            <li>
+              The key of {org.name} is destroyed: all {org.usage.secrets.toLocaleString()} secrets can never be read again, nor from a
+              backup that is restored.
+            </li>
+            <li>All {org.usage.members.toLocaleString()} members and all credentials are refused.</li>
+            <li>Nobody can undo this, also not who runs the deployment.</li>
+          </ul>
+        </div>
+        <TextField
+          label={`Type “${org.name}” to confirm`}
+          value={typed}
+          onValue={setTyped}
+          error={problems.of('confirm')}
+          spellcheck={false}
+        />
+      </Form>
+    </Dialog>
+  );
+}
+
+export function Organisation() {
+  const { data: org, error, isPending, refetch } = useOrg();
+  const [deleting, setDeleting] = useState(false);
+  if (error) return <ErrorNote error={error} onRetry={refetch} />;
+  if (isPending || !org) return <Skeleton />;
+  return (
+    <div class="settings">
+      <div class="stack">
+        <General key={`${org.updated_at} ${environments.value.length}`} org={org} />
+        <Addresses key={org.updated_at} org={org} />
+      </div>
+      <div class="stack">
+        <Usage org={org} />
+        <section class="card stack" aria-labelledby="end">
+          <h2 id="end">Delete this organisation</h2>
+          <p class="dim">Destroys its key, so that none of its secrets can be read again. This cannot be undone.</p>
+          <div>
+            <Button kind="danger" onPress={() => setDeleting(true)}>
+              Delete organisation…
+            </Button>
+          </div>
+        </section>
+      </div>
+      {deleting && <DeleteOrg org={org} onClose={() => setDeleting(false)} />}
+    </div>
+  );
+}

@@ -1,0 +1,35 @@
+// Settings: the organisation, the environments, one's own sign-in, the audit log, and the deployment. Each part is a tab.
+import { PageHead } from '../../ui/parts';
+import { Tabs } from '../../ui/tabs';
+import { AuditSettings } from './audit';
+import { Deployment } from './deployment';
+import { Environments } from './environments';
+import { Organisation } from './organisation';
+import { Passkeys } from './passkeys';
+import { Sessions } from './sessions';
+import './settings.css';
+
+const SignIn = () => (
+  <div class="stack">
+    <Passkeys />
+    <Sessions />
+  </div>
+);
+
+export default function Settings() {
+  return (
+    <>
+      <PageHead title="Settings" />
+      <Tabs
+        label="Settings"
+        items={[
+          { id: 'organisation', label: 'Organisation', content: () => <Organisation /> },
+          { id: 'environments', label: 'Environments', content: () => <Environments /> },
+          { id: 'sign-in', label: 'Your sign-in', content: () => <SignIn /> },
+          { id: 'audit', label: 'Audit log', content: () => <AuditSettings /> },
+          { id: 'deployment', label: 'Deployment', content: () => <Deployment /> },
+        ]}
+      />
+    </>
+  );
+}

@@ -1,0 +1,131 @@
+// Every page of the console, and an organisation that has something to show on each: all its texts are hostile. Invariant: a page that is
+// added to src/pages.ts is visited too, or a test says that its address is missing here.
+import fs from 'node:fs';
+import { call } from '../../../test/packages/vault.mjs';
+import type { Person } from './person.ts';
+
+/** Every path in the list of pages. Read as text, because its modules are made for the browser. */
+export const paths = [...fs.readFileSync(new URL('../src/pages.ts', import.meta.url), 'utf8').matchAll(/path: '([^']+)'/g)].map(
+  ([, path]) => path as string,
+);
+
+/** Markup that would run, a way out of an attribute, text that runs to the left and piles up, and a word without an end. */
+const MARKUP = `"><img src=x onerror="window.hacked='img'"><script>window.hacked='script'</script><a href="javascript:window.hacked='a'">x</a>{{7*7}}`;
+export const HOSTILE = `${MARKUP} שלום مرحبا Z̷̧̛͈̹͕̮͉̱a̸̡͓l̴̛g̶o ${'W'.repeat(40)}`;
+const LONG = `${HOSTILE}${'W'.repeat(255)}`.slice(0, 250);
+
+export interface Ids {
+  [path: string]: string;
+}
+
+async function withCredentials({ api, url, org }: Person): Promise<Record<string, string>> {
+  const { id, token } = await api('POST', '/api-keys', { name: LONG, scopes: ['secrets:read', 'tokens:write'] });
+  await api('POST', '/agent-credentials', { name: LONG, scopes: ['secrets:read'] });
+  await api('POST', '/provider-tokens', { name: LONG, scopes: ['issue'], environments: ['production'] });
+  await api('POST', '/break-glass-tokens', { reason: `${HOSTILE} ${LONG}` });
+  await api('POST', '/trusts', {
+    name: LONG,
+    issuer: 'https://token.actions.githubusercontent.com',
+    audiences: [`https://vault.example.com/${encodeURIComponent(HOSTILE)}`.slice(0, 400)],
+    claims: { repository: HOSTILE },
+    scopes: ['secrets:read'],
+  });
+  await call(url, token, 'POST', `/orgs/${org}/access-tokens`, { ttlSeconds: 900 });
+  return { id, token };
+}
+
+/** A user agent and a reason are headers: whatever bytes they may hold are in the audit log. */
+async function asHostileClient({ url, org }: Person, token: string, at: string): Promise<void> {
+  const headers = {
+    Authorization: `Bearer ${token}`,
+    'User-Agent': `"><img src=x onerror="window.hacked='agent'"> ${'A'.repeat(300)}`,
+    'X-Access-Reason': MARKUP,
+  };
+  const answer = await fetch(`${url}/api/v1/orgs/${org}${at}`, { headers });
+  await answer.arrayBuffer();
+}
+
+async function withPeople({ api }: Person): Promise<Record<string, string>> {
+  const member = await api('POST', '/members', { name: LONG, email: `a${'w'.repeat(50)}@example.com`, role: 'developer' });
+  const team = await api('POST', '/teams', { name: LONG });
+  await api('POST', `/teams/${team.id}/members`, { member_id: member.id });
+  await api('POST', '/grants', { grantee: { type: 'team', id: team.id }, permission: 'read', secrets: ['BILLING_*'] });
+  await api('POST', '/devices', { name: LONG, platform: HOSTILE.slice(0, 60), serial: HOSTILE.slice(0, 120) });
+  return { member: member.id, team: team.id };
+}
+
+async function withGovernance({ api, url, org }: Person, token: string): Promise<Record<string, string>> {
+  const held = await api('POST', '/secrets', { name: 'HELD', type: 'generic', value: 'x', environment: 'staging', description: HOSTILE });
+  const policy = await api('POST', '/policies', {
+    name: LONG,
+    kind: 'approval',
+    applies_to: { names: ['HELD'] },
+    config: { operations: ['secret.read'], required: 1, approvers: { role: 'owner' } },
+  });
+  await api('POST', '/policies', { name: LONG, kind: 'naming', config: { pattern: '^[A-Z_]+$' } });
+  await fetch(`${url}/api/v1/orgs/${org}/secrets/${held.id}`, { headers: { Authorization: `Bearer ${token}`, 'X-Access-Reason': MARKUP } });
+  const { data } = await api('GET', '/approvals');
+  return { policy: policy.id, approval: data[0].id };
+}
+
+async function withIntegrations({ api }: Person): Promise<Record<string, string>> {
+  const webhook = await api('POST', '/webhooks', { url: 'http://127.0.0.1:9997/hook', events: '*', description: LONG });
+  // Nobody listens there: the run fails, and says so.
+  const cluster = { apiServer: 'http://127.0.0.1:9998', token: 'kube-token', namespace: 'demo', secretName: 'app' };
+  const connection = await api('POST', '/integrations', { kind: 'sync', platform: 'kubernetes', name: LONG, config: cluster });
+  await api('POST', '/integrations', {
+    kind: 'notify',
+    platform: 'webhook',
+    name: LONG,
+    config: { url: 'http://127.0.0.1:9997/notify' },
+  });
+  const run = await api('POST', '/integrations/sync', { integrationId: connection.id, environmentId: 'production' });
+  return { webhook: webhook.id, connection: connection.id, run: run.syncId };
+}
+
+/** Fills an organisation. @returns the address of every page */
+export async function fill(person: Person): Promise<string[]> {
+  const { api } = person;
+  const secret = await api('POST', '/secrets', {
+    name: `BILLING_${'W'.repeat(120)}/KEY`,
+    type: 'generic',
+    value: MARKUP,
+    description: HOSTILE,
+    tags: { owner: HOSTILE.slice(0, 200) },
+  });
+  await api('POST', `/secrets/${secret.id}/share`, { kind: 'link', expires_in: 3600, max_views: 1, passphrase: HOSTILE });
+  await api('POST', '/environments', { name: LONG, slug: 'hostile' });
+  const credential = await withCredentials(person);
+  const people = await withPeople(person);
+  await asHostileClient(person, credential.token ?? '', `/secrets/${secret.id}`);
+  const governance = await withGovernance(person, credential.token ?? '');
+  const integrations = await withIntegrations(person);
+  await api('PATCH', '', { name: LONG });
+  const ids: Ids = {
+    '/secrets/:id': secret.id,
+    '/credentials/:id': credential.id ?? '',
+    '/incident/:id': credential.id ?? '',
+    '/members/:id': people.member ?? '',
+    '/teams/:id': people.team ?? '',
+    '/policies/:id': governance.policy ?? '',
+    '/approvals/:id': governance.approval ?? '',
+    '/syncs/:id': integrations.run ?? '',
+    '/syncs/connections/:id': integrations.connection ?? '',
+    '/notifications/:id': integrations.connection ?? '',
+    '/webhooks/:id': integrations.webhook ?? '',
+  };
+  return [...paths.map((path) => addressOf(path, ids)), ...tabsOf(ids)];
+}
+
+function addressOf(path: string, ids: Ids): string {
+  if (!path.includes(':')) return path;
+  const id = ids[path];
+  if (!id) throw new Error(`test/everything.ts has no address for the page ${path}: add one`);
+  return path.replace(/:\w+/, id);
+}
+
+/** Tabs, which are pages of their own in all but the list. */
+const tabsOf = (ids: Ids): string[] => [
+  ...['history', 'readers', 'shares'].map((tab) => `/secrets/${ids['/secrets/:id']}?tab=${tab}`),
+  ...['environments', 'sign-in', 'audit', 'deployment'].map((tab) => `/settings?tab=${tab}`),
+];

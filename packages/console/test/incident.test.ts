@@ -1,0 +1,157 @@
+// What people do on a bad day, in the settings, and when they begin.
+import { beforeAll, describe, expect, it } from 'vitest';
+import { call } from '../../../test/packages/vault.mjs';
+import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
+
+describe.skipIf(!executablePath)('console: incidents, settings and the first run', () => {
+  useBrowser();
+  let ann: Person;
+  beforeAll(async () => {
+    ann = await newPerson();
+  });
+
+  it('an empty organisation is led to its first secret, its first key and its first program', async () => {
+    const { page, url, org, go } = ann;
+    await go('', 'Get started');
+    await page.getByRole('button', { name: 'Store a secret' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('FIRST');
+    await page.getByLabel('Value', { exact: true }).fill('one');
+    await page.getByRole('button', { name: 'Store secret' }).click();
+    await page.getByRole('heading', { name: 'Store a secret (done)' }).waitFor();
+    await page.getByRole('button', { name: 'Create a key for production' }).click();
+    const token = (await page.locator('dialog .copyable code').textContent()) ?? '';
+    await page.getByRole('button', { name: 'I have it' }).click();
+    await page.getByRole('heading', { name: 'Create a key for a program (done)' }).waitFor();
+    expect(await page.content()).not.toContain(token);
+    await page.getByText(`svc login --url ${url} --key-stdin`).waitFor();
+    await page.getByText('svc run --env production -- node app.js').waitFor();
+    const { values } = await call(url, token, 'GET', `/orgs/${org}/environments/production/values`);
+    expect(values).toEqual({ FIRST: 'one' });
+    await go('/start', 'Get started');
+    await page.getByRole('heading', { name: 'Run a program with it (done)' }).waitFor();
+    expectQuiet(ann);
+  });
+
+  it('containing a key says what happens before, and what it read and what to rotate after', async () => {
+    const { page, url, org, api, go } = ann;
+    const made = await api('POST', '/secrets', { name: 'MADE', type: 'password', generate: {} });
+    const key = await api('POST', '/api-keys', { name: 'leaked key', scopes: ['secrets:read', 'tokens:write'] });
+    const session = await call(url, key.token, 'POST', `/orgs/${org}/access-tokens`, { ttlSeconds: 900 });
+    await call(url, session.token, 'GET', `/orgs/${org}/environments/production/values`);
+    await go('/incident', 'Incident response');
+    // The token itself finds its credential, and is not kept in the address.
+    await page.getByLabel('Name, id, or the leaked token itself').fill(key.token);
+    await page.waitForSelector('h1:text-is("Contain leaked key")');
+    expect(page.url()).not.toContain(key.token);
+    await page.getByText('tokens:write').waitFor();
+    await page.getByRole('button', { name: 'Contain this credential…' }).click();
+    await page.getByText('1 credential that it created end').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Contain credential' }).click();
+    await page.waitForSelector('h1:text-is("leaked key is contained")');
+    expect(await page.locator('section', { hasText: 'To rotate by you' }).textContent()).toContain('FIRST');
+    expect(await page.locator('.parts section', { hasText: 'Rotated' }).textContent()).toContain('MADE');
+    await expect(call(url, session.token, 'GET', '/whoami')).rejects.toThrow(/401/);
+    expect((await api('GET', `/secrets/${made.id}`)).version).toBe(2);
+    expectQuiet(ann);
+  });
+
+  it('an environment is created, renamed and deleted, and the organisation is renamed', async () => {
+    const { page, go, api } = ann;
+    await go('/settings?tab=environments', 'Settings');
+    await page.getByRole('button', { name: 'New environment' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Pull Requests');
+    expect(await page.getByLabel('Slug').inputValue()).toBe('pull-requests');
+    await page.getByRole('button', { name: 'Create environment' }).click();
+    const row = page.getByRole('row', { name: /pull-requests/ });
+    await row.getByRole('button').click();
+    await page.getByRole('menuitem', { name: 'Rename' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Previews');
+    await page.getByRole('button', { name: 'Rename environment' }).click();
+    await row.getByText('Previews').waitFor();
+    await row.getByRole('button').click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete environment' }).click();
+    await row.waitFor({ state: 'detached' });
+    await page.getByRole('tab', { name: 'Organisation' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Acme Ltd');
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await expect.poll(async () => (await api('GET', '')).name).toBe('Acme Ltd');
+    expectQuiet(ann);
+  });
+
+  it('a secret is shared with a team, and the keyboard reaches everything in a list', async () => {
+    const { page, go, api } = ann;
+    const secret = await api('POST', '/secrets', { name: 'SHARED', type: 'generic', value: 'x' });
+    await api('POST', '/teams', { name: 'Platform' });
+    await go(`/secrets/${secret.id}?tab=shares`, 'SHARED');
+    await page.getByRole('button', { name: 'Share with people' }).click();
+    await page.getByLabel('With', { exact: true }).selectOption({ label: 'Team Platform' });
+    await page.getByRole('button', { name: 'Share secret' }).click();
+    await page.getByRole('link', { name: 'Platform' }).waitFor();
+    await go('/secrets?environment=production', 'Secrets');
+    await page.getByRole('link', { name: 'SHARED' }).waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('j');
+    expect(await page.evaluate(() => document.activeElement?.closest('.table-row')?.getAttribute('aria-rowindex'))).toBe('3');
+    await page.keyboard.press('n');
+    await page.getByRole('dialog', { name: 'New secret' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+    await page.keyboard.press('Escape');
+    expectQuiet(ann);
+  });
+
+  it('panic waits for a word, ends all keys, shows the new one once, and keeps this person signed in', async () => {
+    const { page, url, api, go } = ann;
+    const { token } = await api('POST', '/api-keys', { name: 'ended', scopes: ['secrets:read'] });
+    await go('/incident', 'Incident response');
+    await page.getByRole('button', { name: 'Revoke all credentials…' }).click();
+    const dialog = page.getByRole('dialog');
+    const act = dialog.getByRole('button', { name: 'Revoke all credentials' });
+    await dialog.getByLabel('Reason').fill('a laptop was stolen');
+    await dialog.getByLabel('API keys and trusts too').check();
+    await dialog.getByText('All API keys and trusts are refused').waitFor();
+    expect(await act.isDisabled()).toBe(true);
+    await dialog.getByLabel('Type “revoke everything” to confirm').fill('revoke everything');
+    const confirmed = page.waitForResponse((answer) => answer.url().endsWith('/auth/confirm'));
+    await act.click();
+    await page.getByRole('heading', { name: 'Your new API key' }).waitFor();
+    expect((await confirmed).status()).toBe(200);
+    const fresh = (await page.locator('dialog .copyable code').textContent()) ?? '';
+    await page.getByRole('button', { name: 'I have it' }).click();
+    expect(await page.content()).not.toContain(fresh);
+    await expect(call(url, token, 'GET', '/whoami')).rejects.toThrow(/401/);
+    expect((await call(url, fresh, 'GET', '/whoami')).kind).toBe('api_key');
+    await page.getByText('All credentials have ended').waitFor();
+    await go('/secrets', 'Secrets');
+    // The stream of events was ended with everything else, and says so.
+    expect(ann.said.filter((line) => !/401/.test(line))).toEqual([]);
+    ann.said.length = 0;
+  });
+
+  it('a second passkey is added, renamed and removed', async () => {
+    const { page, go, context } = ann;
+    await go('/settings?tab=sign-in', 'Settings');
+    await page.getByText('You have one.').waitFor();
+    await page.getByRole('button', { name: 'Add a passkey' }).click();
+    await page.getByLabel('Name', { exact: false }).fill('Key in the safe');
+    // The authenticator of this page has one already: a second device answers.
+    const devtools = await context.newCDPSession(page);
+    await devtools.send('WebAuthn.enable');
+    await devtools.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        ...{ protocol: 'ctap2', transport: 'usb', hasResidentKey: true, hasUserVerification: true },
+        ...{ isUserVerified: true, automaticPresenceSimulation: true },
+      },
+    });
+    await page.getByRole('dialog').getByRole('button', { name: 'Add passkey' }).click();
+    const row = page.getByRole('table', { name: 'Your passkeys' }).getByRole('row', { name: /Key in the safe/ });
+    await row.waitFor();
+    await row.getByRole('button').click();
+    await page.getByRole('menuitem', { name: 'Remove' }).click();
+    await page.getByRole('button', { name: 'Remove passkey' }).click();
+    await row.waitFor({ state: 'detached' });
+    expectQuiet(ann);
+  });
+});

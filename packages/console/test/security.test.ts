@@ -1,0 +1,123 @@
+// What protects the console: headers, where tokens and values may be, and sessions that end elsewhere.
+import { beforeAll, describe, expect, it } from 'vitest';
+import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
+
+describe.skipIf(!executablePath)('console: security', () => {
+  useBrowser();
+  let ann: Person;
+  beforeAll(async () => {
+    ann = await newPerson();
+  });
+
+  it('no other page can frame it, and its policy allows its own files alone', async () => {
+    const answer = await fetch(`${ann.url}/console/secrets`);
+    const policy = answer.headers.get('content-security-policy') ?? '';
+    expect(answer.headers.get('x-frame-options')).toBe('DENY');
+    expect(answer.headers.get('cross-origin-opener-policy')).toBe('same-origin');
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).toContain("require-trusted-types-for 'script'");
+    expect(policy).not.toMatch(/unsafe-|https?:|\*/);
+    const html = await answer.text();
+    expect(html).not.toMatch(/<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc="\/console\/)/);
+  });
+
+  it('a script that turns text into markup is refused by the browser itself', async () => {
+    const { page, go, said } = ann;
+    await go('/secrets', 'Secrets');
+    const refused = await page.evaluate(() => {
+      const tries = [
+        () => {
+          document.body.innerHTML = '<p>x</p>';
+        },
+        () => document.createElement('script').setAttribute('src', 'data:,1'),
+        () => document.createElement('iframe').setAttribute('srcdoc', '<p>x</p>'),
+      ];
+      return tries.map((one) => {
+        try {
+          one();
+          return 'allowed';
+        } catch (error) {
+          return (error as Error).name;
+        }
+      });
+    });
+    expect(refused).toEqual(['TypeError', 'TypeError', 'TypeError']);
+    await expect.poll(() => said.length).toBe(3);
+    said.length = 0;
+  });
+
+  it('tokens are in the memory of the page alone', async () => {
+    const { page, go, context } = ann;
+    const bearers = new Set<string>();
+    page.on('request', (request) => {
+      const header = request.headers().authorization;
+      if (header) bearers.add(header.slice('Bearer '.length));
+    });
+    for (const at of ['/secrets', '/settings?tab=sign-in', '/incident']) await go(at);
+    await page.waitForSelector('.table-row');
+    expect(bearers.size).toBeGreaterThan(0);
+    const kept = await page.evaluate(async () => {
+      const databases = await indexedDB.databases();
+      const workers = await navigator.serviceWorker.getRegistrations();
+      return JSON.stringify([
+        { ...localStorage },
+        { ...sessionStorage },
+        document.cookie,
+        databases,
+        await caches.keys(),
+        workers.length,
+        history.state,
+      ]);
+    });
+    const html = await page.content();
+    for (const token of bearers) {
+      expect(kept).not.toContain(token);
+      expect(html).not.toContain(token);
+      expect(page.url()).not.toContain(token);
+    }
+    expect(kept).toBe('[{},{},"",[],[],0,null]');
+    const [cookie] = await context.cookies();
+    expect(cookie).toMatchObject({ httpOnly: true, secure: true, sameSite: 'Strict' });
+    expectQuiet(ann);
+  });
+
+  it('a value is in the document only while it is revealed, and never in an address', async () => {
+    const { page, go, api } = ann;
+    const value = 'in-sight-only-when-asked-for';
+    const secret = await api('POST', '/secrets', { name: 'SEEN', type: 'generic', value });
+    const addresses: string[] = [];
+    page.on('request', (request) => addresses.push(request.url()));
+    await go(`/secrets/${secret.id}`, 'SEEN');
+    expect(await page.content()).not.toContain(value);
+    await page.getByRole('button', { name: 'Reveal' }).click();
+    await page.getByText(value).waitFor();
+    await page.clock.install();
+    await page.getByRole('button', { name: 'Hide' }).click();
+    await page.getByRole('button', { name: 'Reveal' }).click();
+    await page.getByText(value).waitFor();
+    await page.clock.fastForward(30_500);
+    await page.getByText('The value is hidden').waitFor();
+    expect(await page.content()).not.toContain(value);
+    // Leaving the page removes it too.
+    await page.getByRole('button', { name: 'Reveal' }).click();
+    await page.getByText(value).waitFor();
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.waitForSelector('h1:text-is("Settings")');
+    expect(await page.content()).not.toContain(value);
+    expect(addresses.filter((at) => at.includes(value))).toEqual([]);
+    expectQuiet(ann);
+  });
+
+  it('a session that is ended elsewhere ends here by itself', async () => {
+    const bo = await newPerson();
+    await bo.go('/secrets', 'Secrets');
+    const elsewhere = await bo.context.newPage();
+    await elsewhere.goto(`${bo.url}/console/settings?tab=sign-in`);
+    await elsewhere.getByRole('button', { name: 'End all sessions' }).click();
+    await elsewhere.getByRole('dialog').getByRole('button', { name: 'End all sessions' }).click();
+    await elsewhere.getByRole('heading', { name: 'Sign in' }).waitFor();
+    // Nothing is clicked here.
+    await bo.page.getByRole('heading', { name: 'Sign in' }).waitFor({ timeout: 15_000 });
+    expect(await bo.page.content()).not.toContain('Store the first secret');
+  });
+});
