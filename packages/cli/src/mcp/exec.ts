@@ -31,7 +31,7 @@ export interface Ran {
 }
 
 /** How long a program may take to end after SIGTERM. */
-const GRACE = 2_000;
+const GRACE = 1_000;
 /** How long pipes are read after the program has ended: a process that it left behind may hold them open. */
 const DRAIN = 300;
 

@@ -1,7 +1,7 @@
 // Masking: no output leaves with a value in it that this process has placed. Invariants: what is masked is looked for in whole outputs, before
 // they are cut; a value is masked from when it was read until the process ends; parts of a value are not masked, since whoever can make outputs
 // would then find a value out character by character.
-import { decoded, digits, dump, plainView, readings, unfolded, type View } from './views.ts';
+import { decoded, digits, dump, plainView, readings, unfolded, unnumbered, type View } from './views.ts';
 
 /** Shorter values would mask half of every output. */
 export const SHORTEST = 4;
@@ -99,6 +99,8 @@ export class Masker {
     }
     const dumped = dump(own);
     if (dumped) for (const value of this.values.values()) find(parts, dumped, [value.hex], value.label);
+    const bare = unnumbered(own);
+    if (bare) for (const value of this.values.values()) find(parts, bare, [...value.bare, value.hex], value.label);
     return parts;
   }
 }

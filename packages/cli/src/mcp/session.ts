@@ -40,7 +40,10 @@ export class Session {
     readonly root: string,
     readonly env: NodeJS.ProcessEnv,
     private readonly reason: string | undefined,
-  ) {}
+  ) {
+    // The server's own token lies in its environment, where a program of the same user finds it.
+    if (env.SVC_TOKEN) this.masker.add('credential of this server', env.SVC_TOKEN);
+  }
 
   /** The reason of a request, as the audit log keeps it. */
   reasonFor(tool: string, what: string): string {

@@ -97,9 +97,15 @@ export const digits = (view: View): View => {
  */
 export function dump(view: View): View | undefined {
   const found = decoded(view, /^[0-9a-fA-F]{4,16}(:?)[ \t]+(.+)$/gm, (whole, colon, rest = '') => {
-    const [columns = ''] = rest.split(colon ? /[ \t]{2}/ : '|', 1);
+    const [columns = ''] = rest.split(colon ? /[ \t]{2}/ : /[|>]/, 1);
     return /^[0-9a-fA-F \t]+$/.test(columns) ? columns.replace(/[ \t]/g, '').toLowerCase() : whole;
   });
+  return found && unfolded(found);
+}
+
+/** Without numbers at the beginnings of lines, and without white space: `od -c`, numbered lines. */
+export function unnumbered(view: View): View | undefined {
+  const found = decoded(view, /^[ \t]*[0-9a-fA-F]{1,16}:?[ \t]+/gm, () => '');
   return found && unfolded(found);
 }
 
