@@ -25,5 +25,12 @@ if (which === 'runtimes') {
   run('go', ['install', 'github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2'], { GOBIN: path.join(venv, 'bin') });
 }
 const vitest = path.join(root, 'node_modules/vitest/vitest.mjs');
-const args = [vitest, 'run', '--config', 'vitest.packages.config.ts', `packages/client/test/${which}.test.ts`];
+const args = [
+  vitest,
+  'run',
+  '--config',
+  'vitest.packages.config.ts',
+  `packages/client/test/${which}.test.ts`,
+  ...(which === 'runtimes' ? ['packages/client/test/restart.test.ts'] : []),
+];
 process.exitCode = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit', env: { ...process.env, SLOW: '1' } }).status ?? 1;

@@ -59,7 +59,7 @@ export const catalogue = {
     status: 401,
     message: 'Authentication failed: no valid credential was sent.',
     cause:
-      'The Authorization header is missing, does not hold a bearer token, or holds a token that this deployment did not issue: mistyped, cut short, or from another deployment. It can also be the bootstrap token in a call that does not accept it. At sign-in, the passkey was not accepted.',
+      'The Authorization header is missing, does not hold a bearer token, or holds a token that this deployment did not issue: mistyped, cut short, or from another deployment. It can also be the bootstrap token in a call that does not accept it. At sign-in, the passkey was not accepted. At an exchange, no trust with that id accepts the token: the audit log of the organisation has the reason.',
     remedy:
       'Send "Authorization: Bearer TOKEN" with the whole token, without quotes or line breaks, to the deployment that issued it. Create an API key with POST /api/v1/orgs/:org_id/api-keys. The bootstrap token works only for the calls that the API reference lists for it, such as POST /api/v1/orgs.',
   },

@@ -15,6 +15,8 @@ export interface Need {
   owner?: true;
   /** Creates a credential. The gate carries out no plan that creates one for any other action. */
   makes?: true;
+  /** Changes policies: the gate judges no other change meanwhile, and changes policies for no other action. */
+  governs?: true;
   /** Revokes credentials or repairs the organisation: possible while the audit log of the gate is full and all else is refused. */
   urgent?: true;
   /** An approval policy can hold it, by its effects: see auth/effects.ts. For the documentation. */

@@ -63,10 +63,11 @@ export function refusedBy({ issuer, audiences, claims, keys }: Trust, workload: 
   if (!workload.audiences.some((audience) => audiences.includes(audience))) return 'the audience does not match';
   // safety: trust-key
   if (keys ? workload.key === null || !Object.hasOwn(keys, workload.key) : workload.key !== null) return 'the key is not one of the trust';
-  // safety: trust-claims
-  for (const [claim, globs] of Object.entries(claims))
-    if (!matching(globs, Object.hasOwn(workload.claims, claim) ? (workload.claims[claim] as string[]) : []).length)
-      return `the claim ${claim} does not match`;
+  for (const [claim, globs] of Object.entries(claims)) {
+    const values = Object.hasOwn(workload.claims, claim) ? (workload.claims[claim] as string[]) : [];
+    // safety: trust-claims
+    if (matching(globs, values).length === 0) return `the claim ${claim} does not match`;
+  }
   return null;
 }
 

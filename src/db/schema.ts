@@ -481,7 +481,9 @@ export const integrations = sqliteTable(
     events: strings(),
     /** Of kind sync: for whom it is run, and what they could read when they said where it points. */
     maker: text(),
-    reach: text({ mode: 'json' }).$type<{ scopes: string[]; environments: string[] | null; secrets: string[] | null }[]>(),
+    reach: text({ mode: 'json' }).$type<
+      { scopes: string[]; environments: string[] | null; secrets: string[] | null; generation?: number }[]
+    >(),
     created_by: text().notNull(),
     created_at: integer().notNull(),
     updated_at: integer().notNull(),

@@ -95,7 +95,7 @@ export async function commit(
   const held = new Set(names);
   // No change is judged by policies while they change: what stands after a policy in the audit log was judged by it.
   // safety: policies-stand-while-judged
-  const policies = { name: 'policies in force', isShared: !ask.action.startsWith('policy.') };
+  const policies = { name: 'policies in force', isShared: !call.need.governs };
   const perform = async (): Promise<OperationOutcome | null> => {
     // safety: caller-rechecked-after-fetch
     const fetched = await fetch();
@@ -121,6 +121,8 @@ export async function commit(
 
     const makes = made.puts?.some(({ kind, from }) => kind === 'credential' && from === 0);
     if (makes && !call.need.makes) throw new Error(`${ask.action} is not declared to make credentials`);
+    const governs = [...(made.puts ?? []), ...(made.gone ?? [])].some(({ kind }) => kind === 'policy');
+    if (governs && !call.need.governs) throw new Error(`${ask.action} is not declared to change policies`);
     const nothing = !made.puts?.length && !made.gone?.length && !made.also?.length;
     const outcome: Outcome = made.refusal
       ? fail(made.refusal)

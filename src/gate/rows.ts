@@ -68,8 +68,9 @@ interface Parsed {
   row: { id: string };
 }
 
-/** Rows that stay parsed in memory, at 1 to 3 kB each: a gate shares 128 MB with others. */
+/** Rows that stay parsed in memory, most at 1 to 3 kB each, and the longest of them in characters: a gate shares 128 MB with others. */
 const RECENT = 2000;
+const LONGEST_KEPT = 8192;
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: its methods share the rows in memory, the counts, and the statements.
 export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
@@ -101,10 +102,15 @@ export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
     const { space, key } = places[kind] as { space(row: object): string; key(row: object): string | null };
     if (row) ids.delete(`${kind} ${space(row)} ${key(row)}`);
   };
+  const keep = (kind: RowKind, row: { id: string }, body: string) => {
+    // A sync or an approval may name 1,000 secrets.
+    // safety: parsed-rows-bounded
+    if (body.length <= LONGEST_KEPT) parsed.set(row.id, { kind, row });
+  };
   const parse = <T extends { id: string }>(kind: RowKind, found: { body: string | null } | undefined): T | null => {
     if (!found?.body) return null;
     const row = rowOf(kind, found.body) as unknown as T;
-    parsed.set(row.id, { kind, row });
+    keep(kind, row, found.body);
     return row;
   };
   const one = (query: string, ...params: string[]) => sql.exec<{ body: string | null }>(query, ...params).toArray()[0];
@@ -196,6 +202,7 @@ export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
     put(kind, row) {
       tally(kind, row.id, row);
       const { space, key } = places[kind];
+      const body = JSON.stringify(row);
       sql.exec(
         'insert or replace into rows values (?, ?, ?, ?, ?, ?, ?)',
         kind,
@@ -203,10 +210,10 @@ export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
         row.revision,
         space(row),
         key(row),
-        JSON.stringify(row),
+        body,
         sweepAt(kind, row),
       );
-      parsed.set(row.id, { kind, row });
+      keep(kind, row, body);
     },
     bury(kind, id, now) {
       drop(kind, id);

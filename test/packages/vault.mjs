@@ -56,14 +56,14 @@ export async function startVault(options = {}) {
 /**
  * A new organisation.
  * @param {string} url
- * @returns {Promise<{ url: string, org: string, key: string }>} its id and its first API key, which may do everything
+ * @returns {Promise<{ url: string, org: string, key: string, enrolmentUrl: string }>} its id, its first API key, which may do everything, and its owner's link
  */
 export async function newOrg(url) {
-  const { org, api_key } = await call(url, BOOTSTRAP_TOKEN, 'POST', '/orgs', {
+  const { org, api_key, owner } = await call(url, BOOTSTRAP_TOKEN, 'POST', '/orgs', {
     name: 'Acme',
     owner: { email: 'ann@example.com', name: 'Ann' },
   });
-  return { url, org: org.id, key: api_key.token };
+  return { url, org: org.id, key: api_key.token, enrolmentUrl: owner.enrolment_url };
 }
 
 /**

@@ -1,10 +1,14 @@
 // The pages /enrol and /sign-in in a real browser, with a virtual authenticator (https://www.w3.org/TR/webauthn-3/#sctn-automation), on the
 // real service. Skipped, loudly, where there is no Chromium: CHROMIUM names one that lies elsewhere.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import { after, describe, it } from 'node:test';
 import { chromium } from 'playwright-core';
-import { copyOfProject, freePort, startService } from './service.mjs';
+import { copyOfProject, freePort, project, startService } from './service.mjs';
 
 const usual = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', '/snap/bin/chromium'];
 const macOS = ['/Applications/Google Chrome.app/Contents/MacOS/Google Chrome', '/Applications/Chromium.app/Contents/MacOS/Chromium'];
@@ -488,4 +492,43 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
       assert.deepEqual(asked, [at_report]);
       await context.close();
     });
+
+  it('command line: a person signs in by svc login, stores a secret and runs a program with it', { timeout: 120_000 }, async (t) => {
+    const org = await found();
+    const { context, page, says } = await person();
+    await page.goto(org.url);
+    await page.click('#act');
+    await says(/set up/);
+    const home = fs.mkdtempSync(path.join(os.tmpdir(), 'svc-'));
+    const file = path.join(project, 'packages', 'cli', 'bin', 'svc.js');
+    /** @param {string[]} argv @param {string} [stdin] */
+    const svc = (argv, stdin = '') => {
+      const child = spawn(process.execPath, [file, ...argv], {
+        env: { PATH: process.env.PATH, HOME: home, SVC_KEYCHAIN: 'off' },
+        cwd: home,
+      });
+      t.after(() => child.kill('SIGKILL'));
+      let said = '';
+      for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (said += data));
+      child.stdin.end(stdin);
+      return { said: () => said, ended: once(child, 'close').then(([code]) => ({ code, said })) };
+    };
+    const login = svc(['login', '--url', at]);
+    for (let waited = 0; !login.said().includes('confirm the code') && waited < 20_000; waited += 50)
+      await new Promise((done) => setTimeout(done, 50));
+    const [, code = ''] = /confirm the code (\S+)/.exec(login.said()) ?? [];
+    await page.goto(`${at}/device#${code}`);
+    await page.locator('#one').waitFor();
+    assert.equal(await page.locator('#shown').textContent(), code);
+    await page.click('#confirm');
+    await page.locator('#over').waitFor();
+    const signedIn = await login.ended;
+    assert.equal(signedIn.code, 0, signedIn.said);
+    assert.match(signedIn.said, /Signed in to .* as Ann \(member\)/);
+    assert.equal((await svc(['set', 'DATABASE_URL'], 'postgres://one').ended).code, 0);
+    const ran = await svc(['run', '--', process.execPath, '-p', 'process.env.DATABASE_URL']).ended;
+    assert.deepEqual(ran, { code: 0, said: 'postgres://one\n' });
+    fs.rmSync(home, { recursive: true });
+    await context.close();
+  });
 });

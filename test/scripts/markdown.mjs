@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { project } from './service.mjs';
 
-const NOT_OURS = new Set(['node_modules', '.git', '.wrangler', 'dist']);
+const NOT_OURS = new Set(['.sdks', 'node_modules', '.git', '.wrangler', 'dist']);
 
 /** Every Markdown file of the project, as a path relative to it. @returns {string[]} */
 export function markdownFiles(dir = project) {

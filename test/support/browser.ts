@@ -112,7 +112,7 @@ export async function change(org: string, plan: (call: Call<unknown>, now: numbe
   await inCore({ id: org }, async (core) => {
     const request = { id: newId('req'), ip: '203.0.113.7', user_agent: null, reason: null, place: null };
     const ask = { org, action: 'member.update', keys: { row, answer }, idempotency: null, one_time: null, request };
-    const call = { core, ask, caller: nobody, recheck: () => null } as unknown as Call<unknown>;
+    const call = { core, ask, caller: nobody, need: { scopes: [], kinds: [] }, recheck: () => null } as unknown as Call<unknown>;
     const draft = { actor: { kind: 'system', id: null, parent_id: null, name: null }, action: 'member.update' };
     const outcome = await commit(
       call,

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TargetError } from '../../src/adapters/sync/adapter';
+import type { Call, Fetch, Vendor } from '../../src/adapters/sync/call';
 import { circleci } from '../../src/adapters/sync/circleci';
-import { type Call, type Client, type Clock, createClient, type Fetch, type Vendor } from '../../src/adapters/sync/client';
+import { type Client, type Clock, createClient } from '../../src/adapters/sync/client';
 import { heroku } from '../../src/adapters/sync/heroku';
 import { startCircleci } from './fakes/circleci.ts';
 import { startHeroku } from './fakes/heroku.ts';

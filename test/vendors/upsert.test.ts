@@ -1,8 +1,9 @@
 // What the platforms that create and change by different calls have in common, and what the client tells them.
 import { expect, it } from 'vitest';
 import type { Put } from '../../src/adapters/sync/adapter';
+import type { Reply } from '../../src/adapters/sync/call';
 import { circleci } from '../../src/adapters/sync/circleci';
-import { createClient, type Reply } from '../../src/adapters/sync/client';
+import { createClient } from '../../src/adapters/sync/client';
 import { nextLink } from '../../src/adapters/sync/listing';
 import { itemOf, plan } from '../../src/adapters/sync/plan';
 import { idOf, upsert } from '../../src/adapters/sync/upsert';

@@ -90,7 +90,8 @@ describe('hostile .svc.json', () => {
       stdin: 'svcag_0123456789012345678901234567890123456789',
     });
     const other = fs.readdirSync(dir).find((each) => each.startsWith('hostile')) ?? '';
-    fs.copyFileSync(path.join(dir, name), path.join(dir, other));
+    const copied = fs.readFileSync(path.join(dir, name), 'utf8').replace('"profile":"default"', '"profile":"hostile"');
+    fs.writeFileSync(path.join(dir, other), copied, { mode: 0o600 });
     const before = stolen.length;
     expect((await machine.svc(['whoami', '--url', hostileUrl, '--profile', 'hostile'])).code).toBe(3);
     expect(stolen.slice(before).join()).not.toContain(at.key);

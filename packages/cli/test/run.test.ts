@@ -182,6 +182,13 @@ describe('fallback', () => {
     });
   });
 
+  it('fallback: an answer of the vault is an answer: it does not serve after a 404', async () => {
+    expect((await run()).code).toBe(0);
+    const body = { error: { code: 'NOT_FOUND', message: 'There is none.', docs: 'https://x' } };
+    proxy.fail({ kind: 'refuse', status: 404, body, when: ({ url = '' }) => url.includes('/values') });
+    expect(await run()).toMatchObject({ code: 5, stdout: '' });
+  });
+
   it('fallback: it is refused beside its key', async () => {
     expect((await machine.svc(['run', '--fallback', path.join(machine.config, 'copy'), '--', 'true'])).code).toBe(2);
   });

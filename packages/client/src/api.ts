@@ -2132,7 +2132,7 @@ export interface paths {
         put?: never;
         /**
          * Revoke all credentials (panic)
-         * @description Revokes session tokens, agent credentials, provider tokens, break-glass tokens and browser sessions as soon as this call returns. API keys stay valid unless you send api_keys: true. Then it revokes them too, including the calling one, and the response holds a new API key, shown only once. In a browser session, only the JWT of this call stays valid: its refresh cookies and other JWTs are refused, and POST /auth/confirm gives new ones. The response lists what was created in the last seven days and may be an attacker's.
+         * @description Revokes session tokens, agent credentials, provider tokens, break-glass tokens and browser sessions as soon as this call returns. API keys and trusts stay valid unless you send api_keys: true. Then it revokes them too, including the calling key, and the response holds a new API key, shown only once. In a browser session, only the JWT of this call stays valid: its refresh cookies and other JWTs are refused, and POST /auth/confirm gives new ones. The response lists what was created in the last seven days and may be an attacker's.
          *
          *     Accepts a browser session of an owner, or an API key that holds `*` without limits. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          */
@@ -6076,7 +6076,24 @@ export interface components {
              */
             jwks?: {
                 keys: {
-                    [key: string]: unknown;
+                    kty: string;
+                    kid?: string;
+                    alg?: string;
+                    use?: string;
+                    key_ops?: string[];
+                    crv?: string;
+                    x?: string;
+                    y?: string;
+                    n?: string;
+                    e?: string;
+                    d?: string;
+                    p?: string;
+                    q?: string;
+                    dp?: string;
+                    dq?: string;
+                    qi?: string;
+                    k?: string;
+                    oth?: string[];
                 }[];
             };
         };
@@ -6148,7 +6165,24 @@ export interface components {
              */
             jwks?: {
                 keys: {
-                    [key: string]: unknown;
+                    kty: string;
+                    kid?: string;
+                    alg?: string;
+                    use?: string;
+                    key_ops?: string[];
+                    crv?: string;
+                    x?: string;
+                    y?: string;
+                    n?: string;
+                    e?: string;
+                    d?: string;
+                    p?: string;
+                    q?: string;
+                    dp?: string;
+                    dq?: string;
+                    qi?: string;
+                    k?: string;
+                    oth?: string[];
                 }[];
             } | null;
         };

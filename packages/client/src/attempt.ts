@@ -11,6 +11,7 @@ export interface Outgoing {
   signal: AbortSignal | undefined;
 }
 
+/** The `fetch` of the platform, or what stands in for it. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** Bodies that have no end, or whose reader wants the parts as they come. */

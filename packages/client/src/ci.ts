@@ -29,10 +29,10 @@ export async function platformToken(audience: string, env: Variables = variables
 const none = (why: string) => new CredentialError(`No OIDC token was found. ${why}`, { code: 'NO_CREDENTIAL', status: 0 });
 
 /** A projected token of Kubernetes, which the kubelet renews in place: it is read anew each time. */
-async function fileToken(file: string): Promise<string> {
+export async function fileToken(file: string): Promise<string> {
   const { readFile } = await import(/* webpackIgnore: true */ /* @vite-ignore */ `node:${'fs/promises'}`);
   const text = await (readFile as (path: string, encoding: string) => Promise<string>)(file, 'utf8').catch(() => '');
-  if (!text.trim()) throw none('SVC_ID_TOKEN_FILE names no file with a token.');
+  if (!text.trim()) throw none(`There is none in ${file}: is SVC_ID_TOKEN_FILE right?`);
   return text.trim();
 }
 

@@ -34,7 +34,7 @@ export interface VaultErrorInit {
  */
 export class VaultError extends Error {
   override name = 'VaultError';
-  /** A stable code, such as `SECRET_EXPIRED`. The [error reference](https://github.com/secrets-vault/secrets-vault-service/blob/main/docs/reference/errors.md) lists them. */
+  /** A stable code, such as `SECRET_EXPIRED`. A deployment lists them at `/docs/errors`. */
   readonly code: string;
   /** The HTTP status, 0 where there was no response. */
   readonly status: number;

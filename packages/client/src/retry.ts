@@ -7,9 +7,12 @@ const LONGEST_DELAY = 8_000;
 /** The longest wait that a Retry-After can ask for: rate limits are counted by the minute. */
 const LONGEST_WAIT = 61_000;
 
-/** Whether the vault keeps the response of a POST under its Idempotency-Key. Sign-in, exchange and share pages do not. */
+/** What the vault does anew each time, whatever the key: messages and tests that are sent, scans, files, challenges. */
+const UNKEPT = /\/(integrations\/(notify|generate)|webhooks\/[^/]+\/test|scans|passkeys\/options)$/;
+
+/** Whether the vault keeps the response of a POST under its Idempotency-Key. Sign-in, exchange and share pages do not either. */
 export const takesKey = (method: string, path: string): boolean =>
-  method === 'POST' && (/\/api\/v1\/(orgs|deployment)(\/|$)/.test(path) || path.includes('/api/v1/provider/'));
+  method === 'POST' && (/\/api\/v1\/(orgs|deployment)(\/|$)/.test(path) || path.includes('/api/v1/provider/')) && !UNKEPT.test(path);
 
 /** Whether a call may be sent again although it may have had its effect. */
 export function isRepeatable(method: string, headers: Headers): boolean {

@@ -1,6 +1,6 @@
 // The kinds of credential, and the tokens of each. Invariants: an API key and an OIDC token are sent only to the one operation that makes
 // session tokens of them; a new terminal session is saved before its token is used.
-import { platformToken } from './ci.js';
+import { fileToken, platformToken } from './ci.js';
 import { apiOf } from './client.js';
 import { fixedToken, RenewedTokens, type Token, type Tokens, tokenOf } from './credentials.js';
 import { AuthenticationError, CredentialError } from './errors.js';
@@ -25,8 +25,10 @@ export interface TerminalStore {
 
 /** An OIDC token of the platform that runs this program, which a trust of the organisation accepts. */
 export interface OidcCredential {
-  /** The token, a function that gets one, or `'ci'`: found in the environment of the platform. */
-  oidc: string | (() => Promise<string> | string);
+  /**
+   * The token, a file that holds it (read anew each time), a function that gets one, or `'ci'`: found in the environment of the platform.
+   */
+  oidc: string | { file: string } | (() => Promise<string> | string);
   /** The trust's id, `trs_…`. */
   trustId: string;
   /** Who the token is for, where `'ci'` asks the platform for one. The deployment's URL by default. */
@@ -82,7 +84,11 @@ function sessionsOf(key: string, { url, org, transport }: Home): Tokens {
 
 /** Session tokens that a trust gives for an OIDC token. Each exchange asks for a fresh one. */
 function exchanged({ oidc, trustId, audience }: OidcCredential, home: Home): Tokens {
-  const find = async () => (oidc === 'ci' ? platformToken(audience ?? home.url) : typeof oidc === 'string' ? oidc : oidc());
+  const find = async () => {
+    if (oidc === 'ci') return platformToken(audience ?? home.url);
+    if (typeof oidc === 'string') return oidc;
+    return typeof oidc === 'function' ? oidc() : fileToken(oidc.file);
+  };
   return new RenewedTokens(async () => {
     const token = await find();
     const { data, response } = await signIn(home, 'exchange', { org_id: home.org, trust_id: trustId, token });

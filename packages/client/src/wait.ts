@@ -19,6 +19,7 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 /** A promise's outcome, or a rejection with the reason of the signal: the work itself goes on for others that wait for it. */
 export function orAborted<T>(work: Promise<T>, signal?: AbortSignal): Promise<T> {
   if (!signal) return work;
+  work.catch(() => {}); // whoever gave up is not told of its end
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
     const onAbort = () => reject(signal.reason);

@@ -4,7 +4,9 @@ import http from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
 import { AuthenticationError, CredentialError, createVault, type TerminalSession } from '@secrets-vault/client';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { signedInTerminal } from '../../../test/packages/people.mjs';
 import { newVault, thrown } from './support.ts';
 
 let at: Awaited<ReturnType<typeof newVault>>;
@@ -76,6 +78,18 @@ describe('API key', () => {
     expect(gaveUp).toMatchObject({ name: 'TimeoutError' });
     expect(read.reveal()).toBe('one');
     expect(at.proxy.count('POST', MINTS)).toBe(1);
+  });
+
+  it('session token: a mint that fails after every caller has given up troubles nobody', async () => {
+    const unhandled: unknown[] = [];
+    process.on('unhandledRejection', (error) => unhandled.push(error));
+    at.proxy.fail({ kind: 'refuse', status: 403, delay: 100, when: ({ method }) => method === 'POST' });
+    expect(await thrown(open(at.key).get('NAME', { signal: AbortSignal.timeout(20) }))).toMatchObject({ name: 'TimeoutError' });
+    expect(await thrown(open(at.key).api.GET('/whoami', { signal: AbortSignal.abort(new Error('before')) }))).toMatchObject({
+      message: 'before',
+    });
+    await new Promise((done) => setTimeout(done, 200));
+    expect(unhandled).toEqual([]);
   });
 
   it('revoked: a key that is gone is refused after one attempt more', async () => {
@@ -159,6 +173,19 @@ describe('workload identity', () => {
       await vault.get('NAME');
       expect(sent).toEqual([expected]);
     }
+    const sent: string[] = [];
+    const byFile = open(
+      { oidc: { file }, trustId: 'trs_1' },
+      {
+        fetch: async (url: string, init: RequestInit) => {
+          if (!url.endsWith('/exchange')) return fetch(url, init);
+          sent.push(JSON.parse(new TextDecoder().decode(init.body as ArrayBuffer)).token);
+          return Response.json(await session(), { status: 201 });
+        },
+      },
+    );
+    await byFile.get('NAME');
+    expect(sent).toEqual(['from-kubernetes']);
     server.close();
     const audience = encodeURIComponent(at.url);
     expect(asked).toEqual([
@@ -180,6 +207,79 @@ describe('workload identity', () => {
       expect(error).toBeInstanceOf(CredentialError);
       expect(error).toMatchObject({ code: 'NO_CREDENTIAL', message: expect.stringContaining(says) });
     }
+  });
+});
+
+describe('workload identity, in the real vault', () => {
+  it('a CI job with no stored key reads by the token of a stand-in issuer, and the trust decides', async () => {
+    const { publicKey, privateKey } = await generateKeyPair('RS256');
+    const issuer = 'https://token.actions.githubusercontent.com';
+    const trust = await at.direct('POST', '/trusts', {
+      ...{ name: 'deploy', issuer, claims: { sub: 'repo:acme/app:*' }, scopes: ['secrets:read'], secrets: ['NAME'], ttlSeconds: 60 },
+      jwks: { keys: [{ ...(await exportJWK(publicKey)), kid: 'k1', alg: 'RS256', use: 'sig' }] },
+    });
+    let sub = 'repo:acme/app:ref:refs/heads/main';
+    const runner = http.createServer(async (request, response) => {
+      const audience = new URL(request.url ?? '', 'http://runner').searchParams.get('audience') ?? '';
+      const token = new SignJWT({ ref: 'refs/heads/main', jti: crypto.randomUUID() }).setProtectedHeader({ alg: 'RS256', kid: 'k1' });
+      const value = await token
+        .setIssuer(issuer)
+        .setSubject(sub)
+        .setAudience(audience)
+        .setIssuedAt()
+        .setExpirationTime('5m')
+        .sign(privateKey);
+      response.end(JSON.stringify({ value }));
+    });
+    await new Promise((done) => runner.listen(0, '127.0.0.1', () => done(null)));
+    vi.stubEnv('ACTIONS_ID_TOKEN_REQUEST_URL', `http://127.0.0.1:${(runner.address() as { port: number }).port}/token?x=1`);
+    vi.stubEnv('ACTIONS_ID_TOKEN_REQUEST_TOKEN', 'runner');
+    const job = () => open({ oidc: 'ci', trustId: trust.id, audience: at.target });
+    const vault = job();
+    // The reply of the first exchange is lost.
+    at.proxy.fail({ kind: 'lose', when: ({ url }) => (url ?? '').endsWith('/auth/exchange') });
+    expect((await vault.get('NAME')).reveal()).toBe('one');
+    expect(at.proxy.count('POST', '/auth/exchange')).toBe(2);
+    expect(await thrown(vault.get('OTHER'))).toMatchObject({ status: 403 });
+    await at.direct('PATCH', `/trusts/${trust.id}`, { secrets: ['OTHER'] });
+    expect(await thrown(vault.get('NAME'))).toMatchObject({ status: 403 });
+    await at.direct('DELETE', `/trusts/${trust.id}`);
+    expect(await thrown(vault.get('NAME'))).toBeInstanceOf(AuthenticationError);
+    sub = 'repo:evil/app:ref:refs/heads/main';
+    expect(await thrown(job().get('NAME'))).toBeInstanceOf(AuthenticationError);
+    runner.close();
+  });
+});
+
+describe('terminal session, in the real vault', () => {
+  it('refresh tokens rotate, a lost reply and another process end nothing, and a logout elsewhere does', async () => {
+    const own = await newVault();
+    await own.put('NAME', 'one');
+    const { session: first, browser } = await signedInTerminal(own.target, own.enrolmentUrl);
+    let kept: TerminalSession | null = { ...first, expiresAt: new Date(0).toISOString() };
+    const store = {
+      load: () => kept,
+      save: (next: TerminalSession) => {
+        kept = next;
+      },
+    };
+    const start = () => createVault({ url: own.url, org: own.org, credential: { terminal: store }, cache: false });
+    own.proxy.fail({ kind: 'lose', when: ({ url }) => (url ?? '').endsWith('/auth/refresh') });
+    const vault = start();
+    expect((await vault.get('NAME')).reveal()).toBe('one');
+    expect(kept?.refresh_token).not.toBe(first.refresh_token);
+    expect((await start().get('NAME')).reveal()).toBe('one');
+    expect(own.proxy.count('POST', '/auth/refresh')).toBe(2);
+    // Two processes whose tokens have ended refresh at once.
+    kept = { ...(kept as TerminalSession), expiresAt: new Date(0).toISOString() };
+    const both = await Promise.all([start().get('NAME'), start().get('NAME')]);
+    expect(both.map((secret) => secret.reveal())).toEqual(['one', 'one']);
+    const answer = await fetch(`${own.target}/api/v1/auth/sessions`, {
+      method: 'DELETE',
+      headers: { Authorization: `Bearer ${browser.token}` },
+    });
+    expect(answer.status).toBe(204);
+    expect(await thrown(start().get('NAME'))).toBeInstanceOf(AuthenticationError);
   });
 });
 

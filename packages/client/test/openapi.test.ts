@@ -2,6 +2,7 @@
 import fs from 'node:fs';
 import { expect, inject, it } from 'vitest';
 import { client, PUBLIC_URL, spelled, typesOf } from '../../../scripts/openapi-types.mjs';
+import { takesKey } from '../src/retry.ts';
 
 it('OpenAPI: openapi.json and src/api.ts are current (npm run openapi writes them)', async () => {
   const url = inject('vaultUrl');
@@ -9,4 +10,17 @@ it('OpenAPI: openapi.json and src/api.ts are current (npm run openapi writes the
   const document = JSON.parse(served.replaceAll(url, PUBLIC_URL));
   expect(fs.readFileSync(`${client}/openapi.json`, 'utf8') === spelled(document)).toBe(true);
   expect(fs.readFileSync(`${client}/src/api.ts`, 'utf8') === (await typesOf(document))).toBe(true);
+});
+
+it('OpenAPI: the client sends an Idempotency-Key, and repeats a POST, exactly where the vault keeps the response', () => {
+  const document = JSON.parse(fs.readFileSync(`${client}/openapi.json`, 'utf8'));
+  const reference = '#/components/parameters/IdempotencyKey';
+  let kept = 0;
+  for (const [path, { post }] of Object.entries(document.paths as Record<string, { post?: { parameters: { $ref?: string }[] } }>)) {
+    if (!post) continue;
+    const keeps = post.parameters.some(({ $ref }) => $ref === reference);
+    expect(takesKey('POST', `/api/v1${path.replace(/\{\w+\}/g, 'x_1')}`), path).toBe(keeps);
+    kept += Number(keeps);
+  }
+  expect(kept).toBeGreaterThan(30);
 });

@@ -8,7 +8,12 @@ let vault: Vault;
 beforeEach(async () => {
   at ??= await newVault();
   at.proxy.reset();
-  vault = createVault({ url: at.url, org: at.org, credential: (await at.agent({ scopes: ['secrets:*'] })).token, timeout: 2_000 });
+  vault = createVault({
+    url: at.url,
+    org: at.org,
+    credential: (await at.agent({ scopes: ['secrets:*', 'scans:write'] })).token,
+    timeout: 2_000,
+  });
 });
 
 const is =
@@ -71,6 +76,14 @@ describe('retry', () => {
     expect(await thrown(vault.set(name, 'three', { ifMatch: '"v2"' }))).toBeInstanceOf(ConnectionError);
     expect(at.proxy.count('PUT')).toBe(1);
     expect(await versions(id)).toBe(3);
+  });
+
+  it('idempotency: what the vault does anew each time, as a scan, is not repeated', async () => {
+    const scan = () => vault.api.POST('/orgs/{org_id}/scans', { params: { path: { org_id: at.org } }, body: { text: 'nothing' } });
+    at.proxy.fail({ kind: 'lose', when: is('POST', '/scans') });
+    expect(await thrown(scan())).toBeInstanceOf(ConnectionError);
+    expect(at.proxy.count('POST', '/scans')).toBe(1);
+    expect(at.proxy.seen[0]?.headers).not.toHaveProperty('idempotency-key');
   });
 
   it('rate limit: Retry-After is waited for, also by what is never repeated otherwise', async () => {

@@ -6,11 +6,11 @@ import { call, newOrg } from '../../../test/packages/vault.mjs';
 /** A new organisation behind a proxy: `url` is the proxy's, `direct` calls the service itself with the first API key. */
 export async function newVault() {
   const target = inject('vaultUrl');
-  const { org, key } = await newOrg(target);
+  const { org, key, enrolmentUrl } = await newOrg(target);
   const proxy = await startProxy(target);
   const direct = (method: string, at: string, body?: unknown) => call(target, key, method, `/orgs/${org}${at}`, body);
   return {
-    ...{ url: proxy.url, target, org, key, proxy, direct },
+    ...{ url: proxy.url, target, org, key, enrolmentUrl, proxy, direct },
     /** Stores a secret behind the client's back. */
     put: (name: string, value: string, environment = 'production') =>
       direct('PUT', `/secrets/by-name/${encodeURIComponent(name)}?environment=${environment}`, { value }),

@@ -2,7 +2,8 @@
 // it is given, and nothing else; it decides nothing about what is to be written, which plan.ts does for all platforms.
 import { z } from '@hono/zod-openapi';
 import type { SyncPlatform } from '../platforms';
-import type { Client, Vendor } from './client';
+import type { Vendor } from './call';
+import type { Client } from './client';
 import type { Problem } from './target-error';
 
 export { type Problem, type SyncCode, TargetError } from './target-error';

@@ -16,8 +16,10 @@ import {
   type Written,
 } from './adapter';
 import { awsCalls, awsFields, awsPages, awsVendor } from './aws';
-import { type Client, type Reply, shaped } from './client';
+import type { Reply } from './call';
+import type { Client } from './client';
 import { checked } from './names';
+import { shaped } from './shapes';
 
 const MOST = 64 * KB;
 const NAME = /^[A-Za-z0-9/_+=.@-]*$/;

@@ -3,8 +3,10 @@
 import { z } from '@hono/zod-openapi';
 import { bytesOf, empty, KB, type Problem, type Put, type Remote, syncAdapter, tooLarge } from './adapter';
 import { awsCalls, awsFields, awsPages, awsVendor } from './aws';
-import { type Reply, shaped, unreadable } from './client';
+import type { Reply } from './call';
 import { checked } from './names';
+import { shaped } from './shapes';
+import { unreadable } from './target-error';
 
 const STANDARD = 4 * KB;
 const MOST = 8 * KB;

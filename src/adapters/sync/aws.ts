@@ -3,7 +3,7 @@
 import { z } from '@hono/zod-openapi';
 import { AwsV4Signer } from 'aws4fetch';
 import { Token } from './adapter';
-import type { Call, Meaning, Reply, Vendor } from './client';
+import type { Call, Meaning, Reply, Vendor } from './call';
 
 /** Fields of every AWS config. */
 export const awsFields = {

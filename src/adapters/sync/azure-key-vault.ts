@@ -2,9 +2,10 @@
 // read first; a deleted secret keeps its name, and is recovered before it is written.
 import { z } from '@hono/zod-openapi';
 import { KB, type Problem, type Remote, Segment, syncAdapter, TargetError, tooLarge } from './adapter';
-import { type Call, path, type Reply, shaped } from './client';
+import type { Call, Reply } from './call';
 import { replaced } from './names';
 import { accessToken, authorized } from './oauth';
+import { path, shaped } from './shapes';
 
 const VERSION = 'api-version=7.4';
 const MOST = 25 * KB;

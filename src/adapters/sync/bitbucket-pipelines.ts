@@ -3,9 +3,11 @@
 import { z } from '@hono/zod-openapi';
 import { toBase64, utf8 } from '../../crypto/bytes';
 import { type Put, type Remote, Segment, syncAdapter, Token, type Written } from './adapter';
-import { array, type Client, object, path, unreadable } from './client';
+import type { Client } from './client';
 import { entry, text } from './listing';
 import { environmentName } from './names';
+import { array, object, path } from './shapes';
+import { unreadable } from './target-error';
 import { idOf, type Known, upsert } from './upsert';
 
 const API = 'https://api.bitbucket.org/2.0';

@@ -2,9 +2,10 @@
 // keeps its description and access policy.
 import { z } from '@hono/zod-openapi';
 import { KB, type Problem, type Put, type Remote, Segment, syncAdapter, Token, tooLarge, type Written } from './adapter';
-import { array, type Client, path } from './client';
+import type { Client } from './client';
 import { entry, nextLink, text } from './listing';
 import { environmentName } from './names';
+import { array, path } from './shapes';
 import { idOf, upsert } from './upsert';
 
 const blank = (value: string): Problem | null =>

@@ -1,8 +1,8 @@
 // CircleCI project environment variables: https://circleci.com/docs/api/v2/#tag/Project. Values are masked in lists; a POST overwrites.
 import { z } from '@hono/zod-openapi';
 import { empty, type Remote, syncAdapter, Token } from './adapter';
-import { object, path, shaped } from './client';
 import { environmentName } from './names';
+import { object, path, shaped } from './shapes';
 
 const Variables = z.array(z.object({ name: z.string() }));
 

@@ -2,10 +2,10 @@
 // the names that it has, deletes those that are null, and overwrites every other setting that it has: it has variables alone.
 import { z } from '@hono/zod-openapi';
 import { type Remote, Segment, syncAdapter, Token, type Written } from './adapter';
-import { path } from './client';
 import { CLOUDFLARE, cloudflareVendor, resultOf } from './cloudflare';
 import { entry } from './listing';
 import { environmentName } from './names';
+import { path } from './shapes';
 
 export const cloudflarePages = syncAdapter({
   platform: 'cloudflare-pages',

@@ -2,10 +2,10 @@
 // version and deploys it, so all names go in one call. Where the API does not have that call yet, they go one by one.
 import { z } from '@hono/zod-openapi';
 import { KB, type Put, type Removal, Segment, syncAdapter, Token, tooLarge, type Written } from './adapter';
-import { array, path } from './client';
 import { CLOUDFLARE, cloudflareVendor, resultOf } from './cloudflare';
 import { entry, text } from './listing';
 import { environmentName } from './names';
+import { array, path } from './shapes';
 
 const secretOf = ({ target, value }: Put) => ({ name: target, text: value, type: 'secret_text' });
 

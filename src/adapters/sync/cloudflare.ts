@@ -1,7 +1,8 @@
 // What Cloudflare's API has in common for Workers and Pages: https://developers.cloudflare.com/api. Each response says `success`, with the codes of its
 // errors.
-import { type Reply, unreadable, type Vendor } from './client';
+import type { Reply, Vendor } from './call';
 import { entry } from './listing';
+import { unreadable } from './target-error';
 
 export const CLOUDFLARE = 'https://api.cloudflare.com/client/v4';
 

@@ -2,8 +2,8 @@
 // written whole: it is read again just before, and all else in it goes back as it came, other variables' ciphertexts too. Each write is a deployment.
 import { z } from '@hono/zod-openapi';
 import { type Problem, Segment, syncAdapter, TargetError, Token, type Written } from './adapter';
-import { path, shaped } from './client';
 import { environmentName } from './names';
+import { path, shaped } from './shapes';
 
 const COMPONENTS = ['services', 'workers', 'jobs', 'static_sites', 'functions'] as const;
 

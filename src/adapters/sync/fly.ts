@@ -2,8 +2,8 @@
 // is written is staged until the machines are updated or deployed.
 import { z } from '@hono/zod-openapi';
 import { Segment, syncAdapter, type Written } from './adapter';
-import { path, shaped } from './client';
 import { environmentName } from './names';
+import { path, shaped } from './shapes';
 
 /** The vendor's service encodes an empty list as null. */
 const Listing = z.object({ secrets: z.array(z.object({ name: z.string() })).nullable() });

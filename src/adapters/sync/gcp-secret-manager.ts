@@ -5,9 +5,12 @@ import crc32c from 'crc-32/crc32c.js';
 import { importPKCS8, SignJWT } from 'jose';
 import { fromBase64, fromUtf8, toBase64, utf8 } from '../../crypto/bytes';
 import { empty, KB, type Remote, Segment, syncAdapter, TargetError, tooLarge, Url } from './adapter';
-import { type Call, type Client, path, type Reply, shaped, unreadable } from './client';
+import type { Call, Reply } from './call';
+import type { Client } from './client';
 import { replaced } from './names';
 import { accessToken, authorized } from './oauth';
+import { path, shaped } from './shapes';
+import { unreadable } from './target-error';
 
 const API = 'https://secretmanager.googleapis.com/v1';
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';

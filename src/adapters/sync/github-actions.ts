@@ -4,9 +4,12 @@ import { z } from '@hono/zod-openapi';
 import { seal } from 'tweetnacl-sealedbox-js';
 import { fromBase64, toBase64, utf8 } from '../../crypto/bytes';
 import { KB, type Put, Segment, syncAdapter, Token, tooLarge } from './adapter';
-import { array, type Client, object, type Purpose, path, unreadable } from './client';
+import type { Purpose } from './call';
+import type { Client } from './client';
 import { entry, text } from './listing';
 import { environmentName } from './names';
+import { array, object, path } from './shapes';
+import { unreadable } from './target-error';
 
 /** Environments may have spaces and slashes in their names. */
 const Environment = z

@@ -2,9 +2,10 @@
 // rows of the configured scope are read, changed or deleted. Variables are not expanded, and masked in logs wherever GitLab can.
 import { z } from '@hono/zod-openapi';
 import { type Put, type Remote, syncAdapter, TargetError, Token, type Written } from './adapter';
-import { array, type Client, path } from './client';
+import type { Client } from './client';
 import { entry, text } from './listing';
 import { environmentName } from './names';
+import { array, path } from './shapes';
 import { upsert } from './upsert';
 
 const Path = z

@@ -2,9 +2,10 @@
 // A key is unique in its category: only rows of the configured category are read, changed or deleted. Sensitive values never come back.
 import { z } from '@hono/zod-openapi';
 import { type Put, type Remote, Segment, syncAdapter, Token, type Written } from './adapter';
-import { array, type Client, object, path } from './client';
+import type { Client } from './client';
 import { entry, text } from './listing';
 import { environmentName } from './names';
+import { array, object, path } from './shapes';
 import { idOf, upsert } from './upsert';
 
 const API = 'https://app.terraform.io/api/v2';

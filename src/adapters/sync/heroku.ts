@@ -2,8 +2,8 @@
 // so all names go in one call, and none is made where nothing changes.
 import { z } from '@hono/zod-openapi';
 import { Segment, syncAdapter, Token, type Written } from './adapter';
-import { object, path } from './client';
 import { environmentName } from './names';
+import { object, path } from './shapes';
 
 export const heroku = syncAdapter({
   platform: 'heroku',

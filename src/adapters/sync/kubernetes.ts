@@ -3,8 +3,8 @@
 import { z } from '@hono/zod-openapi';
 import { fromBase64, fromUtf8, toBase64, utf8 } from '../../crypto/bytes';
 import { bytesOf, KB, type Mapped, type Problem, syncAdapter, TargetError, Token, tooLarge, Url, type Written } from './adapter';
-import { path, shaped } from './client';
 import { checked } from './names';
+import { path, shaped } from './shapes';
 
 const MOST = 1024 * KB;
 

@@ -1,5 +1,6 @@
 // What listings have in common. Invariant: a listing in another shape than its vendor documents ends the sync, and is never read as empty.
-import { type Reply, unreadable } from './client';
+import type { Reply } from './call';
+import { unreadable } from './target-error';
 
 /** A value that has to be a text with something in it. */
 export function text(value: unknown): string {

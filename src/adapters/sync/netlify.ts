@@ -2,9 +2,10 @@
 // new names go in one call, existing ones get our contexts' values alone. Without site_id a call would write to the whole team.
 import { z } from '@hono/zod-openapi';
 import { type Put, type Remote, Segment, syncAdapter, Token, type Written } from './adapter';
-import { type Client, path, shaped } from './client';
+import type { Client } from './client';
 import { environmentName } from './names';
 import { each, part } from './parts';
+import { path, shaped } from './shapes';
 
 const CONTEXTS = ['production', 'deploy-preview', 'branch-deploy', 'dev'] as const;
 const SCOPES = ['builds', 'functions', 'runtime'] as const;

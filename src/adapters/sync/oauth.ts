@@ -1,7 +1,9 @@
 // OAuth 2.0 access tokens (https://www.rfc-editor.org/rfc/rfc6749#section-5.1): asked for once a sync, and sent with every call after.
 import { z } from '@hono/zod-openapi';
 import { Token } from './adapter';
-import { type Call, type Client, type Reply, shaped } from './client';
+import type { Call, Reply } from './call';
+import type { Client } from './client';
+import { shaped } from './shapes';
 
 const Answer = z.object({ access_token: Token });
 

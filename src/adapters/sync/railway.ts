@@ -2,9 +2,10 @@
 // errors come with status 200. Without a service, variables are those that the environment shares.
 import { z } from '@hono/zod-openapi';
 import { type Problem, type Removal, Segment, syncAdapter, Token, type Written } from './adapter';
-import { type Meaning, type Reply, shaped } from './client';
+import type { Meaning, Reply } from './call';
 import { environmentName } from './names';
 import { each, part, refused } from './parts';
+import { shaped } from './shapes';
 
 const LIST =
   'query ($p: String!, $e: String!, $s: String) { variables(projectId: $p, environmentId: $e, serviceId: $s, unrendered: true) }';

@@ -2,8 +2,10 @@
 // all variables deletes every other one, so names are written one by one.
 import { z } from '@hono/zod-openapi';
 import { type Remote, Segment, syncAdapter, Token } from './adapter';
-import { type Client, path, shaped, unreadable } from './client';
+import type { Client } from './client';
 import { environmentName } from './names';
+import { path, shaped } from './shapes';
+import { unreadable } from './target-error';
 
 const Variable = z.object({ key: z.string(), value: z.string().optional() });
 const Page = z.array(z.object({ cursor: z.string(), envVar: Variable }));

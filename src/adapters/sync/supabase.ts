@@ -2,9 +2,9 @@
 // overwrites, a DELETE takes the names in its body.
 import { z } from '@hono/zod-openapi';
 import { bytesOf, KB, type Problem, Segment, syncAdapter, Token } from './adapter';
-import { path, shaped } from './client';
 import { environmentName } from './names';
 import { each, part } from './parts';
+import { path, shaped } from './shapes';
 
 /** A value's limit is documented in both units. */
 const MOST = { bytes: 48 * KB, characters: 24_576 };

@@ -36,3 +36,7 @@ export class TargetError extends Error {
     super(problem.code);
   }
 }
+
+/** The target answered in another shape than its vendor documents. */
+export const unreadable = () =>
+  new TargetError({ code: 'TARGET_REJECTED', message: 'The target answered in a shape that its vendor does not document.' }, 'sync');

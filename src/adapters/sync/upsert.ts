@@ -1,7 +1,7 @@
 // Writing one name where the vendor has one call to create and another to change. Invariant: a name that somebody else created or deleted meanwhile, or
 // that a try without an answer created, ends up with our value all the same.
 import { type Put, type Remote, TargetError, type Written } from './adapter';
-import type { Reply } from './client';
+import type { Reply } from './call';
 
 /** What was listed. */
 export type Known = Omit<Remote, 'value'>;

@@ -3,9 +3,10 @@
 // call takes all names, and answers 201 with the names that it refused.
 import { z } from '@hono/zod-openapi';
 import { KB, type Put, type Remote, type Removal, Segment, syncAdapter, Token, tooLarge, type Written } from './adapter';
-import { type Client, path, shaped } from './client';
+import type { Client } from './client';
 import { environmentName } from './names';
 import { each, part, refused } from './parts';
+import { path, shaped } from './shapes';
 
 const TARGETS = ['production', 'preview', 'development'] as const;
 

@@ -79,7 +79,7 @@ export const incidentRoutes = [
     tag,
     summary: 'Revoke all credentials (panic)',
     description:
-      "Revokes session tokens, agent credentials, provider tokens, break-glass tokens and browser sessions as soon as this call returns. API keys stay valid unless you send api_keys: true. Then it revokes them too, including the calling one, and the response holds a new API key, shown only once. In a browser session, only the JWT of this call stays valid: its refresh cookies and other JWTs are refused, and POST /auth/confirm gives new ones. The response lists what was created in the last seven days and may be an attacker's.",
+      "Revokes session tokens, agent credentials, provider tokens, break-glass tokens and browser sessions as soon as this call returns. API keys and trusts stay valid unless you send api_keys: true. Then it revokes them too, including the calling key, and the response holds a new API key, shown only once. In a browser session, only the JWT of this call stays valid: its refresh cookies and other JWTs are refused, and POST /auth/confirm gives new ones. The response lists what was created in the last seven days and may be an attacker's.",
     body: { schema: wire.PanicIn },
     answers: { 200: wire.Panicked },
     prepare({ body }, context) {

@@ -42,7 +42,6 @@ function problemOf(error: unknown): string {
 function named(text: string): { alg: keyof typeof KEY_TYPES; kid: string | undefined; issuer: unknown } | Problem {
   try {
     const { alg, kid } = decodeProtectedHeader(text);
-    // safety: issuer-algorithms
     if (!isAlgorithm(alg)) return { problem: 'the algorithm is not accepted' };
     if (kid !== undefined && typeof kid !== 'string') return { problem: MALFORMED };
     return { alg, kid, issuer: decodeJwt(text).iss };

@@ -61,9 +61,20 @@ const Claims = z
     example: { sub: 'repo:acme/app:ref:refs/heads/main' },
   });
 
+const member = (most: number) => z.string().max(most).optional();
+
+/** A key as a JWKS document spells it: other members, such as certificates, are left out. Private ones are named, so that a key with one is refused. */
+const Jwk = z.object({
+  kty: z.string().max(16),
+  ...{ kid: member(256), alg: member(16), use: member(16), key_ops: z.array(z.string().max(16)).max(10).optional() },
+  ...{ crv: member(16), x: member(128), y: member(128), n: member(1024), e: member(16) },
+  ...{ d: member(1024), p: member(1024), q: member(1024), dp: member(1024), dq: member(1024), qi: member(1024), k: member(1024) },
+  oth: z.array(z.string().max(16)).max(1).optional(),
+});
+
 /** Keys of issuers that are not public: what a JWKS document says. */
 const Jwks = z
-  .object({ keys: z.array(z.record(z.string(), z.unknown())).min(1).max(20) })
+  .object({ keys: z.array(Jwk).min(1).max(20) })
   .refine((jwks) => utf8(JSON.stringify(jwks)).length <= MOST_KEYS, 'must have at most 16,384 bytes')
   .openapi({
     description:

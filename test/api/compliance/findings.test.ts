@@ -227,7 +227,7 @@ describe('compliance report: credentials', () => {
     await newBreakGlass(o);
     const { inventory } = await newReport(o);
     expect(Object.fromEntries(inventory.credentials.map(({ kind, live }) => [kind, live]))).toEqual({
-      ...{ api_key: 2, agent: 1, provider: 0, break_glass: 1, session: 2, browser: 0 },
+      ...{ api_key: 2, agent: 1, provider: 0, break_glass: 1, trust: 0, session: 2, browser: 0 },
     });
   });
 });

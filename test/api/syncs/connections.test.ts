@@ -1,6 +1,7 @@
 // Stored connections of kind sync: what is stored and shown, on which environments and within whose reach they run, and automatic syncs.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { GATHERED } from '../../../src/gate/sync-task';
+import { signIn } from '../../support/browser';
 import { newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { circleciConfig, herokuConfig, short, statusOf, syncAll, type Targets, TOKEN, useTargets } from '../../support/syncs';
@@ -151,6 +152,32 @@ describe('sync: whose reach', () => {
     await syncAll(o);
     expect(short(await statusOf(o, json.syncId))).toEqual(['ALPHA failed CALLER_REVOKED']);
     expect(targets.calls).toEqual([]);
+  });
+
+  it('sync: after a panic, what a member stored sends nothing until it is pointed there again', async () => {
+    const o = await newOrg();
+    await newSecret(o, { name: 'ALPHA', value: 'a' });
+    const { o: member } = await signIn(o, 'owner');
+    const [ofMember, ofKey] = [await connect(member, { auto: true }), await connect(o)];
+    expect(short(await run(o, ofMember))).toEqual(['ALPHA created']);
+    const asked = (await o.post('/integrations/sync', { integrationId: ofMember, environmentId: 'production' })).json.syncId;
+    await o.post('/panic', { reason: 'a laptop was stolen' });
+    targets.calls.length = 0;
+    // What was asked before, what a change asks for, and whoever may run the connection.
+    await newSecret(o, { name: 'BETA', value: 'b' });
+    faults.clock = Date.now() + GATHERED;
+    await syncAll(o);
+    expect(targets.calls).toEqual([]);
+    expect(short(await statusOf(o, asked))).toEqual(['ALPHA failed CALLER_REVOKED', 'BETA failed CALLER_REVOKED']);
+    const again = () => o.post('/integrations/sync', { integrationId: ofMember, environmentId: 'production' });
+    expect(codeOf(await again())).toEqual([409, 'CONFLICT']);
+    // Another name for it is no consent to where it points.
+    expect((await o.patch(`/integrations/${ofMember}`, { name: 'Renamed', auto: false })).status).toBe(200);
+    expect(codeOf(await again())).toEqual([409, 'CONFLICT']);
+    // An API key outlives the panic, and so does what it stored.
+    expect(short(await run(o, ofKey))).toEqual(['ALPHA unchanged', 'BETA created']);
+    expect((await o.patch(`/integrations/${ofMember}`, { config: herokuConfig })).status).toBe(200);
+    expect(short(await run(o, ofMember))).toEqual(['ALPHA unchanged', 'BETA unchanged']);
   });
 
   it('sync: a connection that is removed before the work begins sends nothing', async () => {

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { problemOf } from '../../model/invariants';
 import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
+import { inGate } from '../../support/gate';
 import {
   askedFor,
   circleciConfig,
@@ -315,4 +316,14 @@ describe('sync: order, repeats and cancelling', () => {
     const second = (await o.get(`/integrations/syncs?limit=2&cursor=${encodeURIComponent(first.next_cursor)}`)).json;
     expect(second.data.map(({ id }: { id: string }) => id)).toEqual([ids[2], ids[1]]);
   });
+});
+
+it('sync: the row of one that names many secrets is not kept in memory', async () => {
+  const o = await newOrg();
+  const ask = async (names: string[]) =>
+    (await o.post('/integrations/sync', { platform: 'heroku', config: herokuConfig, environmentId: 'production', names })).json.syncId;
+  const ids = [await ask(['ALPHA']), await ask(Array.from({ length: 1000 }, (_, n) => `NAME_${n}`))];
+  // A row that is kept is the same object each time.
+  const twice = await inGate(o, ({ core }) => ids.map((id) => new Set([core.rows.get('sync', id), core.rows.get('sync', id)]).size));
+  expect(twice).toEqual([1, 2]);
 });

@@ -207,6 +207,10 @@ describe('workload identity: replay', () => {
     expect(await reasons(o, 1)).toEqual(['the token was exchanged ten times']);
     expect(codeOf(await exchange(o, other, await issuer.sign({ jti: 'once' })))).toEqual(UNAUTHENTICATED);
     expect((await exchange(o, trust, await issuer.sign())).status).toBe(201);
+    // What the gate refuses is counted by address too.
+    const address = { 'CF-Connecting-IP': '198.51.100.79' };
+    for (let n = 0; n < 20; n++) expect(codeOf(await exchange(o, trust, token, address))).toEqual(UNAUTHENTICATED);
+    expect(codeOf(await exchange(o, trust, token, address))).toEqual([429, 'RATE_LIMITED']);
   });
 
   it('a token without a jti serves ten times, however its signature is spelled', async () => {

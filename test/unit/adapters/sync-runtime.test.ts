@@ -3,7 +3,8 @@ import { exportPKCS8, generateKeyPair, jwtVerify } from 'jose';
 import { expect, it } from 'vitest';
 import type { EachTarget, SyncAdapter } from '../../../src/adapters/sync/adapter';
 import { awsSecretsManager } from '../../../src/adapters/sync/aws-secrets-manager';
-import { createClient, type Fetch } from '../../../src/adapters/sync/client';
+import type { Fetch } from '../../../src/adapters/sync/call';
+import { createClient } from '../../../src/adapters/sync/client';
 import { gcpSecretManager } from '../../../src/adapters/sync/gcp-secret-manager';
 
 interface Sent {

@@ -110,11 +110,28 @@ describe('permission: a caller may act', () => {
       }
   });
 
+  it('terminal session: refuses what needs a browser or a confirmation, even to an owner, and nothing else', () => {
+    const barred = all.filter((action) => actions[action].inBrowser || actions[action].fresh);
+    expect(all.filter((action) => actions[action].inBrowser).sort()).toEqual([
+      'approval.approve',
+      'approval.reject',
+      'auth.confirm',
+      'auth.device_confirm',
+      'auth.device_deny',
+      'auth.device_lookup',
+    ]);
+    for (const action of all.filter((action) => actions[action].kinds.includes('member'))) {
+      const expected = barred.includes(action) ? 'CREDENTIAL_KIND_NOT_ALLOWED' : null;
+      expect([action, codeOf(callerWith({ kind: 'member', isOwner: true, isTerminal: true }), action)]).toEqual([action, expected]);
+    }
+  });
+
   it('reauthentication: an action that requires it refuses a member without one, after kind and scope, and nobody else', () => {
     const fresh = all.filter((action) => actions[action].fresh);
     expect(fresh.sort()).toEqual([
       'approval.approve',
       'audit.export_confirm',
+      'auth.device_confirm',
       'member.enrol',
       'org.delete',
       'org.panic',

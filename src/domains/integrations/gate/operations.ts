@@ -40,10 +40,10 @@ function environmentsIn({ core, ask, caller }: Call<unknown>, given: string[] | 
 }
 
 /** Of a connection that secrets are sent to: for whom, and within what reach. Whoever says where it points is its maker. */
-const madeBy = (caller: Caller): Pick<IntegrationRow, 'maker' | 'reach'> => ({
+const madeBy = ({ core, ask, caller }: Call<unknown>): Pick<IntegrationRow, 'maker' | 'reach'> => ({
   // A session token ends within the hour: what it makes is its API key's, within the token's own reach.
   maker: caller.root,
-  reach: reachOf(caller),
+  reach: reachOf(caller, core.rows.get('org', ask.org)?.generation ?? 0),
 });
 
 /** The Worker shows them: they are the same for everybody. */
@@ -80,7 +80,7 @@ const create: Operation<NewInput> = {
         org_id: ask.org,
         ...input,
         ...{ environments, auto: input.auto ? 1 : 0, prune: input.prune ? 1 : 0 },
-        ...(isSync && { ...madeBy(caller), events: null }),
+        ...(isSync && { ...madeBy(call), events: null }),
         ...{ created_by: caller.id, created_at: now, updated_at: now },
       };
       const put = insertion(call, 'integration', fields);
@@ -141,7 +141,7 @@ const update: Operation<UpdateInput> = {
         ...(input.events !== undefined && { events: input.events }),
         ...(input.auto !== undefined && { auto: input.auto ? 1 : 0 }),
         ...(input.prune !== undefined && { prune: input.prune ? 1 : 0 }),
-        ...(row.kind === 'sync' && { environments, ...(made && madeBy(call.caller)) }),
+        ...(row.kind === 'sync' && { environments, ...(made && madeBy(call)) }),
         ...{ config, credentials_sealed, updated_at: now },
       });
       return { status: 200, data: integrationOut(put.row as IntegrationRow), puts: [put] };

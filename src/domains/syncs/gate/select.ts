@@ -95,11 +95,11 @@ export function formerCaller(core: Core, org: string, id: string): Caller | null
   return row && callerOf(core, org, lineageOf(core, row));
 }
 
-/** What of a caller says which secrets it may read, as a connection keeps it. */
-export const reachOf = ({ permissions }: Caller): NonNullable<IntegrationRow['reach']> =>
+/** What of a caller says which secrets it may read, as a connection keeps it; `generation`: how many panics there had been. */
+export const reachOf = ({ permissions }: Caller, generation: number): NonNullable<IntegrationRow['reach']> =>
   permissions
     .filter(({ scopes }) => READ.some((scope) => covers(scopes, scope)))
-    .map(({ environments, secrets }) => ({ scopes: READ, environments: copy(environments), secrets: copy(secrets) }));
+    .map(({ environments, secrets }) => ({ scopes: READ, environments: copy(environments), secrets: copy(secrets), generation }));
 
 const copy = (list: readonly string[] | null): string[] | null => list && [...list];
 
@@ -112,6 +112,9 @@ export function actingFor(core: Core, org: string, sync: Pick<SyncRow, 'credenti
   const maker = connection?.maker ? callerBy(core, org, connection.maker) : null;
   // safety: sync-maker-judged-again
   if (!connection || !maker) return null;
+  // A member stays when a panic ends their sessions: what one of these sessions pointed somewhere sends nothing until it is pointed there again.
+  // safety: sync-connection-before-panic
+  if (maker.kind === 'member' && (connection.reach?.[0]?.generation ?? 0) < (core.rows.get('org', org)?.generation ?? 0)) return null;
   const then = (connection.reach ?? []).map((one) => ({ ...one, expires_at: null }));
   // safety: sync-within-reach-of-its-making
   return [maker, { ...nobody, permissions: [then[0] ?? nobody.permissions[0], ...then.slice(1)] }];

@@ -53,12 +53,11 @@ interface About {
   environment_id: string;
   place: string;
   callers: readonly Caller[];
-  selected: Selected;
 }
 
 const noEnvironment = refuse('NOT_FOUND', { message: 'There is no such environment.' });
 
-function judge(call: Call<SyncInput>, now: number): About | Refusal {
+function judge(call: Call<SyncInput>): About | Refusal {
   const { core, ask, caller, input } = call;
   const integration = input.integration === null ? null : core.rows.get('integration', input.integration);
   if (input.integration !== null && !integration)
@@ -78,38 +77,51 @@ function judge(call: Call<SyncInput>, now: number): About | Refusal {
       message: 'Whoever made this connection has ended. Send its config again with PATCH, by a caller that may read the secrets.',
     });
   if (integration && callers.some((one) => mayRead(one, environment.id))) return noEnvironment;
-  const selected = select(core, callers, { environment_id: environment.id, names: input.names }, now);
-  if (isRefusal(selected)) return selected;
   const platform = integration?.platform ?? (input.platform as string);
   const place = placeOf(platform, integration?.config ?? input.config ?? {}, environment.id);
-  return { integration, platform, environment_id: environment.id, place, callers, selected };
+  return { integration, platform, environment_id: environment.id, place, callers };
 }
+
+/** Which secrets take part. */
+const selectedBy = ({ core, input }: Call<SyncInput>, { callers, environment_id }: About, now: number): Selected | Refusal =>
+  select(core, callers, { environment_id, names: input.names }, now);
 
 export const sync: Operation<SyncInput> = {
   subject: ({ core, ask, input }) => ({
     resource: input.dryRun ? (input.integration ?? input.platform) : input.id,
     environment: environmentOf(core, ask.org, input.environment)?.slug ?? null,
   }),
-  authorize: (call, now) => judge(call, now),
+  authorize: (call) => judge(call),
   change: {
     locks: ({ input }) => ['syncs', input.id, ...(input.integration === null ? [] : [input.integration])],
     async locked(call) {
       if (!call.input.dryRun || call.input.foreseen) return null;
-      const about = judge(call, call.core.now());
-      if (isRefusal(about)) return null;
-      const { rows } = about.selected;
+      const about = judge(call);
+      const selected = isRefusal(about) ? about : selectedBy(call, about, call.core.now());
+      // The plan tells why.
+      if (isRefusal(selected)) return null;
+      const { rows } = selected;
       return fitting(rows, MOST_DRY).length < rows.length ? refuse('RESULT_TOO_LARGE') : deliveredOf(call, rows);
     },
     plan(call, now, { judged, locked }) {
       const about = judged as About;
-      return call.input.dryRun ? dryRun(call, about, locked as Delivered[] | Refusal | null, now) : newSync(call, about, now);
+      const selected = selectedBy(call, about, now);
+      if (isRefusal(selected)) return selected;
+      return call.input.dryRun
+        ? dryRun(call, about, selected, locked as Delivered[] | Refusal | null, now)
+        : newSync(call, about, selected, now);
     },
   },
 };
 
 const namesOf = ({ rows }: Selected): string[] => rows.map(({ name }) => name).sort();
 
-function newSync(call: Call<SyncInput>, { integration, platform, environment_id, place, selected }: About, now: number): Plan | Refusal {
+function newSync(
+  call: Call<SyncInput>,
+  { integration, platform, environment_id, place }: About,
+  selected: Selected,
+  now: number,
+): Plan | Refusal {
   const { core, ask, caller, input } = call;
   if (core.rows.within('sync', 'open').length >= MOST_OPEN)
     return refuse('LIMIT_REACHED', {
@@ -147,7 +159,8 @@ function newSync(call: Call<SyncInput>, { integration, platform, environment_id,
 
 function dryRun(
   { core, input }: Call<SyncInput>,
-  { integration, platform, environment_id, place, callers, selected }: About,
+  { integration, platform, environment_id, place, callers }: About,
+  selected: Selected,
   items: Delivered[] | Refusal | null,
   now: number,
 ): Plan | Refusal | { more: DryRun } {

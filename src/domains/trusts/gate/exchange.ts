@@ -63,7 +63,6 @@ export const exchange: Operation<ExchangeInput> = {
   },
   change: {
     // A change of the trust and an exchange come one after the other.
-    // safety: exchange-locks-trust
     locks: ({ input, caller }) => [caller.id, input.token.id],
     plan(call, now): Plan | ReturnType<typeof refuse> | { more: unknown } {
       const { core, ask, input, caller } = call;

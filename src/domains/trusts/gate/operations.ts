@@ -48,7 +48,6 @@ const create: Operation<NewInput> = {
   // safety: trust-within-permissions
   authorize: (call) => within(call, permissionsOf(call)),
   change: {
-    // safety: trust-count-locked
     locks: (call) => [...makerLocks(call), 'trusts'],
     plan(call, now, { judged }) {
       const { core, ask, input } = call;
