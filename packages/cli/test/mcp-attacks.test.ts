@@ -26,6 +26,7 @@ beforeAll(async () => {
   await put('API_BREAK', 'x-value\r\nX-Injected: yes');
   await put('API_PIN', '123');
   await put('API_BOUND', 'bound-to-one-host-alone');
+  await put('API_LOCAL', 'local-to-one-host');
   await put('OTHER', 'outside-of-the-grants');
   ({ token } = await call(at.url, at.key, 'POST', `/orgs/${at.org}/agent-credentials`, {
     name: 'victim',
@@ -36,7 +37,9 @@ beforeAll(async () => {
   }));
   elsewhere = await startEcho();
   allowed = await startEcho(elsewhere.url);
-  agent = await mcp(machine, ['--allow-host', allowed.host, '--bind', 'API_BOUND=api.example.com'], { SVC_TOKEN: token });
+  agent = await mcp(machine, ['--allow-host', allowed.host, '--bind', 'API_BOUND=api.example.com', '--bind', `API_LOCAL=${allowed.host}`], {
+    SVC_TOKEN: token,
+  });
 });
 afterAll(async () => {
   await agent?.close();
@@ -200,6 +203,13 @@ describe('prompt injection: hosts', () => {
     const [, port] = allowed.host.split(':');
     for (const host of ['2130706433', '0x7f.1', '127.1', '①②⑦.0.0.1'])
       expect((await ask({ url: `http://${host}:${port}/` })).json.status).toBe(200);
+  });
+
+  it('--bind: a bound secret goes to its host', async () => {
+    const { json, text } = await ask({ url: allowed.url, headers: { Authorization: '{{svc:API_LOCAL}}' } });
+    expect(json.headers['x-echo']).toBe('[svc:API_LOCAL]');
+    expect(text).not.toContain('local-to');
+    expect(allowed.seen.at(-1)?.headers.authorization).toBe('local-to-one-host');
   });
 
   it('redirect: none is followed', async () => {

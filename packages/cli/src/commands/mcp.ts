@@ -6,7 +6,7 @@ import { secretNamed } from '../secrets.ts';
 
 interface Options extends CommonOptions {
   allowHost?: AllowedHost[];
-  bind?: [string, AllowedHost][];
+  bind?: { name: string; host: AllowedHost }[];
   allowCommand?: string[];
   allowRead?: boolean;
 }
@@ -21,7 +21,7 @@ export default command<Options>({
     },
     '--bind <name=host>': {
       description: 'let a secret go to this host alone, and allow the host; may be repeated',
-      parse: (text, flag) => [binding(text, flag)],
+      parse: binding,
       repeat: true,
     },
     '--allow-command <program>': { description: 'let run_command run this program alone; may be repeated', repeat: true },
@@ -39,16 +39,17 @@ export default command<Options>({
   ],
   async run(context, { options }) {
     const { agentOf, introduction } = await import('../mcp/start.ts');
-    const agent = await agentOf(context);
+    const { agent, token } = await agentOf(context);
     const environment = await context.environment();
     const [{ serve }, { Session }] = await Promise.all([import('../mcp/server.ts'), import('../mcp/session.ts')]);
     const bindings = new Map<string, AllowedHost[]>();
-    for (const [name, host] of options.bind ?? []) bindings.set(secretNamed(name), [...(bindings.get(name) ?? []), host]);
+    for (const { name, host } of options.bind ?? []) bindings.set(secretNamed(name), [...(bindings.get(name) ?? []), host]);
     const hosts = [...(options.allowHost ?? []), ...[...bindings.values()].flat()];
     const policy = { hosts, bindings, commands: options.allowCommand, allowRead: Boolean(options.allowRead) };
     const { vault } = await context.vault();
     const { host } = context;
-    const session = new Session(vault, environment, policy, host.cwd, host.env, options.reason ?? host.env.SVC_REASON);
+    const reason = options.reason ?? host.env.SVC_REASON;
+    const session = new Session(vault, environment, policy, host.cwd, host.env, reason, token);
     context.out.note(introduction(agent, environment));
     await serve(host, session);
     return 0;

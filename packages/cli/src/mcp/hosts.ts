@@ -53,10 +53,10 @@ export const nameOf = ({ host, below, port }: AllowedHost): string => `${below ?
 export type Bindings = ReadonlyMap<string, AllowedHost[]>;
 
 /** `--bind NAME=HOST`. */
-export function binding(text: string, flag: string): [string, AllowedHost] {
+export function binding(text: string, flag: string): { name: string; host: AllowedHost } {
   const at = text.indexOf('=');
   if (at < 1) throw usage(`${flag} takes NAME=HOST.`);
-  return [text.slice(0, at), allowedHost(text.slice(at + 1), flag)];
+  return { name: text.slice(0, at), host: allowedHost(text.slice(at + 1), flag) };
 }
 
 /** Refuses a secret where it may not go. @param url undefined for a program */

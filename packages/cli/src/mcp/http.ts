@@ -94,7 +94,11 @@ async function send(session: Session, url: URL, init: RequestInit, { timeout, ch
     const body = new Gathered();
     if (response.body) for await (const chunk of response.body) if (!body.push(chunk)) break;
     const headers: Record<string, string> = {};
-    for (const [name, text] of response.headers) headers[session.mask(name)] = session.mask(Buffer.from(text, 'latin1')).slice(0, 2_000);
+    for (const [name, text] of response.headers) {
+      const key = session.mask(name);
+      const shown = session.mask(Buffer.from(text, 'latin1')).slice(0, 2_000);
+      headers[key] = key in headers ? `${headers[key]}\n${shown}` : shown;
+    }
     return {
       status: response.status,
       status_text: session.mask(response.statusText),

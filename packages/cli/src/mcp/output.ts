@@ -2,7 +2,7 @@
 import type { Session } from './session.ts';
 
 /** Bytes that are kept of one stream; what follows is read and thrown away. */
-export const MOST_KEPT = 256 * 1024;
+export const MOST_KEPT = 384 * 1024;
 /** Characters that one stream may take in an answer. */
 export const DEFAULT_CHARACTERS = 20_000;
 export const MOST_CHARACTERS = 100_000;

@@ -19,7 +19,8 @@ export interface Policy {
 
 /** More at once than any command needs. */
 const MOST_VALUES = 50;
-const LONGEST_VALUE = 64 * 1024;
+/** In bytes. The end of an output that was cut off is left out as far as such a value could reach into it. */
+const LONGEST_VALUE = 32 * 1024;
 
 interface Held {
   name: string;
@@ -40,9 +41,11 @@ export class Session {
     readonly root: string,
     readonly env: NodeJS.ProcessEnv,
     private readonly reason: string | undefined,
+    token: string,
   ) {
-    // The server's own token lies in its environment, where a program of the same user finds it.
-    if (env.SVC_TOKEN) this.masker.add('credential of this server', env.SVC_TOKEN);
+    // The server's own token lies in its environment or in a file, where a program of the same user finds it.
+    // safety: mcp-own-token
+    this.masker.add('credential of this server', token);
   }
 
   /** The reason of a request, as the audit log keeps it. */
@@ -74,7 +77,7 @@ export class Session {
     // safety: mcp-short-value
     if (value.trim().length < SHORTEST)
       throw usage(`The value of ${clean(name)} is too short to be masked: it has fewer than ${SHORTEST} characters. It is not used.`);
-    if (value.length > LONGEST_VALUE) throw usage(`The value of ${clean(name)} is too long to be masked. It is not used.`);
+    if (Buffer.byteLength(value) > LONGEST_VALUE) throw usage(`The value of ${clean(name)} is too long to be masked. It is not used.`);
     if (!this.masker.add(name, value)) throw usage('This server has used as many values as it can mask.', 'Start it again');
   }
 

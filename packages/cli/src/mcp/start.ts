@@ -12,21 +12,21 @@ export interface Agent {
   expires_at: string | null;
 }
 
-/** The agent whose credential is used, or a refusal. A key is refused before it is sent anywhere. */
-export async function agentOf(context: Context): Promise<Agent> {
+/** The agent whose credential is used, and the credential; or a refusal. A key is refused before it is sent anywhere. */
+export async function agentOf(context: Context): Promise<{ agent: Agent; token: string }> {
   const identity = context.identity();
-  if (identity?.kind === 'variable' && identity.token.startsWith('svc_live_')) throw notAnAgent('an API key');
-  if (identity?.kind === 'stored') {
-    const stored = await context.store.load(context.origin, context.profile);
-    if (stored?.kind === 'terminal') throw notAnAgent("a member's session");
-    if (stored?.kind === 'token' && stored.token.startsWith('svc_live_')) throw notAnAgent('an API key');
-  }
+  const stored = identity?.kind === 'stored' ? await context.store.load(context.origin, context.profile) : undefined;
+  if (stored?.kind === 'terminal') throw notAnAgent("a member's session");
+  if (identity?.kind === 'ci') throw notAnAgent('the identity of a job');
+  const token = identity?.kind === 'variable' ? identity.token : (stored?.token ?? '');
+  // safety: mcp-no-key
+  if (token.startsWith('svc_live_')) throw notAnAgent('an API key');
   const { vault } = await context.vault();
   const { data } = await vault.api.GET('/whoami');
   const who = data as unknown as Agent & { kind: string };
   // safety: mcp-agent-only
   if (who.kind !== 'agent') throw notAnAgent(KINDS[who.kind] ?? 'a credential of another kind');
-  return who;
+  return { agent: who, token };
 }
 
 const KINDS: Record<string, string> = { api_key: 'an API key', session: 'a session token', member: "a member's session" };
