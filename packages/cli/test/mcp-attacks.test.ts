@@ -103,10 +103,12 @@ describe('prompt injection: credentials', () => {
     const names = (await sh('env | grep ^SVC_ | sort')).text;
     expect(names).toContain('SVC_TOKEN=withheld');
     expect(names.match(/SVC_/g)).toHaveLength(1);
-    for (const script of ['tr "\\0" "\\n" < /proc/$PPID/environ', 'base64 /proc/$PPID/environ']) {
+    const own = "tr '\\0' '\\n' < /proc/$PPID/environ | sed -n 's/^SVC_TOKEN=//p'";
+    for (const script of [own, `${own} | base64`, `${own} | od -An -tx1`]) {
       const { text } = await sh(script);
+      expect(text).toMatch(/\[svc[: ]credential/);
       expect(text).not.toContain(token);
-      expect(text.replaceAll('\n', '')).not.toContain(Buffer.from(token).toString('base64').slice(4, 30));
+      expect(text).not.toContain(Buffer.from(token).toString('base64').slice(0, 20));
     }
   });
 
@@ -194,6 +196,8 @@ describe('prompt injection: hosts', () => {
     ]) {
       const { isError, text } = await ask({ url });
       expect(isError, url).toBe(true);
+      // It is refused, and not only out of reach.
+      expect(text, url).not.toContain('REQUEST_FAILED');
       expect(text, url).not.toMatch(LEAKS);
     }
     expect(allowed.seen.length + elsewhere.seen.length).toBe(before);
@@ -234,6 +238,7 @@ describe('prompt injection: hosts', () => {
     const before = allowed.seen.length;
     const { isError, text } = await ask({ ...given, url: url.startsWith('/') ? `${allowed.url}${url}` : url });
     expect(isError).toBe(true);
+    expect(text).toMatch(/cannot be set|line break|is bound|not stand in url/);
     expect(text).not.toMatch(/51HxQ9Zr|x-value|bound-to/);
     expect(allowed.seen).toHaveLength(before);
   });

@@ -24,7 +24,6 @@ export async function serve({ stdin, stdout }: Host, session: Session): Promise<
     server.server.onclose = done;
     server.connect(transport).catch(fail);
   });
-  // safety: mcp-close
   session.closing.abort(new Error('The server has ended.'));
   await server.close();
 }
