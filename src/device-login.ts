@@ -2,6 +2,7 @@
 // code, named by a keyed digest of it. Invariants: it holds the digest of the device code and no token; what was decided stays decided; it
 // deletes itself.
 import { DurableObject } from 'cloudflare:workers';
+import type { Asking, Decision, Polled, Started } from './auth/device-login';
 import { equal } from './crypto/digest';
 import type { Env } from './env';
 
@@ -13,33 +14,6 @@ const SLOWER = 5;
 const LONGEST = 60;
 /** What a poll may come early: the network is not always equally fast. */
 const EARLY = 1000;
-
-/** Who asks to be signed in, as the service saw it. */
-export interface Started {
-  /** SHA-256 of the device code. */
-  hash: string;
-  /** The id of the session that it may begin. */
-  session: string;
-  client_name: string;
-  ip: string;
-  place: string | null;
-}
-
-/** What a member is shown, and confirms. */
-export interface Asking extends Omit<Started, 'hash'> {
-  created_at: number;
-  ends_at: number;
-  decided: Decision | null;
-}
-
-/** The organisation whose member confirmed the login; false once it is denied. */
-export type Decision = string | false;
-
-/** What a poll is told: `approved` says whose gate to ask. */
-export type Polled =
-  | { state: 'pending' | 'denied' | 'ended' }
-  | { state: 'early'; interval: number }
-  | { state: 'approved'; org: string; session: string };
 
 interface Kept extends Started {
   created_at: number;

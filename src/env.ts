@@ -1,10 +1,10 @@
 // Bindings and deployment variables. Every variable is checked before anything is served; a fault names the variable, never its value.
 import { z } from 'zod';
 import { notifyPlatforms, syncPlatforms } from './adapters/platforms';
-import type { IssuerKey } from './auth/trusts';
+import type { Asking, Decision, Polled, Started } from './auth/device-login';
 import { fromBase64 } from './crypto/bytes';
+import type { IssuerKey } from './db/trusts';
 import type { QueueMessage } from './delivery/messages';
-import type { Asking, Decision, Polled, Started } from './device-login';
 import type { GateCalls } from './gate/calls';
 
 /** What a throttle answers: see `throttle.ts`. */

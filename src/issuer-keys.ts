@@ -1,7 +1,7 @@
 // The keys that an issuer publishes: one Durable Object an issuer. Invariants: an issuer is asked once a minute at most, however many want to
 // know; keys that are known serve for a day while it does not answer; what it publishes replaces them as a whole.
 import { DurableObject } from 'cloudflare:workers';
-import type { IssuerKey } from './auth/trusts';
+import type { IssuerKey } from './db/trusts';
 import { type Egress, guardedFetch, type Unreachable } from './delivery/egress';
 import { readIssuerKey } from './domains/trusts/keys';
 import { type Env, settingsOf } from './env';

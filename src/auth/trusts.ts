@@ -2,36 +2,8 @@
 // request of a session token that it gave. Invariant: what a trust does not name is not accepted; text is compared exactly, case included,
 // without normalisation.
 import type { CredentialRow } from '../db/schema';
+import type { Claims, Trust, Workload } from '../db/trusts';
 import { contains, matches } from './globs';
-
-/** A public key that tokens are verified with (RFC 7517): its required members, and how it is told from others. */
-export type IssuerKey = { kid?: string; alg?: string } & (
-  | { kty: 'RSA'; n: string; e: string }
-  | { kty: 'EC'; crv: 'P-256'; x: string; y: string }
-  | { kty: 'OKP'; crv: 'Ed25519'; x: string }
-);
-
-/** Globs by claim: one of them has to match. */
-export type Claims = Record<string, string | string[]>;
-
-/** What a trust accepts. `keys` by their thumbprints (RFC 7638) where its maker gave them; null where the issuer publishes them. */
-export interface Trust {
-  issuer: string;
-  audiences: string[];
-  claims: Claims;
-  ttl: number;
-  keys: Record<string, IssuerKey> | null;
-  /** When it was last changed, but for its name. */
-  changed_at: number;
-}
-
-/** What a verified token says. `key` is the thumbprint of the key that verified it, where the trust holds the keys itself. */
-export interface Workload {
-  issuer: string;
-  audiences: string[];
-  claims: Record<string, string[]>;
-  key: string | null;
-}
 
 /** Characters of a claim's value, and values of a claim that is a list: what is longer matches nothing. */
 const MOST_CHARACTERS = 1024;

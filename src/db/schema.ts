@@ -3,7 +3,7 @@
 // columns under a key of the org, and nobody acts on a row whose MAC is wrong. `revision` counts the changes of a row.
 import { sql } from 'drizzle-orm';
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import type { Trust, Workload } from '../auth/trusts';
+import type { Trust, Workload } from './trusts';
 
 const tenant = () => ({ org_id: text().notNull(), id: text().notNull() });
 const decided = () => ({ revision: integer().notNull(), mac: text().notNull() });

@@ -3,7 +3,7 @@
 import { addressOf } from '../auth/addresses';
 import { fromUtf8 } from '../crypto/bytes';
 import { invalid, type Refusal } from '../errors';
-import { isPrintable, printable } from './text';
+import { isPrintable, printable } from '../text';
 
 export interface RequestHeaders {
   authorization: string | null;

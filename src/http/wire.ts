@@ -4,7 +4,7 @@ import { isRange } from '../auth/addresses';
 import { isPattern } from '../auth/globs';
 import { allScopes } from '../auth/scopes';
 import { utf8 } from '../crypto/bytes';
-import { isPrintable } from './text';
+import { isPrintable } from '../text';
 
 /** ISO 8601 UTC with milliseconds. */
 export const iso = (time: number): string => new Date(time).toISOString();

@@ -1,10 +1,11 @@
 // Terminal login over HTTP (RFC 8628). Invariants: no code is in a path, a query or a log; a user code is confirmed by somebody who was shown
 // who asks; whoever guesses at codes is slowed down before any login is looked for.
 import { clientOf } from '../../auth/addresses';
+import type { Asking, Decision } from '../../auth/device-login';
 import { newDeviceCode, newUserCode, placeOfUserCode, readDeviceCode, readUserCode, shownUserCode } from '../../auth/proofs';
 import { sha256 } from '../../crypto/digest';
 import { newId } from '../../db/ids';
-import { type Asking, CODE_LIVES, type Decision, INTERVAL } from '../../device-login';
+import { CODE_LIVES, INTERVAL } from '../../device-login';
 import type { DeviceLoginCalls } from '../../env';
 import { ApiError, refuse, statusOf } from '../../errors';
 import type { BaseContext, Context, PublicAnswer, PublicContext } from '../../http/context';

@@ -1,7 +1,7 @@
 // The published keys of an issuer, as this isolate knows them. Invariant: keys that it has are good for a minute; what it lacks, the Durable Object
 // of the issuer is asked for, which fetches at most once a minute (`issuer-keys.ts`).
 import QuickLRU from 'quick-lru';
-import type { IssuerKey } from '../../auth/trusts';
+import type { IssuerKey } from '../../db/trusts';
 import type { Env } from '../../env';
 
 /** For how long an isolate uses keys without asking, in milliseconds. */

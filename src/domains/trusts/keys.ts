@@ -2,8 +2,8 @@
 // ever accepted; each is large enough, and its use is to verify.
 import { calculateJwkThumbprint, importJWK, type JWK } from 'jose';
 import { readPublicKey } from '../../auth/jwk';
-import type { IssuerKey } from '../../auth/trusts';
 import { fromBase64Url } from '../../crypto/bytes';
+import type { IssuerKey } from '../../db/trusts';
 
 /** The algorithms of tokens that are accepted, and the type of key of each. There is no other list. */
 export const KEY_TYPES = { RS256: 'RSA', PS256: 'RSA', ES256: 'EC', EdDSA: 'OKP' } as const;

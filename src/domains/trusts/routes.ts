@@ -2,12 +2,12 @@
 // whatever the reason; it is counted by client address before anything is asked; no token of an issuer leaves this file's calls.
 
 import { newToken } from '../../auth/token';
-import type { Trust } from '../../auth/trusts';
 import type { OrgKeys } from '../../crypto/keyring';
 import { newId } from '../../db/ids';
 import { forms } from '../../db/names';
 import { macOf, readable } from '../../db/rows';
 import type { CredentialRow } from '../../db/schema';
+import type { Trust } from '../../db/trusts';
 import { checkTarget } from '../../delivery/egress';
 import { ApiError, invalid, refuse, statusOf } from '../../errors';
 import { refusalOf } from '../../gate/outcome';

@@ -1,6 +1,6 @@
 // What a trust may say. Pure. Invariant: a trust names the workload that it accepts; one that would accept whoever has an account on a platform
 // is refused.
-import type { Claims } from '../../auth/trusts';
+import type { Claims } from '../../db/trusts';
 
 /** Claims that name a workload, or who owns it, on some platform. */
 const NAMING = new Set([

@@ -2,8 +2,9 @@
 // key that the token names; a reason for a refusal names nothing that the token says.
 import { decodeJwt, decodeProtectedHeader, errors, importJWK, jwtVerify } from 'jose';
 import { isJwt } from '../../auth/jwt';
-import { type IssuerKey, refusedBy, type Trust, valuesOf, type Workload } from '../../auth/trusts';
+import { refusedBy, valuesOf } from '../../auth/trusts';
 import { sha256 } from '../../crypto/digest';
+import type { IssuerKey, Trust, Workload } from '../../db/trusts';
 import type { Spent } from '../../gate/exchanged';
 import { isAlgorithm, KEY_TYPES } from './keys';
 

@@ -1,10 +1,10 @@
 // Trusts on the wire, and the exchange of an issuer's token for a session token.
 
 import { z } from '@hono/zod-openapi';
-import type { IssuerKey } from '../../auth/trusts';
 import { utf8 } from '../../crypto/bytes';
 import { exampleId } from '../../db/ids';
 import { parentIdOf } from '../../db/schema';
+import type { IssuerKey } from '../../db/trusts';
 import { Addresses, Environments, iso, isoOrNull, Name, Patterns, pageOf, Scopes, Time, text } from '../../http/wire';
 import type { Shown } from '../credentials/wire';
 import { problemOf, sharedProblem } from './rules';

@@ -1,7 +1,7 @@
 // Confirming a terminal login, as the gate does it. The Worker finds the login by its user code, once the gate has said whose attempt it is.
 // Invariants: a login begins one session at most, under the id that it was started with; until the terminal fetches it, the session is good
 // for nothing but that, and it ends with the codes.
-import type { Asking, Decision } from '../../../device-login';
+import type { Asking, Decision } from '../../../auth/device-login';
 import { type Refusal, refuse } from '../../../errors';
 import { fail, type Outcome, ok } from '../../../gate/outcome';
 import type { Call, Operation } from '../../../gate/types';

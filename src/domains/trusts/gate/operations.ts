@@ -2,9 +2,10 @@
 // it gives, and becomes its maker; a trust that has ended is not there.
 
 import { type Wanted, withinPermissions } from '../../../auth/authorize';
-import { isNarrowerTrust, type Trust } from '../../../auth/trusts';
+import { isNarrowerTrust } from '../../../auth/trusts';
 import { idStart } from '../../../db/ids';
 import type { CredentialRow } from '../../../db/schema';
+import type { Trust } from '../../../db/trusts';
 import { type Refusal, refuse } from '../../../errors';
 import { accountableFor, accountableOf } from '../../../gate/accountable';
 import { revision } from '../../../gate/commit';
