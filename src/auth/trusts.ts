@@ -2,7 +2,7 @@
 // request of a session token that it gave. Invariant: what a trust does not name is not accepted; text is compared exactly, case included,
 // without normalisation.
 import type { CredentialRow } from '../db/schema';
-import type { Claims, Trust, Workload } from '../db/trusts';
+import type { Trust, Workload } from '../db/trusts';
 import { contains, matches } from './globs';
 
 /** Characters of a claim's value, and values of a claim that is a list: what is longer matches nothing. */
