@@ -1,7 +1,8 @@
-// The files that pages load, put where they are served from: ours, and those of packages. wrangler runs this before it builds (`[build]` in
-// wrangler.toml). Invariants: the directory holds just these files; and a file that somebody reads meanwhile is never half written.
+// The files that pages load, put where they are served from: ours, those of packages, and the console. wrangler runs this before it builds
+// (`[build]` in wrangler.toml). Invariants: the directory holds just these files; and a file that somebody reads meanwhile is never half written.
 import fs from 'node:fs';
 import path from 'node:path';
+import { buildConsole, consoleDist } from './console.mjs';
 import { root } from './wrangler.mjs';
 
 /** As in `[assets]` of wrangler.toml. */
@@ -14,20 +15,30 @@ const packages = {
   'webauthn.js': '@simplewebauthn/browser/dist/bundle/index.umd.min.js',
 };
 
+buildConsole();
+const built = fs
+  .readdirSync(consoleDist, { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile() && !entry.name.startsWith('.') && entry.name !== 'manifest.json')
+  .map((entry) => path.relative(consoleDist, path.join(entry.parentPath, entry.name)));
+
 const sources = new Map([
   ...fs.readdirSync(own).map((name) => /** @type {const} */ ([name, path.join(own, name)])),
   ...Object.entries(packages).map(([name, file]) => /** @type {const} */ ([name, path.join(root, 'node_modules', file)])),
+  ...built.map((name) => /** @type {const} */ ([path.join('console', name), path.join(consoleDist, name)])),
 ]);
 
-fs.mkdirSync(assetsDir, { recursive: true });
 for (const [name, source] of sources) {
-  const [target, part] = [path.join(assetsDir, name), path.join(root, 'dist', `.${name}.${process.pid}`)];
+  const [target, part] = [path.join(assetsDir, name), path.join(root, 'dist', `.${name.replaceAll(path.sep, '.')}.${process.pid}`)];
   const bytes = fs.readFileSync(source);
   if (fs.existsSync(target) && fs.readFileSync(target).equals(bytes)) continue;
+  fs.mkdirSync(path.dirname(target), { recursive: true });
   fs.writeFileSync(part, bytes);
   fs.renameSync(part, target);
 }
-for (const name of fs.readdirSync(assetsDir)) if (!sources.has(name)) fs.rmSync(path.join(assetsDir, name));
+for (const entry of fs.readdirSync(assetsDir, { recursive: true, withFileTypes: true })) {
+  const file = path.join(entry.parentPath, entry.name);
+  if (entry.isFile() && !sources.has(path.relative(assetsDir, file))) fs.rmSync(file);
+}
 
 /**
  * The binding for the local runtime: the directory itself. The runtime's stand-in for the platform's router would run before each request.

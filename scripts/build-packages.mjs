@@ -13,7 +13,8 @@ const first = ['client'];
 const names = fs.readdirSync(packages).filter((name) => fs.existsSync(path.join(packages, name, 'tsconfig.json')));
 names.sort((a, b) => Number(first.includes(b)) - Number(first.includes(a)) || a.localeCompare(b));
 for (const name of names) {
-  fs.rmSync(path.join(packages, name, 'dist'), { recursive: true, force: true }); // a file that is gone from src is gone from the package
+  // The console is built when it is served: see console.mjs.
+  if (name !== 'console') fs.rmSync(path.join(packages, name, 'dist'), { recursive: true, force: true }); // a file that is gone from src is gone from the package
   for (const project of ['tsconfig.json', 'test/tsconfig.json']) {
     const file = path.join(packages, name, project);
     if (!fs.existsSync(file)) continue;

@@ -50,7 +50,8 @@ app.use(async (c, next) => {
   // Every response is made here, so its headers can be set: a copy would turn its body into a stream.
   const response = c.res;
   response.headers.set('Request-Id', c.get('requestId'));
-  response.headers.set('Cache-Control', 'no-store');
+  // Files of the console alone say otherwise: their names hold a hash of their content.
+  if (!response.headers.has('Cache-Control')) response.headers.set('Cache-Control', 'no-store');
   response.headers.set('X-Content-Type-Options', 'nosniff');
   // For this host alone: hosts below it may be others', and may not have https.
   if (/^https:/i.test(c.env.PUBLIC_URL ?? '')) response.headers.set('Strict-Transport-Security', 'max-age=31536000');

@@ -10,6 +10,7 @@ import { responseOf } from '../http/page';
 import { isRead, readOnly } from '../http/responses';
 import { approvalsPage } from './approvals';
 import { asset, assetTypes } from './assets';
+import { consoleFile, consolePage } from './console';
 import { devicePage } from './device';
 import { home } from './home';
 import { sharePage } from './share';
@@ -41,6 +42,23 @@ export function pageRoutes(app: OpenAPIHono<App>): void {
     c.get('trace').route = '/s/{id}';
     return responseOf(sharePage);
   });
+  app.all('/console/assets/:name', async (c) => {
+    const trace = c.get('trace');
+    trace.route = '/console/assets/{name}';
+    if (!isRead(c.req.method)) return readOnly(c.get('base'), trace);
+    const found = await consoleFile(c.env, c.req.param('name'));
+    if (!found)
+      throw new ApiError(
+        refuse('NOT_FOUND', { message: 'The console has no such file. Reload the page: a newer version may be deployed.' }),
+      );
+    return found;
+  });
+  for (const path of ['/console', '/console/*'])
+    app.all(path, (c) => {
+      const trace = c.get('trace');
+      trace.route = '/console';
+      return isRead(c.req.method) ? consolePage(c.env) : readOnly(c.get('base'), trace);
+    });
   for (const [path, answer] of Object.entries(paths))
     app.all(path, (c) => {
       const trace = c.get('trace');

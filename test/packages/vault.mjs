@@ -26,7 +26,8 @@ export const freePort = () =>
 export async function startVault(options = {}) {
   const port = options.port ?? (await freePort());
   const state = options.state ?? fs.mkdtempSync(path.join(os.tmpdir(), 'vault-'));
-  const url = `http://127.0.0.1:${port}`;
+  // Passkeys work at a name, not at an address.
+  const url = `http://localhost:${port}`;
   const child = spawn(process.execPath, [path.join(root, 'scripts', 'start.mjs')], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],

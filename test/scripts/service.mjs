@@ -10,7 +10,7 @@ import { after } from 'node:test';
 import { reachedAt } from '../../scripts/settings.mjs';
 
 export const project = path.resolve(import.meta.dirname, '..', '..');
-const LEFT_OUT = ['node_modules', '.git', '.sdks', '.wrangler', '.dev.vars', '.production.vars'];
+const LEFT_OUT = ['.git', '.sdks', '.wrangler', '.dev.vars', '.production.vars'];
 /** What a package has beside its source. */
 const IN_PACKAGES = /packages.[^/\\]+.(node_modules|dist)$/;
 const NOT_INHERITED = [

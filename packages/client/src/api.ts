@@ -9192,6 +9192,16 @@ export interface operations {
                  * @example team:core
                  */
                 tag?: string;
+                /**
+                 * @description Only the secret with this id, deleted or not: its metadata without reading its value.
+                 * @example text
+                 */
+                id?: string;
+                /**
+                 * @description name: in the order of names. Needs environment, and lists no deleted secrets. By default, in the order of creation.
+                 * @example name
+                 */
+                sort?: "name";
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */

@@ -18,7 +18,7 @@ export {
 } from './errors.js';
 export type * from './options.js';
 export { Secret } from './secret.js';
-export type { Credential, OidcCredential, TerminalSession, TerminalStore } from './sources.js';
+export type { Credential, OidcCredential, TerminalSession, TerminalStore, TokenSource } from './sources.js';
 export type { Values } from './values.js';
 export { createVault, type Vault } from './vault.js';
 export type { Change } from './watcher.js';

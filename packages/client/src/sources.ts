@@ -40,13 +40,22 @@ export interface OidcCredential {
  * - an API key (`svc_live_…`): the client makes session tokens of it, and renews them;
  * - any other token (an agent's, a session's, break-glass): used as it is;
  * - an {@link OidcCredential}: exchanged for a session token;
- * - a {@link TerminalStore}: a person's session, made by `svc login`.
+ * - a {@link TerminalStore}: a person's session, made by `svc login`;
+ * - a {@link TokenSource}: tokens that the caller keeps itself, such as those of a browser session.
  *
  * @example
  * createVault({ url, org, credential: process.env.VAULT_KEY });
  * createVault({ url, org, credential: { oidc: 'ci', trustId: 'trs_6TuVw7XyZa8BcDe9FgHi0j' } });
  */
-export type Credential = string | OidcCredential | { terminal: TerminalStore };
+export type Credential = string | OidcCredential | { terminal: TerminalStore } | TokenSource;
+
+/** Tokens that the caller keeps itself, such as those of a browser session. */
+export interface TokenSource {
+  /** A token for a call. */
+  current(signal?: AbortSignal): Promise<string>;
+  /** Another token in place of one that the vault refused; null if there is none. */
+  after(refused: string, signal?: AbortSignal): Promise<string | null>;
+}
 
 /** Where tokens are made. */
 export interface Home {
@@ -64,8 +73,10 @@ const SPARE = 30_000;
 
 /** The tokens of a credential. */
 export function tokensOf(credential: Credential, home: Home): Tokens {
-  if (typeof credential !== 'string')
+  if (typeof credential !== 'string') {
+    if ('current' in credential) return credential;
     return 'terminal' in credential ? terminalTokens(credential.terminal, home) : exchanged(credential, home);
+  }
   if (credential === '') throw new TypeError('credential must not be empty: is its environment variable set?');
   return credential.startsWith('svc_live_') ? sessionsOf(credential, home) : fixedToken(credential);
 }

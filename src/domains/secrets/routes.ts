@@ -182,6 +182,8 @@ export const secretRoutes = [
       prefix: query.prefix ?? null,
       status: query.status ?? null,
       tag: query.tag ?? null,
+      id: query.id ?? null,
+      by_name: query.sort === 'name',
     }),
   }),
   route({

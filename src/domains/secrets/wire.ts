@@ -184,14 +184,27 @@ export const Values = z
 export const SecretPage = pageOf(Secret, 'SecretPage');
 export const VersionPage = pageOf(Version, 'VersionPage');
 
-export const ListQuery = z.strictObject({
-  ...pageQuery,
-  environment: EnvironmentRef.optional(),
-  type: Type.optional(),
-  prefix: z.string().max(255).optional(),
-  status: status.optional(),
-  tag: z.string().min(1).max(321).optional().openapi({ description: 'Only secrets with this tag: key, or key:value.' }),
-});
+export const ListQuery = z
+  .strictObject({
+    ...pageQuery,
+    environment: EnvironmentRef.optional(),
+    type: Type.optional(),
+    prefix: z.string().max(255).optional(),
+    status: status.optional(),
+    tag: z.string().min(1).max(321).optional().openapi({ description: 'Only secrets with this tag: key, or key:value.' }),
+    id: z
+      .string()
+      .max(64)
+      .optional()
+      .openapi({ description: 'Only the secret with this id, deleted or not: its metadata without reading its value.' }),
+    sort: z.enum(['name']).optional().openapi({
+      description: 'name: in the order of names. Needs environment, and lists no deleted secrets. By default, in the order of creation.',
+    }),
+  })
+  .refine(({ sort, environment, status }) => !sort || (environment !== undefined && status !== 'deleted'), {
+    path: ['sort'],
+    message: 'needs environment, and a status other than deleted',
+  });
 export const VersionQuery = z.strictObject({ version: QueryInteger(1, 999_999_999).optional() });
 export const ByNameQuery = VersionQuery.extend({ environment: EnvironmentRef.optional() });
 export const PutQuery = z.strictObject({ environment: EnvironmentRef.optional() });

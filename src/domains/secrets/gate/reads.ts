@@ -296,11 +296,33 @@ export interface ListInput {
   prefix: string | null;
   status: 'active' | 'expired' | 'revoked' | 'deleted' | null;
   tag: string | null;
+  /** One secret alone. */
+  id: string | null;
+  /** By name, within an environment; else in the order of creation. */
+  by_name: boolean;
 }
 
 /** Rows that one page looks at, and steps of comparing their names with patterns: where few match, it may be short, or empty, and still not the last. */
 const LOOKED_AT = 1000;
+const PAGE = 200;
 const MOST_STEPS = 4_000_000;
+
+/** Rows in the order of a list, from a position on. Positions of the two orders differ in their first character, so neither is taken for the other. */
+function pagesOf({ core }: Call<ListInput>, input: ListInput, environment: string | null) {
+  const { id, prefix } = input;
+  if (id !== null)
+    return {
+      at: (row: SecretRow) => row.id,
+      from: (after: string) => [core.rows.get('secret', id)].filter((row) => row && row.id > after) as SecretRow[],
+    };
+  if (!input.by_name || environment === null)
+    return { at: (row: SecretRow) => row.id, from: (after: string) => core.rows.after('secret', after, PAGE) };
+  return {
+    at: (row: SecretRow) => `=${row.name}`,
+    from: (after: string) =>
+      core.rows.named(environment, prefix ?? '', after.slice(1), PAGE).flatMap((found) => core.rows.get('secret', found.id) ?? []),
+  };
+}
 
 /** From the gate's own rows: what D1 was made to say is not listed. */
 export function list(call: Call<ListInput>): Outcome {
@@ -309,8 +331,9 @@ export function list(call: Call<ListInput>): Outcome {
   const now = core.now();
   const environment = input.environment === null ? null : environmentOf(core, ask.org, input.environment);
   if (input.environment !== null && !environment) return fail(unknownEnvironment(input.environment));
+  if (input.after?.startsWith('=') === !input.by_name) return fail(refuse('INVALID_CURSOR'));
   const matches = (row: SecretRow) =>
-    (input.status === null ? row.deleted_at === null : statusOf(row, now) === input.status) &&
+    (input.status === null ? row.deleted_at === null || input.id !== null : statusOf(row, now) === input.status) &&
     (row.deleted_at === null || row.deleted_at > now - RESTORABLE) &&
     (environment === null || row.environment_id === environment.id) &&
     (input.type === null || row.type === input.type) &&
@@ -325,10 +348,11 @@ export function list(call: Call<ListInput>): Outcome {
     if (doubt) return fail(doubt);
     return ok({ items: shown.map((row) => secretOut(row, slugOf(core, row.environment_id), now)), next });
   };
+  const pages = pagesOf(call, input, environment?.id ?? null);
   const start = input.after ?? '';
   let after = start;
-  for (let looked = 0; looked < LOOKED_AT; looked += 200) {
-    const rows = core.rows.after('secret', after, 200);
+  for (let looked = 0; looked < LOOKED_AT; looked += PAGE) {
+    const rows = pages.from(after);
     for (const row of rows) {
       // A page looks at one row at least, so that the next one begins later.
       // safety: list-steps-bounded
@@ -337,9 +361,9 @@ export function list(call: Call<ListInput>): Outcome {
         shown.pop();
         return answer(after);
       }
-      after = row.id;
+      after = pages.at(row);
     }
-    if (rows.length < 200) return answer(null);
+    if (rows.length < PAGE) return answer(null);
   }
   return answer(after);
 }

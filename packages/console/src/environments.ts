@@ -1,0 +1,32 @@
+// The environments of the organisation, and the one that pages show. The choice is a parameter of the address, so a link keeps it.
+import { signal } from '@preact/signals';
+import type { components } from '@secrets-vault/client';
+import { here, useRead, vault } from './api';
+import { useParameter } from './router';
+
+export type Environment = components['schemas']['Environment'];
+
+/** As last read. */
+export const environments = signal<Environment[]>([]);
+export const defaultEnvironment = signal('');
+
+/** Reads the environments and the organisation's default one. */
+export function useEnvironments() {
+  const list = useRead(['environments'], async (signal) => {
+    const answer = await vault().api.GET('/orgs/{org_id}/environments', { params: { path: here(), query: { limit: 100 } }, signal });
+    environments.value = answer.data.data;
+    return answer;
+  });
+  const org = useRead(['org'], async (signal) => {
+    const answer = await vault().api.GET('/orgs/{org_id}', { params: { path: here() }, signal });
+    defaultEnvironment.value = answer.data.default_environment ?? '';
+    return answer;
+  });
+  return { isPending: list.isPending || org.isPending, error: list.error ?? org.error };
+}
+
+/** The slug of the environment that the page shows, and how to choose another. */
+export function useEnvironment(): [string, (slug: string) => void] {
+  const [chosen, choose] = useParameter('environment', true);
+  return [chosen || defaultEnvironment.value || environments.value[0]?.slug || '', choose];
+}

@@ -1,0 +1,22 @@
+// How many requests wait for the member who is signed in: the number beside Approvals in the navigation.
+import type { components } from '@secrets-vault/client';
+import { here, useRead, vault } from '../../api';
+import { may } from '../../may';
+
+export type Approval = components['schemas']['Approval'];
+
+export function WaitingBadge() {
+  const { data } = useRead(
+    ['approvals', 'waiting'],
+    (signal) => vault().api.GET('/orgs/{org_id}/approvals', { params: { path: here(), query: { waiting_for: 'me', limit: 100 } }, signal }),
+    may('approvals:decide'),
+  );
+  const count = data?.data.length ?? 0;
+  if (!count) return null;
+  return (
+    <span class="count attention">
+      {count}
+      {data?.has_more && '+'} <span class="unseen">waiting for you</span>
+    </span>
+  );
+}

@@ -1,0 +1,196 @@
+// One request for approval: what is asked, by whom and why, what happens if it is approved, and the decision.
+import { Check } from 'lucide-preact';
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { Link } from 'wouter-preact';
+import { confirmed, forget, here, useRead, vault } from '../../api';
+import { Who } from '../../people';
+import { me } from '../../session';
+import { Button } from '../../ui/button';
+import { Confirm } from '../../ui/dialog';
+import { Badge, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
+import { tell } from '../../ui/toast';
+import { nameOfKind } from '../credentials/words';
+import { operationWords } from '../policies/words';
+import type { Approval } from './badge';
+import { ApprovalStatus } from './list';
+import '../../styles/access.css';
+
+const at = (id: string) => ({ params: { path: { ...here(), id } } });
+
+/** Whether the member who is signed in made the request, or answers for the credential that did. */
+const isOwn = ({ requester }: Approval): boolean =>
+  requester.accountable.some(({ member_id }) => member_id === me.value?.id) || requester.id === me.value?.id;
+
+/** Does something to an approval, and reads all of them again. */
+async function decide(approval: Approval, verb: 'approve' | 'reject' | 'cancel'): Promise<void> {
+  const { api } = vault();
+  if (verb === 'approve') await confirmed(() => api.POST('/orgs/{org_id}/approvals/{id}/approve', at(approval.id)));
+  else if (verb === 'reject') await api.POST('/orgs/{org_id}/approvals/{id}/reject', at(approval.id));
+  else await api.POST('/orgs/{org_id}/approvals/{id}/cancel', at(approval.id));
+  await forget('approvals');
+  tell({ approve: 'Your approval counts', reject: 'The request is rejected', cancel: 'The request is cancelled' }[verb]);
+}
+
+function Waiting({ approval, onReject }: { approval: Approval; onReject: () => void }) {
+  const missing = approval.required - approval.approvals.length;
+  if (approval.may_decide)
+    return (
+      <section class="card stack" aria-label="Your decision">
+        <p>
+          {missing === 1
+            ? 'Your approval is the last that is needed. Then exactly this request can be made once, within 24 hours.'
+            : `${missing} approvals are missing. Yours is one of them.`}{' '}
+          You confirm it with your passkey. One rejection ends the request.
+        </p>
+        <div class="row">
+          <Button kind="primary" onPress={() => decide(approval, 'approve')}>
+            <Check size={16} aria-hidden="true" /> Approve
+          </Button>
+          <Button onPress={onReject}>Reject</Button>
+        </div>
+      </section>
+    );
+  const isDecided = approval.decisions.some(({ member_id }) => member_id === me.value?.id);
+  return (
+    <p class="note">
+      {isDecided
+        ? `You have approved it. ${missing} more ${missing === 1 ? 'approval is' : 'approvals are'} needed.`
+        : isOwn(approval)
+          ? 'You are behind this request, so others decide it.'
+          : 'You are not among those who may decide it.'}
+    </p>
+  );
+}
+
+const Approved = ({ approval }: { approval: Approval }) => (
+  <p class="note">
+    {isOwn(approval) ? 'Do the same again, and it happens. ' : 'The requester can now make it once. '}A program repeats the request with the
+    header <code>Approval-Id: {approval.id}</code>, until <Time at={approval.expires_at} />.
+  </p>
+);
+
+const factsOf = ({ requester, target, request, policies, operation, id, ...rest }: Approval): [string, ComponentChildren][] => [
+  ['Asks to', operationWords[operation] ?? operation],
+  [
+    'Target',
+    target.id?.startsWith('sec_') ? (
+      <>
+        <Link href={`/secrets/${target.id}`} class="mono">
+          {target.name ?? target.id}
+        </Link>{' '}
+        {target.environment && <span class="dim">in {target.environment}</span>}
+      </>
+    ) : (
+      (target.name ?? target.id ?? <span class="dim">None</span>)
+    ),
+  ],
+  [
+    'Requester',
+    <>
+      <Badge>{nameOfKind(requester.kind)}</Badge> <Who id={requester.id} name={requester.name} />
+    </>,
+  ],
+  [
+    'Behind it',
+    requester.accountable.map(({ member_id, name }) => (
+      <span key={member_id}>
+        <Who id={member_id} name={name} />{' '}
+      </span>
+    )),
+  ],
+  ['Reason', request.reason ?? <span class="dim">None given</span>],
+  ['From', [request.ip, request.place].filter(Boolean).join(' · ')],
+  ['Program', request.user_agent ?? <span class="dim">Unknown</span>],
+  [
+    'Call',
+    <code>
+      {request.method} {request.path}
+    </code>,
+  ],
+  [
+    'Held by',
+    policies.map((policy) => (
+      <span key={policy.id}>
+        <Link href={`/policies/${policy.id}`}>{policy.name}</Link> <span class="dim">needs {policy.required}</span>{' '}
+      </span>
+    )),
+  ],
+  ['Asked', <Time at={rest.created_at} />],
+  [rest.ended_at ? 'Ended' : 'Open until', <Time at={rest.ended_at ?? rest.expires_at} />],
+  ['Id', <Id id={id} />],
+];
+
+const Decisions = ({ approval }: { approval: Approval }) =>
+  approval.decisions.length ? (
+    <section class="stack">
+      <h2>Decisions</h2>
+      <ul class="timeline">
+        {approval.decisions.map(({ member_id, name, decision, time }) => (
+          <li key={member_id}>
+            <Badge tone={decision === 'approve' ? 'good' : 'bad'}>{decision === 'approve' ? 'approved' : 'rejected'}</Badge>
+            <Who id={member_id} name={name} />
+            <span class="dim">
+              <Time at={time} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  ) : null;
+
+export default function ApprovalPage({ params: { id = '' } }: { params: Record<string, string> }) {
+  const {
+    data: approval,
+    error,
+    isPending,
+    refetch,
+  } = useRead(['approvals', 'one', id], (signal) => vault().api.GET('/orgs/{org_id}/approvals/{id}', { ...at(id), signal }));
+  const [asking, setAsking] = useState<'reject' | 'cancel' | null>(null);
+  if (error)
+    return (
+      <>
+        <PageHead title="Approval" />
+        <ErrorNote error={error} onRetry={refetch} />
+      </>
+    );
+  if (isPending || !approval) return <Skeleton />;
+  const isOpen = approval.status === 'pending' || approval.status === 'approved';
+  return (
+    <>
+      <nav class="crumbs" aria-label="Where you are">
+        <Link href="/approvals">Approvals</Link>
+      </nav>
+      <PageHead
+        title={approval.summary}
+        lead={
+          <>
+            <ApprovalStatus status={approval.status} /> {approval.approvals.length} of {approval.required} approvals
+          </>
+        }
+      >
+        {isOpen && isOwn(approval) && <Button onPress={() => setAsking('cancel')}>Cancel request</Button>}
+      </PageHead>
+      <div class="sections">
+        {approval.status === 'pending' && <Waiting approval={approval} onReject={() => setAsking('reject')} />}
+        {approval.status === 'approved' && <Approved approval={approval} />}
+        <Decisions approval={approval} />
+        <Facts items={factsOf(approval)} />
+      </div>
+      {asking && (
+        <Confirm
+          title={asking === 'reject' ? 'Reject this request?' : 'Cancel this request?'}
+          action={asking === 'reject' ? 'Reject request' : 'Cancel request'}
+          onConfirm={() => decide(approval, asking)}
+          onClose={() => setAsking(null)}
+        >
+          <p>{approval.summary}</p>
+          <p>
+            {asking === 'reject' ? 'It ends, also for the others who may decide it. ' : 'Nobody has to decide it any more. '}The requester
+            can ask anew.
+          </p>
+        </Confirm>
+      )}
+    </>
+  );
+}

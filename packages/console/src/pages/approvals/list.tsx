@@ -1,0 +1,104 @@
+// The inbox of approvals: what waits for the member who is signed in comes first.
+import { here, useList, vault } from '../../api';
+import { may } from '../../may';
+import { useParameter } from '../../router';
+import { Segments } from '../../ui/filters';
+import { Listing } from '../../ui/listing';
+import { Badge, Empty, PageHead, Time, type Tone } from '../../ui/parts';
+import type { Column } from '../../ui/table';
+import type { Approval } from './badge';
+
+const tones: Record<Approval['status'], Tone> = {
+  pending: 'warn',
+  approved: 'good',
+  rejected: 'bad',
+  cancelled: 'plain',
+  used: 'plain',
+  expired: 'plain',
+};
+
+export const ApprovalStatus = ({ status }: { status: Approval['status'] }) => <Badge tone={tones[status]}>{status}</Badge>;
+
+const columns: Column<Approval>[] = [
+  {
+    label: 'Request',
+    width: 'minmax(14rem, 3fr)',
+    cell: ({ summary, created_at, approvals, required }) => (
+      <span class="grow">
+        <span class="truncate" title={summary}>
+          {summary}
+        </span>
+        <span class="sub">
+          <Time at={created_at} /> · {approvals.length} of {required}
+        </span>
+      </span>
+    ),
+  },
+  { label: 'Status', width: '6.5rem', cell: ({ status }) => <ApprovalStatus status={status} /> },
+  {
+    label: 'Approved by',
+    width: '6.5rem',
+    wide: true,
+    cell: ({ approvals, required }) => (
+      <span>
+        {approvals.length} of {required}
+      </span>
+    ),
+  },
+  { label: 'Asked', width: '8.5rem', wide: true, cell: ({ created_at }) => <Time at={created_at} /> },
+  {
+    label: 'Open until',
+    width: '8.5rem',
+    wide: true,
+    cell: ({ status, expires_at }) =>
+      status === 'pending' || status === 'approved' ? <Time at={expires_at} /> : <span class="dim">Ended</span>,
+  },
+];
+
+const views = ['pending', 'approved', 'rejected', 'used', 'expired'] as const;
+const nothing: Record<string, [title: string, words: string]> = {
+  me: ['Nothing waits for you', 'Requests that an approval policy holds, and that you may decide, appear here.'],
+  pending: ['Nothing is pending', 'A request is pending until enough people approve it, or one rejects it.'],
+};
+
+export default function Approvals() {
+  const [chosen, choose] = useParameter('status');
+  const view = chosen || (may('approvals:decide') ? 'me' : 'pending');
+  const status = views.find((one) => one === view);
+  const list = useList<Approval>(['approvals', 'list', view], (cursor, signal) =>
+    vault().api.GET('/orgs/{org_id}/approvals', {
+      params: { path: here(), query: { limit: 100, cursor, status, waiting_for: view === 'me' ? 'me' : undefined } },
+      signal,
+    }),
+  );
+  const [title, words] = nothing[view] ?? ['Nothing here', 'No request has this status.'];
+  return (
+    <>
+      <PageHead title="Approvals" lead="Requests that a policy holds until people approve them. Until then nothing has been done." />
+      <search class="filters">
+        <Segments
+          label="Which requests"
+          value={view}
+          onValue={choose}
+          choices={[
+            ...(may('approvals:decide') ? [{ value: 'me', label: 'Waiting for me' }] : []),
+            { value: 'pending', label: 'Pending' },
+            { value: 'approved', label: 'Approved' },
+            { value: 'used', label: 'Used' },
+            { value: 'rejected', label: 'Rejected' },
+            { value: 'expired', label: 'Expired' },
+            { value: 'all', label: 'All' },
+          ]}
+        />
+      </search>
+      <Listing
+        list={list}
+        label="Approvals"
+        columns={columns}
+        keyOf={({ id }) => id}
+        hrefOf={({ id }) => `/approvals/${id}`}
+        empty={<Empty title={title}>{words}</Empty>}
+      />
+    </>
+  );
+}

@@ -1,0 +1,97 @@
+// The entries of the audit log, newest first; while they are followed, the newest are read again every few seconds.
+import { useEffect, useState } from 'preact/hooks';
+import { here, useList, useRead, vault } from '../../api';
+import { useParameter } from '../../router';
+import { me } from '../../session';
+import { Button } from '../../ui/button';
+import { Listing } from '../../ui/listing';
+import { Empty, Time } from '../../ui/parts';
+import { actorName, EntryDialog, Outcome, subjectOf } from './entry';
+import { FilterBar } from './filter-bar';
+import { type Entry, type Query, useFilters } from './filters';
+import { Overview } from './overview';
+
+const AGAIN = 3000;
+
+const read = (query: Query, cursor: string | undefined, signal: AbortSignal) =>
+  vault().api.GET('/orgs/{org_id}/audit-log', { params: { path: here(), query: { ...query, limit: 100, cursor } }, signal });
+
+/** Reading the log is an entry of the log; while it is followed, these would hide all others. */
+const isOwnLook = ({ action, actor }: Entry): boolean => action === 'audit.read' && actor.id === me.value?.id;
+
+/** The entries page by page, or the newest hundred, again and again. */
+function useEntries(query: Query, isFollowing: boolean) {
+  const list = useList<Entry>(['audit', 'list', query], (cursor, signal) => read(query, cursor, signal) as never);
+  const live = useRead(
+    ['audit', 'live', query],
+    (signal) => read(query, undefined, signal),
+    isFollowing,
+    () => AGAIN,
+  );
+  if (!isFollowing || !live.data) return list;
+  return { ...list, error: live.error, rows: (live.data as { data: Entry[] }).data.filter((entry) => !isOwnLook(entry)), more: () => {} };
+}
+
+const columnsFor = (onShow: (entry: Entry) => void) => [
+  {
+    label: 'Action',
+    width: 'minmax(11rem, 1.3fr)',
+    cell: (entry: Entry) => (
+      <button type="button" class="row-button" onClick={() => onShow(entry)}>
+        <span class="mono truncate">{entry.action}</span>
+        <span class="small dim truncate line-narrow">
+          <Time at={entry.time} />, {actorName(entry)}
+          {subjectOf(entry) && `, ${subjectOf(entry)}`}
+        </span>
+      </button>
+    ),
+  },
+  { label: 'Outcome', width: '6.5rem', cell: (entry: Entry) => <Outcome outcome={entry.outcome} /> },
+  { label: 'Who', width: 'minmax(8rem, 1fr)', wide: true, cell: (entry: Entry) => <span class="truncate">{actorName(entry)}</span> },
+  {
+    label: 'About',
+    width: 'minmax(10rem, 1.6fr)',
+    wide: true,
+    cell: (entry: Entry) => <span class={entry.resource_name ? 'mono truncate' : 'mono truncate dim'}>{subjectOf(entry)}</span>,
+  },
+  { label: 'Environment', width: '8.5rem', wide: true, cell: ({ environment }: Entry) => <span class="dim truncate">{environment}</span> },
+  { label: 'Time', width: '9rem', wide: true, cell: ({ time }: Entry) => <Time at={time} /> },
+];
+
+export function Entries() {
+  const { filters, query, change, isFiltered } = useFilters();
+  const [shownId, setShownId] = useParameter('entry', true);
+  const [isFollowing, setFollowing] = useState(false);
+  const list = useEntries(query, isFollowing);
+  const shown = list.rows.find(({ id }) => id === shownId);
+  // Older times do not change, so there is nothing to follow.
+  useEffect(() => {
+    if (query.to) setFollowing(false);
+  }, [query.to]);
+  return (
+    <>
+      <FilterBar filters={filters} change={change} />
+      <Overview query={query} change={change} />
+      <div class="row spaced">
+        <Button small disabled={Boolean(query.to)} aria-pressed={isFollowing} onPress={() => setFollowing(!isFollowing)}>
+          {isFollowing && <span class="following" aria-hidden="true" />} {isFollowing ? 'Stop following' : 'Follow live'}
+        </Button>
+        {isFollowing && <span class="dim small">The newest 100, without your own looks at this log.</span>}
+        {isFiltered && (
+          <Button small kind="quiet" onPress={() => change({ action: '', outcome: '', actor: '', resource: '' })}>
+            Remove filters
+          </Button>
+        )}
+      </div>
+      <Listing<Entry>
+        list={list}
+        skeleton={8}
+        label="Entries"
+        keyOf={({ id }) => id}
+        columns={columnsFor(({ id }) => setShownId(id))}
+        empty={<Empty title="No entries match">Choose a longer time, or remove filters.</Empty>}
+      />
+      {shown && <EntryDialog key={shown.id} entry={shown} change={change} onClose={() => setShownId('')} />}
+    </>
+  );
+}

@@ -1,0 +1,82 @@
+// What of the audit log is shown, as parameters of the address, and as the API takes it.
+import type { components } from '@secrets-vault/client';
+import { useMemo } from 'preact/hooks';
+import { useSearchParams } from 'wouter-preact';
+
+export type Entry = components['schemas']['AuditEntry'];
+export const OUTCOMES = ['success', 'denied', 'failed'] as const;
+
+const HOUR = 3_600_000;
+/** How far back a range goes, in milliseconds; `all` has no beginning. */
+const RANGES: Record<string, number> = { '1h': HOUR, '24h': 24 * HOUR, '7d': 168 * HOUR, '30d': 720 * HOUR };
+
+export const RANGE_CHOICES = [
+  { value: '1h', label: 'Last hour' },
+  { value: '24h', label: 'Last 24 hours' },
+  { value: '7d', label: 'Last 7 days' },
+  { value: '30d', label: 'Last 30 days' },
+  { value: 'all', label: 'All time' },
+];
+const USUAL_RANGE = '24h';
+
+const NAMES = ['action', 'outcome', 'actor', 'resource', 'from', 'to', 'range'] as const;
+export type FilterName = (typeof NAMES)[number];
+export type Filters = Record<FilterName, string>;
+
+/** As GET /audit-log takes them. */
+export interface Query {
+  action?: string;
+  outcome?: Entry['outcome'];
+  actor?: string;
+  resource?: string;
+  from?: string;
+  to?: string;
+}
+
+/** A time of the address, as the API takes it; what is no time is left out. */
+const timeOf = (text: string): string | undefined => {
+  const time = Date.parse(text);
+  return Number.isNaN(time) ? undefined : new Date(time).toISOString();
+};
+
+/** @param now in milliseconds: ranges go back from there */
+export function queryOf(filters: Filters, now: number): Query {
+  const { action, outcome, actor, resource, from, to, range } = filters;
+  const isCustom = Boolean(from || to);
+  const length = RANGES[range || USUAL_RANGE];
+  return {
+    ...(action && { action }),
+    ...(OUTCOMES.includes(outcome as Entry['outcome']) && { outcome: outcome as Entry['outcome'] }),
+    ...(actor && { actor }),
+    ...(resource && { resource }),
+    ...(isCustom ? { from: timeOf(from), to: timeOf(to) } : length && { from: new Date(now - length).toISOString() }),
+  };
+}
+
+/** The filters of the address, the query that they make, and how to change several of them at once. */
+export function useFilters() {
+  const [parameters, setParameters] = useSearchParams();
+  const text = NAMES.map((name) => `${name}=${parameters.get(name) ?? ''}`).join('\n');
+  const filters = useMemo(() => Object.fromEntries(NAMES.map((name) => [name, parameters.get(name) ?? ''])) as Filters, [text]);
+  // A range begins where it began when it was chosen, so that the pages of the list fit together.
+  const query = useMemo(() => queryOf(filters, Date.now()), [filters]);
+  const change = (part: Partial<Filters>) =>
+    setParameters(
+      (before) => {
+        const next = new URLSearchParams(before);
+        next.delete('entry');
+        for (const [name, value] of Object.entries(part)) {
+          if (value) next.set(name, value);
+          else next.delete(name);
+        }
+        return next;
+      },
+      { replace: true },
+    );
+  return {
+    filters: { ...filters, range: filters.range || USUAL_RANGE },
+    query,
+    change,
+    isFiltered: Boolean(filters.action || filters.outcome || filters.actor || filters.resource),
+  };
+}

@@ -1,0 +1,180 @@
+// Whether the audit log is intact: a verification by the service with its result, and the signed checkpoints with which anybody can verify
+// an export without trusting the service.
+import type { components } from '@secrets-vault/client';
+import { ShieldAlert, ShieldCheck } from 'lucide-preact';
+import { useState } from 'preact/hooks';
+import { here, useList, useRead, vault } from '../../api';
+import { Button } from '../../ui/button';
+import { Listing } from '../../ui/listing';
+import { CopyButton, Empty, ErrorNote, Time } from '../../ui/parts';
+import { Retention } from './retention';
+
+type Verification = components['schemas']['Verification'];
+type Checkpoint = components['schemas']['Checkpoint'];
+type Missing = Verification['missing'][number];
+
+/** What the parts of a verification come to. */
+interface Verdict {
+  to: number;
+  head: number;
+  checkpoints: number;
+  missing: Missing[];
+  broken?: Verification['broken'];
+  done: boolean;
+}
+
+const reasons: Record<NonNullable<Verification['broken']>['reason'], string> = {
+  entry: 'This entry does not follow the one before it, or its hash is wrong.',
+  checkpoint_altered: 'The signature of the checkpoint of this entry is wrong.',
+  checkpoint_missing: 'The checkpoint of this entry was deleted.',
+  checkpoint_differs: 'The entry is not the one that was signed.',
+  cut_off: 'A checkpoint was signed of a newer entry than the newest that is there.',
+};
+
+/** Verifies part by part, and tells after each. */
+async function verify(onPart: (verdict: Verdict) => void): Promise<void> {
+  const verdict: Verdict = { to: 0, head: 0, checkpoints: 0, missing: [], done: false };
+  let cursor: string | undefined;
+  do {
+    const { data } = await vault().api.GET('/orgs/{org_id}/audit-log/verify', { params: { path: here(), query: { cursor } } });
+    verdict.to = data.checked_to;
+    verdict.head = data.head.sequence;
+    verdict.checkpoints += data.checkpoints;
+    verdict.missing.push(...data.missing);
+    verdict.broken = data.broken;
+    cursor = data.broken ? undefined : (data.next ?? undefined);
+    verdict.done = !cursor;
+    onPart({ ...verdict });
+  } while (cursor);
+}
+
+const countOf = (count: number, one: string, many: string) => `${count.toLocaleString()} ${count === 1 ? one : many}`;
+
+function Result({ verdict }: { verdict: Verdict }) {
+  const { to, head, checkpoints, missing, broken, done } = verdict;
+  if (!done)
+    return (
+      <div class="stack">
+        <p>
+          Checked {to.toLocaleString()} of {head.toLocaleString()} entries
+        </p>
+        <progress max={head} value={to} aria-label="Verifying" />
+      </div>
+    );
+  if (broken)
+    return (
+      <div class="card verdict bad" role="alert">
+        <ShieldAlert size={24} aria-hidden="true" />
+        <div>
+          <h3>The log is not intact: entry {broken.sequence.toLocaleString()}</h3>
+          <p>{reasons[broken.reason]}</p>
+          <p class="dim">Entries before it are as they were written. Compare it with an export that you kept elsewhere.</p>
+        </div>
+      </div>
+    );
+  return (
+    <div class="card verdict good" role="status">
+      <ShieldCheck size={24} aria-hidden="true" />
+      <div>
+        <h3>The log is intact</h3>
+        <p>
+          {countOf(to, 'entry follows', 'entries follow')} one from the other.{' '}
+          {checkpoints
+            ? `${countOf(checkpoints, 'signed checkpoint matches', 'signed checkpoints match')}.`
+            : 'No checkpoint is signed yet.'}
+        </p>
+        {missing.map(({ from, to: last, reason }) => (
+          <p key={from}>
+            Entries {from.toLocaleString()} to {last.toLocaleString()} are lost:{' '}
+            {reason === 'restore' ? 'the restored backup does not hold them.' : 'the gate lost its storage.'}
+          </p>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function Verifying() {
+  const [verdict, setVerdict] = useState<Verdict | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const run = async () => {
+    setError(null);
+    setVerdict(null);
+    await verify(setVerdict).catch(setError);
+  };
+  return (
+    <section class="stack narrow">
+      <h2>Verify the log</h2>
+      <p class="dim">
+        Every entry holds the hash of the one before it. The service computes all of them again and compares them with the signed
+        checkpoints.
+      </p>
+      <div class="row">
+        <Button kind="primary" onPress={run}>
+          {verdict?.done ? 'Verify again' : 'Verify the log'}
+        </Button>
+      </div>
+      {error ? <ErrorNote error={error} onRetry={run} /> : null}
+      {verdict && <Result verdict={verdict} />}
+    </section>
+  );
+}
+
+function PublicKey() {
+  const { data, error, refetch } = useRead(['audit-key'], (signal) =>
+    vault().api.GET('/orgs/{org_id}/audit-log/key', { params: { path: here() }, signal }),
+  );
+  if (error) return <ErrorNote error={error} onRetry={refetch} />;
+  return (
+    <p class="copyable">
+      <code class="grow">{data ? `${data.key_id} (Ed25519)` : '…'}</code>
+      {data && <CopyButton text={data.pem} label="Copy the public key" />}
+    </p>
+  );
+}
+
+function Checkpoints() {
+  const list = useList<Checkpoint>(
+    ['audit-checkpoints'],
+    (cursor, signal) =>
+      vault().api.GET('/orgs/{org_id}/audit-log/checkpoints', {
+        params: { path: here(), query: { limit: 50, cursor } },
+        signal,
+      }) as never,
+  );
+  return (
+    <section class="stack">
+      <h2>Signed checkpoints</h2>
+      <p class="dim">
+        One is made every ten minutes while there are new entries. Keep some of them outside, with the public key: then a later change of
+        the log cannot be hidden. The key never changes.
+      </p>
+      <PublicKey />
+      <Listing<Checkpoint>
+        list={list}
+        skeleton={3}
+        label="Signed checkpoints"
+        keyOf={({ sequence }) => String(sequence)}
+        columns={[
+          { label: 'Up to entry', width: '8rem', cell: ({ sequence }) => sequence.toLocaleString() },
+          { label: 'Signed', width: '9rem', cell: ({ time }) => <Time at={time} /> },
+          {
+            label: 'Hash of that entry',
+            width: 'minmax(10rem, 1fr)',
+            wide: true,
+            cell: ({ hash }) => <code class="truncate">{hash}</code>,
+          },
+        ]}
+        empty={<Empty title="No checkpoint yet">The first one is signed within ten minutes of the first entry.</Empty>}
+      />
+    </section>
+  );
+}
+
+export const Integrity = () => (
+  <div class="stack">
+    <Verifying />
+    <Checkpoints />
+    <Retention />
+  </div>
+);

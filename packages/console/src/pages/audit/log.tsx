@@ -1,0 +1,70 @@
+// The audit log: who did what and when, whether it is intact, and files of it.
+import { useSearchParams } from 'wouter-preact';
+import { here, vault } from '../../api';
+import '../../styles/audit.css';
+import '../../styles/integrations.css';
+import { download } from '../../ui/download';
+import { Menu } from '../../ui/menu';
+import { PageHead } from '../../ui/parts';
+import { Tabs } from '../../ui/tabs';
+import { tell } from '../../ui/toast';
+import { Entries } from './entries';
+import { type FilterName, type Filters, queryOf } from './filters';
+import { Integrity } from './integrity';
+
+const NDJSON = 'application/x-ndjson';
+const today = () => new Date().toISOString().slice(0, 10);
+
+async function exportEntries(filters: Filters): Promise<void> {
+  const { data } = await vault().api.GET('/orgs/{org_id}/audit-log', {
+    params: { path: here(), query: { ...queryOf(filters, Date.now()), format: 'ndjson' } },
+    parseAs: 'blob',
+  });
+  download(`audit-log-${today()}.ndjson`, NDJSON, (data as unknown as Blob | undefined) ?? '');
+  tell('The entries are in your downloads', 'One entry a line, newest first.');
+}
+
+async function exportCheckpoints(): Promise<void> {
+  const { data } = await vault().api.GET('/orgs/{org_id}/audit-log/checkpoints', {
+    params: { path: here(), query: { format: 'ndjson' } },
+    parseAs: 'blob',
+  });
+  download(`checkpoints-${today()}.ndjson`, NDJSON, (data as unknown as Blob | undefined) ?? '');
+}
+
+async function exportKey(): Promise<void> {
+  const { data } = await vault().api.GET('/orgs/{org_id}/audit-log/key', { params: { path: here() } });
+  download('key.json', 'application/json', JSON.stringify(data, null, 2));
+}
+
+export default function AuditLog() {
+  const [parameters] = useSearchParams();
+  const of = (name: FilterName) => parameters.get(name) ?? '';
+  const filters: Filters = {
+    ...{ action: of('action'), outcome: of('outcome'), actor: of('actor'), resource: of('resource') },
+    ...{ from: of('from'), to: of('to'), range: of('range') },
+  };
+  return (
+    <>
+      <PageHead title="Audit log" lead="Every request with a credential of the organisation, and what came of it. Entries never change.">
+        <Menu
+          label="Export"
+          actions={[
+            { label: 'Entries as filtered', onSelect: () => exportEntries(filters) },
+            { label: 'Signed checkpoints', onSelect: exportCheckpoints },
+            { label: 'Public key', onSelect: exportKey },
+          ]}
+        >
+          Export
+        </Menu>
+      </PageHead>
+      <Tabs
+        label="Audit log"
+        items={[
+          { id: 'entries', label: 'Entries', content: () => <Entries /> },
+          { id: 'integrity', label: 'Integrity', content: () => <Integrity /> },
+        ]}
+      />
+    </>
+  );
+}

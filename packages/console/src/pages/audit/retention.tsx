@@ -1,0 +1,76 @@
+// Entries past retention: exported first, and only then allowed to be deleted. Invariant: what is confirmed is the checkpoint at the end of
+// the file that was downloaded here, and an export that was cut off cannot be confirmed.
+import { useState } from 'preact/hooks';
+import { confirmed, forget, here, vault } from '../../api';
+import { me } from '../../session';
+import { Button } from '../../ui/button';
+import { Confirm } from '../../ui/dialog';
+import { download } from '../../ui/download';
+import { tell } from '../../ui/toast';
+
+interface Exported {
+  sequence: number;
+  hash: string;
+}
+
+/** The checkpoint at the end of an export; without it the export was cut off. */
+export function endOf(text: string): Exported | null {
+  const last = text.trimEnd().split('\n').at(-1) ?? '';
+  if (!last) return null;
+  const { checkpoint } = JSON.parse(last) as { checkpoint?: Exported };
+  return checkpoint ? { sequence: checkpoint.sequence, hash: checkpoint.hash } : null;
+}
+
+export function Retention() {
+  const [exported, setExported] = useState<Exported | null>(null);
+  const [asking, setAsking] = useState(false);
+  const run = async () => {
+    const { data } = await vault().api.GET('/orgs/{org_id}/audit-log/export', { params: { path: here() }, parseAs: 'text' });
+    // An answer without a body has no data.
+    const text = (data as unknown as string | undefined) ?? '';
+    if (!text.trim()) return tell('No entries are past retention', 'There is nothing to export.');
+    const end = endOf(text);
+    if (!end) return tell('The export was cut off', 'Download it again.');
+    download(`audit-log-to-${end.sequence}.ndjson`, 'application/x-ndjson', text);
+    setExported(end);
+  };
+  const confirm = async () => {
+    if (!exported) return;
+    const { sequence, hash } = exported;
+    await confirmed(() =>
+      vault().api.POST('/orgs/{org_id}/audit-log/export/confirm', { params: { path: here() }, body: { sequence, hash } }),
+    );
+    await forget('audit');
+    tell(`The export up to entry ${sequence.toLocaleString()} is confirmed`);
+    setExported(null);
+  };
+  return (
+    <section class="stack narrow">
+      <h2>Entries past retention</h2>
+      <p class="dim">
+        Where a retention is set, old entries are deleted only after an owner has exported them and confirmed that the file is stored.
+      </p>
+      <div class="row">
+        <Button onPress={run}>Download entries past retention</Button>
+        {exported && me.value?.role === 'owner' && (
+          <Button kind="danger" onPress={() => setAsking(true)}>
+            Confirm the export
+          </Button>
+        )}
+      </div>
+      {asking && exported && (
+        <Confirm
+          title={`Confirm the export up to entry ${exported.sequence.toLocaleString()}?`}
+          action="Confirm export"
+          onConfirm={confirm}
+          onClose={() => setAsking(false)}
+        >
+          <p>
+            Entries up to {exported.sequence.toLocaleString()} that are past retention are deleted here. Check the file with{' '}
+            <code>npm run audit:verify</code> and store it first.
+          </p>
+        </Confirm>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,121 @@
+// The compliance report: what was tested and found, which controls it bears on, and downloads for auditors.
+import type { components } from '@secrets-vault/client';
+import { Download } from 'lucide-preact';
+import { useMemo } from 'preact/hooks';
+import { here, useRead, vault } from '../../api';
+import { useParameter } from '../../router';
+import { Button } from '../../ui/button';
+import { download } from '../../ui/download';
+import { Segments } from '../../ui/filters';
+import { Badge, Empty, ErrorNote, PageHead, Skeleton, type Tone } from '../../ui/parts';
+import { Tabs } from '../../ui/tabs';
+import { Controls } from './controls';
+import { Findings } from './findings';
+import { Inventory } from './inventory';
+import '../../styles/compliance.css';
+
+export type Report = components['schemas']['ComplianceReport'];
+export type Status = Report['findings'][number]['status'];
+
+const DAY = 86_400_000;
+const PERIODS = ['30', '90', '365'];
+
+export const statuses: [Status, string, Tone][] = [
+  ['fail', 'Fail', 'bad'],
+  ['warn', 'Warn', 'warn'],
+  ['pass', 'Pass', 'good'],
+  ['not_applicable', 'Nothing to test', 'plain'],
+];
+
+export const StatusBadge = ({ status }: { status: Status }) => {
+  const [, label, tone] = statuses.find(([one]) => one === status) ?? [status, status, 'plain' as Tone];
+  return <Badge tone={tone}>{label}</Badge>;
+};
+
+/** How many findings have each status; a press shows these alone. */
+function Summary({ report, chosen, onChoose }: { report: Report; chosen: string; onChoose: (status: string) => void }) {
+  return (
+    <div class="tiles" role="group" aria-label="Findings by status">
+      {statuses.map(([status, label, tone]) => (
+        <button
+          key={status}
+          type="button"
+          class={`tile ${report.summary[status] ? tone : ''}`}
+          aria-pressed={chosen === status}
+          onClick={() => onChoose(chosen === status ? '' : status)}
+        >
+          <strong>{report.summary[status]}</strong>
+          <span>{label}</span>
+        </button>
+      ))}
+    </div>
+  );
+}
+
+const Loaded = ({ report }: { report: Report }) => {
+  const [status, choose] = useParameter('status');
+  const rank = (finding: Report['findings'][number]) => statuses.findIndex(([one]) => one === finding.status);
+  const findings = report.findings.filter((finding) => !status || finding.status === status).sort((one, other) => rank(one) - rank(other));
+  return (
+    <>
+      <Summary report={report} chosen={status} onChoose={choose} />
+      <Tabs
+        label="Parts of the report"
+        items={[
+          {
+            id: 'findings',
+            label: 'Findings',
+            count: findings.length,
+            content: () =>
+              findings.length ? (
+                <Findings findings={findings} />
+              ) : (
+                <Empty title="No finding has this status">Choose another one above.</Empty>
+              ),
+          },
+          { id: 'controls', label: 'Controls', count: report.controls.length, content: () => <Controls report={report} /> },
+          { id: 'inventory', label: 'Inventory', content: () => <Inventory inventory={report.inventory} /> },
+        ]}
+      />
+    </>
+  );
+};
+
+export default function Compliance() {
+  const [days, setDays] = useParameter('days');
+  const period = PERIODS.includes(days) ? days : '90';
+  const from = useMemo(() => new Date(Date.now() - Number(period) * DAY).toISOString(), [period]);
+  const { data, error, isPending, refetch } = useRead(['compliance', period], (signal) =>
+    vault().api.GET('/orgs/{org_id}/compliance/report', { params: { path: here(), query: { from } }, signal }),
+  );
+  const save = async (format: 'csv' | 'html') => {
+    const { data: text } = await vault().api.GET('/orgs/{org_id}/compliance/report', {
+      params: { path: here(), query: { format, from } },
+      parseAs: 'text',
+    });
+    const day = new Date().toISOString().slice(0, 10);
+    download(`compliance-${day}.${format}`, format === 'csv' ? 'text/csv' : 'text/html', text as unknown as string);
+  };
+  return (
+    <>
+      <PageHead title="Compliance" lead="What the service tests by itself, with evidence, for SOC 2 and ISO/IEC 27001.">
+        <Button onPress={() => save('csv')}>
+          <Download size={16} aria-hidden="true" /> CSV
+        </Button>
+        <Button onPress={() => save('html')}>
+          <Download size={16} aria-hidden="true" /> HTML
+        </Button>
+      </PageHead>
+      <div class="filters">
+        <Segments label="Period" value={period} onValue={setDays} choices={PERIODS.map((value) => ({ value, label: `${value} days` }))} />
+      </div>
+      {error ? (
+        <ErrorNote error={error} onRetry={refetch} />
+      ) : isPending || !data ? (
+        <Skeleton rows={10} />
+      ) : (
+        <Loaded report={data as Report} />
+      )}
+    </>
+  );
+}

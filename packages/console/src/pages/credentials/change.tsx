@@ -1,0 +1,186 @@
+// The dialogs that change a credential: its name and bounds, a rotation of an API key, and its end.
+import { useState } from 'preact/hooks';
+import { forget, here, vault } from '../../api';
+import { linesOf } from '../../globs';
+import { Confirm, Dialog } from '../../ui/dialog';
+import { SelectField, TextArea, TextField } from '../../ui/field';
+import { Form, useProblems } from '../../ui/form';
+import { OneTime } from '../../ui/one-time';
+import { tell } from '../../ui/toast';
+import type { Graph } from './graph';
+import { type Credential, nameOf, revoke } from './kinds';
+import { isCustom, LIFETIMES, PlaceFields, type Reach, ScopeFields } from './reach';
+import { nameOfKind } from './words';
+
+interface Props {
+  credential: Credential;
+  onClose: () => void;
+}
+
+const at = (id: string) => ({ params: { path: { ...here(), id } } });
+
+interface Draft extends Reach {
+  name: string;
+  rate: string;
+}
+
+const draftOf = ({ name, scopes, environments, secrets, addresses, rate }: Credential): Draft => ({
+  ...{ name, scopes, isCustom: isCustom(scopes), environments: environments ?? [], isEverywhere: environments === null },
+  ...{ names: secrets?.join('\n') ?? '', lifetime: '', addresses: addresses?.join('\n') ?? '', rate: String(rate ?? '') },
+});
+
+const listOrNull = (text: string): string[] | null => (linesOf(text).length ? linesOf(text) : null);
+
+/** What differs, as the API takes it. */
+function patchOf(first: Draft, draft: Draft) {
+  const has = (key: keyof Draft) => JSON.stringify(first[key]) !== JSON.stringify(draft[key]);
+  return {
+    ...(has('name') && { name: draft.name }),
+    ...(has('scopes') && { scopes: draft.scopes }),
+    ...((has('environments') || has('isEverywhere')) && { environments: draft.isEverywhere ? null : draft.environments }),
+    ...(has('names') && { secrets: listOrNull(draft.names) }),
+    ...(draft.lifetime && { ttlSeconds: Number(draft.lifetime) }),
+    ...(has('rate') && { rate_limit: Number(draft.rate) }),
+    ...(has('addresses') && { allowed_addresses: listOrNull(draft.addresses) }),
+  };
+}
+
+/** Changes an API key's name and addresses, or all bounds of an agent. */
+export function EditCredential({ credential, onClose }: Props) {
+  const [first] = useState(() => draftOf(credential));
+  const [draft, setDraft] = useState(first);
+  const problems = useProblems();
+  const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
+  const patch = patchOf(first, draft);
+  const isAgent = credential.kind === 'agent';
+  const save = async () => {
+    if (isAgent) await vault().api.PATCH('/orgs/{org_id}/agent-credentials/{id}', { ...at(credential.id), body: patch });
+    else {
+      const { name, allowed_addresses } = patch;
+      const body = { ...(name !== undefined && { name }), ...(allowed_addresses !== undefined && { allowed_addresses }) };
+      await vault().api.PATCH('/orgs/{org_id}/api-keys/{id}', { ...at(credential.id), body });
+    }
+    await forget('credentials');
+    tell(`${draft.name} is changed`, 'It holds from its next request on.');
+    onClose();
+  };
+  const fields = { reach: draft, change, problems };
+  return (
+    <Dialog side title={`Edit ${credential.name}`} onClose={onClose} dirty={Object.keys(patch).length > 0}>
+      <Form action="Save changes" onSubmit={save} onCancel={onClose} problems={problems} disabled={!Object.keys(patch).length}>
+        <TextField label="Name" value={draft.name} onValue={(name) => change({ name })} error={problems.of('name')} required />
+        {isAgent && (
+          <>
+            <ScopeFields {...fields} />
+            <PlaceFields {...fields} />
+            <div class="columns">
+              <SelectField
+                label="New end"
+                value={draft.lifetime}
+                onValue={(lifetime) => change({ lifetime })}
+                choices={[
+                  { value: '', label: 'As it is' },
+                  ...LIFETIMES.map(({ value, label }) => ({ value, label: `${label} from now` })),
+                ]}
+                error={problems.of('ttlSeconds')}
+              />
+              <TextField
+                label="Requests a minute"
+                type="number"
+                min={1}
+                max={6000}
+                value={draft.rate}
+                onValue={(rate) => change({ rate })}
+                error={problems.of('rate_limit')}
+              />
+            </div>
+          </>
+        )}
+        <TextArea
+          label="Only from these addresses"
+          optional
+          class="mono"
+          rows={3}
+          value={draft.addresses}
+          onValue={(addresses) => change({ addresses })}
+          error={problems.of('allowed_addresses')}
+          hint="IP addresses or ranges, one a line. Empty: from anywhere."
+        />
+      </Form>
+    </Dialog>
+  );
+}
+
+/** Issues the successor of an API key. */
+export function RotateKey({ credential, onClose }: Props) {
+  const [overlap, setOverlap] = useState('3600');
+  const [token, setToken] = useState<string | null>(null);
+  const problems = useProblems();
+  const rotate = async () => {
+    const { data } = await vault().api.POST('/orgs/{org_id}/api-keys/{id}/rotate', {
+      ...at(credential.id),
+      body: { overlap_seconds: Number(overlap) },
+    });
+    await forget('credentials');
+    setToken(data.token);
+  };
+  if (token)
+    return (
+      <OneTime
+        title="The new API key"
+        lead="It may do what the old one may. Put it in the old one's place."
+        text={token}
+        onClose={onClose}
+      />
+    );
+  return (
+    <Dialog
+      title={`Rotate ${credential.name}`}
+      lead="Makes a new API key with the same scopes, environments, names and end. The old one works for a while longer."
+      onClose={onClose}
+    >
+      <Form action="Rotate API key" onSubmit={rotate} onCancel={onClose} problems={problems}>
+        <SelectField
+          label="The old key works for"
+          value={overlap}
+          onValue={setOverlap}
+          choices={[
+            { value: '0', label: 'No longer: it ends at once' },
+            { value: '3600', label: '1 hour more' },
+            { value: '43200', label: '12 hours more' },
+            { value: '86400', label: '1 day more' },
+          ]}
+          hint="When it ends, the session tokens that programs made with it end too."
+          error={problems.of('overlap_seconds')}
+        />
+      </Form>
+    </Dialog>
+  );
+}
+
+/** Ends a credential, and names what ends with it. */
+export function RevokeCredential({ credential, graph, onClose }: Props & { graph: Graph | undefined }) {
+  const ending = graph?.children.filter(({ relation }) => relation === 'dies_with') ?? [];
+  const end = async () => {
+    await revoke(credential.kind, credential.id);
+    await forget('credentials');
+    tell(`${credential.name} is revoked`);
+  };
+  return (
+    <Confirm title={`Revoke ${credential.name}?`} action={`Revoke ${nameOf(credential.kind)}`} onConfirm={end} onClose={onClose}>
+      <p>
+        Whatever uses <strong>{credential.name}</strong> ({credential.hint}) is refused from the next request on. This cannot be undone.
+      </p>
+      {ending.length > 0 && (
+        <p>
+          {ending.length === 1 ? 'This ends with it' : `These ${ending.length} end with it`}:{' '}
+          {ending
+            .slice(0, 8)
+            .map(({ kind, name, id }) => `${nameOfKind(kind)} ${name ?? `…${id.slice(-6)}`}`)
+            .join(', ')}
+          {ending.length > 8 && ` and ${ending.length - 8} more`}
+        </p>
+      )}
+    </Confirm>
+  );
+}

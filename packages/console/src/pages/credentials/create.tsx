@@ -1,0 +1,221 @@
+// The dialog that creates a credential of any kind. Invariants: it begins with the least that is of use, and the token is shown once.
+import type { components } from '@secrets-vault/client';
+import { useState } from 'preact/hooks';
+import { useLocation } from 'wouter-preact';
+import { forget, here, useRead, vault } from '../../api';
+import { may } from '../../may';
+import { Dialog } from '../../ui/dialog';
+import { SelectField, TextField } from '../../ui/field';
+import { Form, type Problems, useProblems } from '../../ui/form';
+import { OneTime } from '../../ui/one-time';
+import { ChecksField } from '../../ui/options';
+import { type Kind, kinds, nameOf } from './kinds';
+import { AddressField, boundsOf, LifetimeField, leastReach, PlaceFields, type Reach, ScopeFields } from './reach';
+import '../../styles/access.css';
+
+type MakeableKind = Exclude<Kind, 'session' | 'trust'>;
+type ProviderScope = components['schemas']['ProviderTokenIn']['scopes'][number];
+
+interface Draft extends Reach {
+  name: string;
+  reason: string;
+  rate: string;
+  does: string[];
+  hours: string;
+  device: string;
+}
+
+const leastDraft = (): Draft => ({ ...leastReach(), name: '', reason: '', rate: '120', does: ['issue'], hours: '3600', device: '' });
+
+interface Made {
+  id: string;
+  token: string | null;
+}
+
+async function create(kind: MakeableKind, draft: Draft): Promise<Made> {
+  const params = { path: here() };
+  const { api } = vault();
+  const { name } = draft;
+  const bounds = boundsOf(draft);
+  const lifetime = draft.lifetime ? { ttlSeconds: Number(draft.lifetime) } : {};
+  if (kind === 'api_key')
+    return (await api.POST('/orgs/{org_id}/api-keys', { params, body: { name, scopes: draft.scopes, ...bounds, ...lifetime } })).data;
+  if (kind === 'agent') {
+    const body = {
+      name,
+      scopes: draft.scopes,
+      rate_limit: Number(draft.rate),
+      ...bounds,
+      ...lifetime,
+      ...(draft.device && { device_id: draft.device }),
+    };
+    return (await api.POST('/orgs/{org_id}/agent-credentials', { params, body })).data;
+  }
+  if (kind === 'provider')
+    return (await api.POST('/orgs/{org_id}/provider-tokens', { params, body: { name, scopes: draft.does as ProviderScope[], ...bounds } }))
+      .data;
+  const body = { reason: draft.reason, ttlSeconds: Number(draft.hours) };
+  return (await api.POST('/orgs/{org_id}/break-glass-tokens', { params, body })).data;
+}
+
+interface FieldsProps {
+  draft: Draft;
+  change: (part: Partial<Draft>) => void;
+  problems: Problems;
+}
+
+const BreakGlassFields = ({ draft, change, problems }: FieldsProps) => (
+  <>
+    <p class="note warn">
+      It reads, writes and rotates every secret of the organisation. Owners are told when it is created and at its first use, and every use
+      is marked in the audit log.
+    </p>
+    <TextField
+      label="Reason"
+      value={draft.reason}
+      onValue={(reason) => change({ reason })}
+      error={problems.of('reason')}
+      hint="At least 10 characters: what happened, and what you are going to do."
+      required
+      minLength={10}
+      maxLength={1024}
+    />
+    <SelectField
+      label="Ends after"
+      value={draft.hours}
+      onValue={(hours) => change({ hours })}
+      choices={[
+        { value: '900', label: '15 minutes' },
+        { value: '3600', label: '1 hour' },
+        { value: '14400', label: '4 hours' },
+      ]}
+      error={problems.of('ttlSeconds')}
+    />
+  </>
+);
+
+const ProviderFields = (props: FieldsProps) => (
+  <ChecksField
+    label="What it may do"
+    value={props.draft.does}
+    onValue={(does) => props.change({ does })}
+    error={props.problems.of('scopes')}
+    options={[
+      { value: 'issue', label: 'Issue', hint: 'Store a new secret or value' },
+      { value: 'rotate', label: 'Rotate', hint: 'Replace a value' },
+      { value: 'revoke', label: 'Revoke', hint: 'Make every version unreadable' },
+    ]}
+  />
+);
+
+/** A device whose key has to sign each request. */
+function DeviceField({ draft, change, problems }: FieldsProps) {
+  const { data } = useRead(
+    ['devices', 'with-key'],
+    (signal) => vault().api.GET('/orgs/{org_id}/devices', { params: { path: here(), query: { limit: 100, status: 'active' } }, signal }),
+    may('devices:read'),
+  );
+  const bound = data?.data.filter(({ public_key }) => public_key) ?? [];
+  return (
+    <SelectField
+      label="Device"
+      value={draft.device}
+      onValue={(device) => change({ device })}
+      error={problems.of('device_id')}
+      choices={[{ value: '', label: 'Any' }, ...bound.map(({ id, name }) => ({ value: id, label: name }))]}
+      hint="Each request then needs a proof by the private key of the device. Devices without a key are not listed."
+    />
+  );
+}
+
+const Bounds = ({ kind, ...props }: FieldsProps & { kind: MakeableKind }) => {
+  const rest = { reach: props.draft, change: props.change, problems: props.problems };
+  return (
+    <>
+      {kind === 'provider' ? <ProviderFields {...props} /> : <ScopeFields {...rest} />}
+      <PlaceFields {...rest} withHits={kind !== 'provider'} />
+      <div class="columns">
+        {kind !== 'provider' && <LifetimeField {...rest} canStay={kind === 'api_key'} />}
+        {kind === 'agent' && (
+          <TextField
+            label="Requests a minute"
+            type="number"
+            min={1}
+            max={6000}
+            required
+            value={props.draft.rate}
+            onValue={(rate) => props.change({ rate })}
+            error={props.problems.of('rate_limit')}
+          />
+        )}
+      </div>
+      <details>
+        <summary>{kind === 'agent' ? 'Bind it to addresses or a device' : 'Bind it to addresses'}</summary>
+        <div class="stack below-summary">
+          <AddressField {...rest} />
+          {kind === 'agent' && <DeviceField {...props} />}
+        </div>
+      </details>
+    </>
+  );
+};
+
+const leads: Record<MakeableKind, string> = {
+  api_key: 'Keep it where your program reads it. Programs trade it for session tokens.',
+  agent: 'Give it to the agent. It works until its end, and you can change or revoke it at any time.',
+  provider: 'Give it to the service that issues secrets. It works on the provider API alone.',
+  break_glass: 'Use it now. It ends by itself and cannot be extended.',
+};
+
+export function NewCredential({ kind, onClose }: { kind: Kind; onClose: () => void }) {
+  const [draft, setDraft] = useState(leastDraft);
+  const [first] = useState(() => JSON.stringify(draft));
+  const [made, setMade] = useState<Made | null>(null);
+  const problems = useProblems();
+  const [, go] = useLocation();
+  if (kind === 'session' || kind === 'trust') return null;
+  const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
+  const { label } = kinds[kind];
+  const save = async () => {
+    const answer = await create(kind, draft);
+    await forget('credentials');
+    setMade(answer);
+  };
+  const end = () => {
+    onClose();
+    if (made) go(`/credentials/${made.id}`);
+  };
+  // A repeated call whose first answer was lost has no token in it.
+  if (made)
+    return (
+      <OneTime
+        title={`${label} created`}
+        lead={leads[kind]}
+        text={made.token ?? 'It was created, but its token was lost on the way. Revoke it and create another.'}
+        onClose={end}
+      />
+    );
+  const words = nameOf(kind);
+  return (
+    <Dialog side title={`New ${words}`} lead={kinds[kind].lead} onClose={onClose} dirty={JSON.stringify(draft) !== first}>
+      <Form action={`Create ${words}`} onSubmit={save} onCancel={onClose} problems={problems} danger={kind === 'break_glass'}>
+        {kind === 'break_glass' ? (
+          <BreakGlassFields draft={draft} change={change} problems={problems} />
+        ) : (
+          <>
+            <TextField
+              label="Name"
+              value={draft.name}
+              onValue={(name) => change({ name })}
+              error={problems.of('name')}
+              hint="What uses it, such as billing worker"
+              required
+              maxLength={255}
+            />
+            <Bounds kind={kind} draft={draft} change={change} problems={problems} />
+          </>
+        )}
+      </Form>
+    </Dialog>
+  );
+}

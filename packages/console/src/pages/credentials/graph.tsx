@@ -1,0 +1,123 @@
+// The graph of a credential, drawn: what it comes from, what came from it, and which environments it reaches. Three columns of links with
+// curves between them; on a phone the columns stand below one another.
+import type { components } from '@secrets-vault/client';
+import type { ComponentChildren } from 'preact';
+import { Link } from 'wouter-preact';
+import { hrefOfId } from '../../people';
+import { nameOfKind } from './words';
+import '../../styles/access.css';
+
+export type Graph = components['schemas']['CredentialGraph'];
+type Linked = Graph['children'][number];
+
+const ROW = 60;
+const GAP = 56;
+const MOST = 12;
+
+interface Node {
+  key: string;
+  head: string;
+  name: ComponentChildren;
+  href: string | null;
+  tone?: 'self' | 'reach';
+  /** Ends when this credential does. */
+  isFirm?: boolean;
+}
+
+const nodeOf = ({ kind, id, name, relation }: Linked): Node => ({
+  key: id,
+  head: nameOfKind(kind),
+  name: name ?? `…${id.slice(-8)}`,
+  href: hrefOfId(id),
+  isFirm: relation === 'dies_with',
+});
+
+const Box = ({ node }: { node: Node }) => {
+  const inside = (
+    <>
+      <span class="dim small">{node.head}</span>
+      <span class="truncate">{node.name}</span>
+    </>
+  );
+  const look = `node ${node.tone ?? ''}`;
+  return node.href ? (
+    <Link href={node.href} class={look}>
+      {inside}
+    </Link>
+  ) : (
+    <div class={look}>{inside}</div>
+  );
+};
+
+/** Curves from the nodes of one column to one place of the next. `isFan` is from one to many. */
+function Curves({ nodes, height, isFan }: { nodes: Node[]; height: number; isFan: boolean }) {
+  const middle = height / 2;
+  const top = (height - nodes.length * ROW) / 2;
+  return (
+    <svg class="curves" width={GAP} height={height} viewBox={`0 0 ${GAP} ${height}`} aria-hidden="true">
+      {nodes.map((node, index) => {
+        const y = top + index * ROW + ROW / 2;
+        const [from, to] = isFan ? [middle, y] : [y, middle];
+        return (
+          <path
+            key={node.key}
+            d={`M0 ${from}C${GAP / 2} ${from} ${GAP / 2} ${to} ${GAP} ${to}`}
+            class={node.tone === 'reach' ? 'reach' : node.isFirm ? 'firm' : 'loose'}
+          />
+        );
+      })}
+    </svg>
+  );
+}
+
+const Column = ({ label, nodes }: { label: string; nodes: Node[] }) => (
+  <ul class="nodes" aria-label={label}>
+    {nodes.map((node) => (
+      <li key={node.key}>
+        <Box node={node} />
+      </li>
+    ))}
+  </ul>
+);
+
+const reachNode = ({ environment, secrets, incomplete }: Graph['reach']['environments'][number]): Node => ({
+  key: `environment ${environment}`,
+  head: environment,
+  name: `${incomplete ? 'at least ' : ''}${secrets.toLocaleString()} ${secrets === 1 ? 'secret' : 'secrets'}`,
+  href: `/secrets?${new URLSearchParams({ environment })}`,
+  tone: 'reach',
+});
+
+export function GraphView({ graph, name }: { graph: Graph; name: string }) {
+  const parents = graph.parent ? [nodeOf(graph.parent)] : [];
+  const reached = graph.reach.environments.filter(({ secrets }) => secrets > 0).map(reachNode);
+  const children = graph.children.slice(0, MOST).map(nodeOf);
+  const right = [...reached, ...children];
+  const rest = graph.children.length - children.length;
+  const height = Math.max(parents.length, right.length, 1) * ROW;
+  return (
+    <figure class="graph">
+      <div class="graph-columns" style={{ '--height': `${height}px` }}>
+        {parents.length > 0 && (
+          <>
+            <Column label="Comes from" nodes={parents} />
+            <Curves nodes={parents} height={height} isFan={false} />
+          </>
+        )}
+        <Column label="This credential" nodes={[{ key: graph.id, head: nameOfKind(graph.kind), name, href: null, tone: 'self' }]} />
+        {right.length > 0 && (
+          <>
+            <Curves nodes={right} height={height} isFan />
+            <Column label="Reaches, and what came from it" nodes={right} />
+          </>
+        )}
+      </div>
+      <figcaption class="dim small graph-key">
+        <span class="key reach">Can read, write or rotate secrets there now</span>
+        <span class="key firm">Ends together with it</span>
+        <span class="key loose">Created by, and lives on its own</span>
+        {rest > 0 && <span>{rest.toLocaleString()} more came from it</span>}
+      </figcaption>
+    </figure>
+  );
+}

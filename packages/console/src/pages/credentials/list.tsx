@@ -1,0 +1,115 @@
+// Every credential that programs have, by kind: what it may do, when it was last used, and when it ends.
+import { Plus } from 'lucide-preact';
+import { useState } from 'preact/hooks';
+import { useList } from '../../api';
+import { may } from '../../may';
+import { scopesInWords } from '../../scopes';
+import { Button } from '../../ui/button';
+import { Listing } from '../../ui/listing';
+import { Badge, Empty, PageHead, Time, type Tone } from '../../ui/parts';
+import type { Column } from '../../ui/table';
+import { Tabs } from '../../ui/tabs';
+import { NewCredential } from './create';
+import { type Credential, type Kind, kinds, nameOf, readPage, type Status, statusOf } from './kinds';
+import { TrustForm } from './trust';
+
+const tones: Record<Status, Tone> = { active: 'good', expired: 'warn', revoked: 'bad' };
+
+export const CredentialStatus = ({ credential }: { credential: Credential }) => {
+  const status = statusOf(credential);
+  return <Badge tone={tones[status]}>{status}</Badge>;
+};
+
+/** Where it works: environments, and names if they are bounded. */
+export const placeOf = ({ kind, environments, secrets }: Credential): string =>
+  kind === 'session'
+    ? 'as its parent'
+    : [environments?.join(', ') ?? 'all environments', secrets && `names ${secrets.join(', ')}`].filter(Boolean).join(' · ');
+
+const columns: Column<Credential>[] = [
+  {
+    label: 'Name',
+    width: 'minmax(10rem, 1.6fr)',
+    cell: (row) => (
+      <span class="grow">
+        <span class="truncate">
+          {row.name} <code class="dim">{row.hint}</code>
+        </span>
+        <span class="sub truncate">
+          {scopesInWords(row.scopes)} · {placeOf(row)}
+        </span>
+      </span>
+    ),
+  },
+  { label: 'Status', width: '5.5rem', cell: (row) => <CredentialStatus credential={row} /> },
+  {
+    label: 'May do',
+    width: 'minmax(9rem, 1fr)',
+    wide: true,
+    cell: ({ scopes }) => (
+      <span class="truncate block" title={scopes.join(', ')}>
+        {scopesInWords(scopes)}
+      </span>
+    ),
+  },
+  {
+    label: 'Where',
+    width: 'minmax(9rem, 1fr)',
+    wide: true,
+    cell: (row) => (
+      <span class="dim truncate block" title={placeOf(row)}>
+        {placeOf(row)}
+      </span>
+    ),
+  },
+  { label: 'Last used', width: '8rem', wide: true, cell: ({ lastUsed }) => <Time at={lastUsed} /> },
+  { label: 'Ends', width: '8rem', wide: true, cell: ({ ends }) => <Time at={ends} /> },
+];
+
+function Rows({ kind, onCreate }: { kind: Kind; onCreate?: () => void }) {
+  const about = kinds[kind];
+  const list = useList<Credential>(['credentials', kind], (cursor, signal) => readPage(kind, cursor, signal));
+  return (
+    <>
+      <div class="row spaced">
+        <p class="dim grow lead">{about.lead}</p>
+        {onCreate && (
+          <Button kind="primary" onPress={onCreate}>
+            <Plus size={16} aria-hidden="true" /> New {nameOf(kind)}
+          </Button>
+        )}
+      </div>
+      <Listing
+        list={list}
+        label={about.plural}
+        columns={columns}
+        keyOf={({ id }) => id}
+        hrefOf={({ id }) => `/credentials/${id}`}
+        empty={<Empty title={`No ${kind === 'trust' ? 'trusts' : about.plural.toLowerCase().replace('api', 'API')}`}>{about.none}</Empty>}
+      />
+    </>
+  );
+}
+
+/** Whether the member's role may create credentials of a kind here. */
+const canCreate = (kind: Kind): boolean => kind !== 'session' && may(kind === 'break_glass' ? '*' : 'tokens:write');
+
+export default function Credentials() {
+  const [creating, setCreating] = useState<Kind | null>(null);
+  const order: Kind[] = ['api_key', 'agent', 'trust', 'provider', 'session', 'break_glass'];
+  return (
+    <>
+      <PageHead title="Credentials" lead="What programs sign in with. Each has its own scopes, environments, names and end." />
+      <Tabs
+        label="Kinds of credentials"
+        items={order.map((kind) => ({
+          id: kind,
+          label: kinds[kind].plural,
+          content: () => <Rows kind={kind} onCreate={canCreate(kind) ? () => setCreating(kind) : undefined} />,
+        }))}
+      />
+      {creating === 'trust' && <TrustForm onClose={() => setCreating(null)} />}
+      {creating && creating !== 'trust' && <NewCredential kind={creating} onClose={() => setCreating(null)} />}
+    </>
+  );
+}

@@ -1,0 +1,256 @@
+// The dialog that creates or changes a trust: which platform's jobs may get session tokens, and what these may do.
+import type { components } from '@secrets-vault/client';
+import { useState } from 'preact/hooks';
+import { useLocation } from 'wouter-preact';
+import { forget, here, vault } from '../../api';
+import { linesOf } from '../../globs';
+import { Dialog } from '../../ui/dialog';
+import { SelectField, TextArea, TextField } from '../../ui/field';
+import { Form, type Problems, useProblems } from '../../ui/form';
+import { tell } from '../../ui/toast';
+import { kinds, type Trust } from './kinds';
+import { claimLines, claimsOf, type Platform, platforms } from './platforms';
+import { AddressField, isCustom, leastReach, PlaceFields, type Reach, ScopeFields } from './reach';
+import '../../styles/access.css';
+
+type TrustIn = components['schemas']['TrustIn'];
+
+interface Draft extends Reach {
+  name: string;
+  platform: string;
+  values: Record<string, string>;
+  issuer: string;
+  claims: string;
+  audiences: string;
+  jwks: string;
+  seconds: string;
+}
+
+const emptyDraft = (): Draft => ({
+  ...leastReach(),
+  ...{ name: '', platform: 'github', values: {}, issuer: platforms[0]?.issuer ?? '', claims: '', audiences: '', jwks: '', seconds: '900' },
+});
+
+const draftOf = (trust: Trust): Draft => ({
+  ...emptyDraft(),
+  ...{
+    name: trust.name,
+    platform: 'other',
+    issuer: trust.issuer,
+    claims: claimLines(trust.claims),
+    scopes: trust.scopes,
+    isCustom: isCustom(trust.scopes),
+  },
+  ...{ environments: trust.environments ?? [], isEverywhere: trust.environments === null, names: trust.secrets?.join('\n') ?? '' },
+  ...{ addresses: trust.allowed_addresses?.join('\n') ?? '', audiences: trust.audiences.join('\n'), seconds: String(trust.ttlSeconds) },
+  jwks: trust.jwks ? JSON.stringify(trust.jwks, null, 2) : '',
+});
+
+const platformOf = ({ platform }: Draft): Platform => platforms.find(({ id }) => id === platform) ?? (platforms.at(-1) as Platform);
+
+/** The keys as JSON; the text itself where it is none, so that the service says what is wrong. */
+function keysOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** What the draft says, as the API takes it. `orNull` is for a change: what is empty then removes what was there. */
+function bodyOf(draft: Draft, orNull: boolean): object {
+  const platform = platformOf(draft);
+  const isOther = platform.id === 'other';
+  const audiences = isOther ? linesOf(draft.audiences) : (platform.audiences?.(draft.values) ?? []);
+  const none = orNull ? null : undefined;
+  return {
+    name: draft.name,
+    issuer: platform.issuerOf?.(draft.values) ?? draft.issuer,
+    claims: isOther ? claimsOf(draft.claims) : platform.claims(draft.values),
+    scopes: draft.scopes,
+    ttlSeconds: Number(draft.seconds),
+    environments: draft.isEverywhere ? none : draft.environments,
+    secrets: linesOf(draft.names).length ? linesOf(draft.names) : none,
+    allowed_addresses: linesOf(draft.addresses).length ? linesOf(draft.addresses) : none,
+    jwks: draft.jwks.trim() ? keysOf(draft.jwks) : none,
+    ...(audiences.length && { audiences }),
+  };
+}
+
+interface FieldsProps {
+  draft: Draft;
+  change: (part: Partial<Draft>) => void;
+  problems: Problems;
+}
+
+/** Claims and audiences as somebody writes them. */
+const OwnClaims = ({ draft, change, problems }: FieldsProps) => (
+  <>
+    <TextArea
+      label="Claims"
+      class="mono"
+      rows={4}
+      required
+      spellcheck={false}
+      value={draft.claims}
+      onValue={(claims) => change({ claims })}
+      error={problems.of('claims')}
+      placeholder="sub: system:serviceaccount:shop:api"
+      hint="One a line, as claim: pattern. All must match; sub or another claim that names the workload is required."
+    />
+    <TextArea
+      label="Audiences"
+      optional
+      class="mono"
+      rows={2}
+      value={draft.audiences}
+      onValue={(audiences) => change({ audiences })}
+      error={problems.of('audiences')}
+      hint="One a line. Empty: the address of this deployment."
+    />
+  </>
+);
+
+/** Who is accepted. */
+function Workload({ draft, change, problems }: FieldsProps) {
+  const platform = platformOf(draft);
+  const isOther = platform.id === 'other';
+  return (
+    <>
+      {!platform.issuerOf && (
+        <TextField
+          label="Issuer"
+          class="mono"
+          type="url"
+          value={draft.issuer}
+          onValue={(issuer) => change({ issuer })}
+          error={problems.of('issuer')}
+          required
+          hint={isOther ? 'The iss claim, exactly as the issuer spells it.' : 'Change it for a platform on your own host.'}
+        />
+      )}
+      <div class="columns" hidden={!platform.fields.length}>
+        {platform.fields.map(({ id, label, placeholder, hint }) => (
+          <TextField
+            key={id}
+            label={label}
+            placeholder={placeholder}
+            hint={hint}
+            value={draft.values[id] ?? ''}
+            onValue={(value) => change({ values: { ...draft.values, [id]: value.trim() } })}
+            required
+          />
+        ))}
+      </div>
+      {isOther ? (
+        <OwnClaims draft={draft} change={change} problems={problems} />
+      ) : (
+        <div class="note hits">
+          <p class="small dim">Tokens are accepted with these claims:</p>
+          <pre class="small claims">{claimLines(platform.claims(draft.values))}</pre>
+          {problems.of('claims') && (
+            <p class="field-error" role="alert">
+              {problems.of('claims')}
+            </p>
+          )}
+        </div>
+      )}
+      {platform.hasOwnKeys && (
+        <TextArea
+          label="Keys of the issuer"
+          optional
+          class="mono"
+          rows={3}
+          spellcheck={false}
+          value={draft.jwks}
+          onValue={(jwks) => change({ jwks })}
+          error={problems.of('jwks')}
+          hint="A JWKS, for an issuer that is not on the public Internet. kubectl get --raw /openid/v1/jwks shows it."
+        />
+      )}
+    </>
+  );
+}
+
+const SECONDS = [
+  { value: '900', label: '15 minutes' },
+  { value: '3600', label: '1 hour' },
+  { value: '14400', label: '4 hours' },
+  { value: '86400', label: '1 day' },
+];
+
+/** What its session tokens may do. */
+const Tokens = ({ draft, change, problems }: FieldsProps) => {
+  const fields = { reach: draft, change, problems };
+  const isUsual = SECONDS.some(({ value }) => value === draft.seconds);
+  return (
+    <>
+      <ScopeFields {...fields} />
+      <PlaceFields {...fields} />
+      <SelectField
+        label="A session token works for"
+        value={draft.seconds}
+        onValue={(seconds) => change({ seconds })}
+        error={problems.of('ttlSeconds')}
+        choices={isUsual ? SECONDS : [...SECONDS, { value: draft.seconds, label: `${draft.seconds} seconds` }]}
+      />
+      <details>
+        <summary>Bind it to addresses</summary>
+        <div class="below-summary">
+          <AddressField {...fields} />
+        </div>
+      </details>
+    </>
+  );
+};
+
+/** @param trust the one to change; none to create one */
+export function TrustForm({ trust, onClose }: { trust?: Trust; onClose: () => void }) {
+  const [first] = useState(() => (trust ? draftOf(trust) : emptyDraft()));
+  const [draft, setDraft] = useState(first);
+  const problems = useProblems();
+  const [, go] = useLocation();
+  const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
+  const save = async () => {
+    const { api } = vault();
+    const { id } = trust
+      ? (await api.PATCH('/orgs/{org_id}/trusts/{id}', { params: { path: { ...here(), id: trust.id } }, body: bodyOf(draft, true) })).data
+      : (await api.POST('/orgs/{org_id}/trusts', { params: { path: here() }, body: bodyOf(draft, false) as TrustIn })).data;
+    await forget('credentials');
+    tell(trust ? `${draft.name} is changed` : 'The trust is in force');
+    onClose();
+    if (!trust) go(`/credentials/${id}`);
+  };
+  const choose = (platform: string) => change({ platform, issuer: platforms.find(({ id }) => id === platform)?.issuer ?? '', values: {} });
+  return (
+    <Dialog
+      side
+      title={trust ? `Edit ${trust.name}` : 'New trust'}
+      lead={kinds.trust.lead}
+      onClose={onClose}
+      dirty={JSON.stringify(draft) !== JSON.stringify(first)}
+    >
+      <Form action={trust ? 'Save changes' : 'Create trust'} onSubmit={save} onCancel={onClose} problems={problems}>
+        <TextField
+          label="Name"
+          value={draft.name}
+          onValue={(name) => change({ name })}
+          error={problems.of('name')}
+          required
+          maxLength={255}
+          hint="Such as deploy of acme/app"
+        />
+        {!trust && (
+          <SelectField
+            label="Platform"
+            value={draft.platform}
+            onValue={choose}
+            choices={platforms.map(({ id, label }) => ({ value: id, label }))}
+          />
+        )}
+        <Workload draft={draft} change={change} problems={problems} />
+        <Tokens draft={draft} change={change} problems={problems} />
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,14 @@
+// What kinds of actors are called, wherever the API names them.
+const names: Record<string, string> = {
+  api_key: 'API key',
+  agent: 'Agent',
+  provider: 'Provider token',
+  session: 'Session token',
+  break_glass: 'Break-glass token',
+  browser: 'Browser session',
+  member: 'Member',
+  trust: 'Trust',
+  system: 'The service',
+};
+
+export const nameOfKind = (kind: string): string => names[kind] ?? kind.replaceAll('_', ' ');

@@ -1,0 +1,39 @@
+// One device, beside the list.
+import { here, useRead, vault } from '../../api';
+import { Who } from '../../people';
+import { Dialog } from '../../ui/dialog';
+import { ErrorNote, Facts, Id, Skeleton, Time } from '../../ui/parts';
+import { DeviceStatus } from './list';
+
+export function DeviceDetail({ id, onClose }: { id: string; onClose: () => void }) {
+  const { data, error, refetch } = useRead(['devices', 'one', id], (signal) =>
+    vault().api.GET('/orgs/{org_id}/devices/{id}', { params: { path: { ...here(), id } }, signal }),
+  );
+  return (
+    <Dialog side title={data?.name ?? 'Device'} onClose={onClose}>
+      {error ? <ErrorNote error={error} onRetry={refetch} /> : null}
+      {!data && !error ? <Skeleton rows={5} /> : null}
+      {data && (
+        <Facts
+          items={[
+            ['Status', <DeviceStatus status={data.status} />],
+            ['Platform', data.platform],
+            ['Serial number', data.serial ?? <span class="dim">None</span>],
+            ['Assigned to', data.member_id ? <Who id={data.member_id} /> : <span class="dim">Nobody</span>],
+            ['Assigned', <Time at={data.assigned_at} />],
+            ['Public key', data.public_key ? `${data.public_key.kty} ${data.public_key.crv}` : <span class="dim">None</span>],
+            ['Thumbprint', data.thumbprint ? <code>{data.thumbprint}</code> : <span class="dim">None</span>],
+            [
+              'Registered',
+              <>
+                <Time at={data.created_at} /> by <Who id={data.created_by} />
+              </>,
+            ],
+            data.blocked_at ? ['Blocked', <Time at={data.blocked_at} />] : null,
+            ['Id', <Id id={data.id} />],
+          ]}
+        />
+      )}
+    </Dialog>
+  );
+}

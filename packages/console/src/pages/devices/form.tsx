@@ -1,0 +1,94 @@
+// The dialog that registers or changes a device.
+import type { components } from '@secrets-vault/client';
+import { useState } from 'preact/hooks';
+import { forget, here, vault } from '../../api';
+import { Dialog } from '../../ui/dialog';
+import { TextArea, TextField } from '../../ui/field';
+import { Form, useProblems } from '../../ui/form';
+import { tell } from '../../ui/toast';
+import type { Device } from './list';
+
+type Key = NonNullable<components['schemas']['DeviceIn']['public_key']>;
+
+/** The key as JSON; the text itself where it is none, so that the service says what is wrong. */
+function keyOf(text: string): Key | undefined {
+  if (!text.trim()) return undefined;
+  try {
+    return JSON.parse(text) as Key;
+  } catch {
+    return text as unknown as Key;
+  }
+}
+
+export function DeviceForm({ device, onClose }: { device?: Device; onClose: () => void }) {
+  const [name, setName] = useState(device?.name ?? '');
+  const [platform, setPlatform] = useState(device?.platform ?? '');
+  const [serial, setSerial] = useState(device?.serial ?? '');
+  const [key, setKey] = useState('');
+  const problems = useProblems();
+  const save = async () => {
+    const { api } = vault();
+    if (device)
+      await api.PATCH('/orgs/{org_id}/devices/{id}', {
+        params: { path: { ...here(), id: device.id } },
+        body: { name, platform, serial: serial || null },
+      });
+    else {
+      const public_key = keyOf(key);
+      await api.POST('/orgs/{org_id}/devices', {
+        params: { path: here() },
+        body: { name, platform, ...(serial && { serial }), ...(public_key && { public_key }) },
+      });
+    }
+    await forget('devices');
+    tell(device ? `${name} is changed` : `${name} is registered`);
+    onClose();
+  };
+  const isSame = name === (device?.name ?? '') && platform === (device?.platform ?? '') && serial === (device?.serial ?? '') && !key;
+  return (
+    <Dialog side title={device ? `Edit ${device.name}` : 'Register device'} onClose={onClose} dirty={!isSame}>
+      <Form
+        action={device ? 'Save changes' : 'Register device'}
+        onSubmit={save}
+        onCancel={onClose}
+        problems={problems}
+        disabled={isSame && !!device}
+      >
+        <TextField
+          label="Name"
+          value={name}
+          onValue={setName}
+          error={problems.of('name')}
+          required
+          maxLength={255}
+          hint="Such as ann-laptop"
+        />
+        <div class="columns">
+          <TextField
+            label="Platform"
+            value={platform}
+            onValue={setPlatform}
+            error={problems.of('platform')}
+            required
+            maxLength={64}
+            hint="Such as macOS or Ubuntu"
+          />
+          <TextField label="Serial number" optional value={serial} onValue={setSerial} error={problems.of('serial')} maxLength={128} />
+        </div>
+        {!device && (
+          <TextArea
+            label="Public key"
+            optional
+            class="mono"
+            rows={5}
+            spellcheck={false}
+            value={key}
+            onValue={setKey}
+            error={problems.of('public_key')}
+            hint="A JWK of P-256 or Ed25519. Credentials bound to the device then need a proof by its private key in each request."
+          />
+        )}
+      </Form>
+    </Dialog>
+  );
+}

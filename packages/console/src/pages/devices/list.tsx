@@ -1,0 +1,163 @@
+// Devices: the machines that credentials are bound to, and the people who have them.
+import type { components } from '@secrets-vault/client';
+import { Plus } from 'lucide-preact';
+import { useState } from 'preact/hooks';
+import { forget, here, useList, vault } from '../../api';
+import { useMembers, Who } from '../../people';
+import { useParameter } from '../../router';
+import { Button } from '../../ui/button';
+import { Confirm, Dialog } from '../../ui/dialog';
+import { SelectField } from '../../ui/field';
+import { Segments } from '../../ui/filters';
+import { Form, useProblems } from '../../ui/form';
+import { Listing } from '../../ui/listing';
+import { Menu } from '../../ui/menu';
+import { Badge, Empty, PageHead, Time } from '../../ui/parts';
+import type { Column } from '../../ui/table';
+import { tell } from '../../ui/toast';
+import { DeviceDetail } from './detail';
+import { DeviceForm } from './form';
+import '../../styles/access.css';
+import { may } from '../../may';
+
+export type Device = components['schemas']['Device'];
+const at = (id: string) => ({ params: { path: { ...here(), id } } });
+
+export const DeviceStatus = ({ status }: Pick<Device, 'status'>) => <Badge tone={status === 'active' ? 'good' : 'bad'}>{status}</Badge>;
+
+function Assign({ device, onClose }: { device: Device; onClose: () => void }) {
+  const { members } = useMembers();
+  const [member, setMember] = useState(device.member_id ?? '');
+  const problems = useProblems();
+  const assign = async () => {
+    await vault().api.POST('/orgs/{org_id}/devices/{id}/assign', { ...at(device.id), body: { member_id: member || null } });
+    await forget('devices');
+    tell(member ? `${device.name} is assigned` : `${device.name} is nobody's`);
+    onClose();
+  };
+  return (
+    <Dialog title={`Assign ${device.name}`} lead="Says who has it. It changes nobody's access." onClose={onClose}>
+      <Form action="Assign device" onSubmit={assign} onCancel={onClose} problems={problems} disabled={member === (device.member_id ?? '')}>
+        <SelectField
+          label="Member"
+          value={member}
+          onValue={setMember}
+          error={problems.of('member_id')}
+          choices={[{ value: '', label: 'Nobody' }, ...members.map(({ id, name, email }) => ({ value: id, label: `${name} (${email})` }))]}
+        />
+      </Form>
+    </Dialog>
+  );
+}
+
+type Doing = 'assign' | 'edit' | 'block' | 'remove';
+
+function Acting({ doing, device, onClose }: { doing: Doing; device: Device; onClose: () => void }) {
+  if (doing === 'assign') return <Assign device={device} onClose={onClose} />;
+  if (doing === 'edit') return <DeviceForm device={device} onClose={onClose} />;
+  const isBlock = doing === 'block';
+  const act = async () => {
+    if (isBlock) await vault().api.POST('/orgs/{org_id}/devices/{id}/block', at(device.id));
+    else await vault().api.DELETE('/orgs/{org_id}/devices/{id}', at(device.id));
+    await forget('devices', 'credentials');
+    tell(isBlock ? `${device.name} is blocked` : `${device.name} is removed`);
+  };
+  return (
+    <Confirm
+      title={`${isBlock ? 'Block' : 'Remove'} ${device.name}?`}
+      action={isBlock ? 'Block device' : 'Remove device'}
+      onConfirm={act}
+      onClose={onClose}
+    >
+      <p>
+        Credentials that are bound to <strong>{device.name}</strong> end at once.{' '}
+        {isBlock
+          ? 'It stays listed, and cannot be unblocked: register it anew if it is found.'
+          : 'It is no longer listed. The audit log keeps it.'}
+      </p>
+    </Confirm>
+  );
+}
+
+const columns: Column<Device>[] = [
+  { label: 'Name', width: 'minmax(9rem, 1.5fr)', cell: ({ name }) => <span class="truncate">{name}</span> },
+  { label: 'Status', width: '6rem', cell: (device) => <DeviceStatus {...device} /> },
+  { label: 'Platform', width: '8rem', wide: true, cell: ({ platform }) => <span class="truncate block">{platform}</span> },
+  {
+    label: 'Assigned to',
+    width: 'minmax(7rem, 1fr)',
+    wide: true,
+    cell: ({ member_id }) => (member_id ? <Who id={member_id} /> : <span class="dim">Nobody</span>),
+  },
+  { label: 'Key', width: '6rem', wide: true, cell: ({ public_key }) => (public_key ? public_key.crv : <span class="dim">None</span>) },
+  { label: 'Registered', width: '9rem', wide: true, cell: ({ created_at }) => <Time at={created_at} /> },
+];
+
+const useDevices = (status: string) =>
+  useList<Device>(['devices', 'list', status], (cursor, signal) =>
+    vault().api.GET('/orgs/{org_id}/devices', {
+      params: { path: here(), query: { limit: 100, cursor, status: (status || undefined) as Device['status'] | undefined } },
+      signal,
+    }),
+  );
+
+export default function Devices() {
+  const [status, setStatus] = useParameter('status');
+  const [shown, show] = useParameter('id', true);
+  const [creating, setCreating] = useState(false);
+  const [acting, setActing] = useState<{ doing: Doing; device: Device } | null>(null);
+  const list = useDevices(status);
+  return (
+    <>
+      <PageHead title="Devices" lead="Machines that credentials are bound to: a token stolen from one works nowhere else.">
+        {may('devices:write') && (
+          <Button kind="primary" onPress={() => setCreating(true)}>
+            <Plus size={16} aria-hidden="true" /> Register device
+          </Button>
+        )}
+      </PageHead>
+      <search class="filters">
+        <Segments
+          label="Status"
+          value={status}
+          onValue={setStatus}
+          choices={[
+            { value: '', label: 'All' },
+            { value: 'active', label: 'Active' },
+            { value: 'blocked', label: 'Blocked' },
+          ]}
+        />
+      </search>
+      <Listing
+        list={list}
+        label="Devices"
+        columns={columns}
+        keyOf={({ id }) => id}
+        hrefOf={({ id }) => `/devices?${new URLSearchParams({ ...(status && { status }), id })}`}
+        actions={
+          !may('devices:write')
+            ? undefined
+            : (device) => (
+                <Menu
+                  label={`Actions for ${device.name}`}
+                  actions={[
+                    { label: 'Assign', onSelect: () => setActing({ doing: 'assign', device }) },
+                    { label: 'Edit', onSelect: () => setActing({ doing: 'edit', device }) },
+                    device.status === 'active' && { label: 'Block', danger: true, onSelect: () => setActing({ doing: 'block', device }) },
+                    { label: 'Remove', danger: true, onSelect: () => setActing({ doing: 'remove', device }) },
+                  ]}
+                />
+              )
+        }
+        empty={
+          <Empty title={status ? 'No device has this status' : 'No devices yet'}>
+            Register a laptop or server, then bind credentials to it.
+          </Empty>
+        }
+      />
+      {creating && <DeviceForm onClose={() => setCreating(false)} />}
+      {shown && <DeviceDetail id={shown} onClose={() => show('')} />}
+      {acting && <Acting {...acting} onClose={() => setActing(null)} />}
+    </>
+  );
+}

@@ -1,0 +1,81 @@
+// A stored connection to a platform: what it would write, a run of it, its runs so far, and how it is set up.
+import { useEffect, useState } from 'preact/hooks';
+import { Link, useLocation } from 'wouter-preact';
+import { here, useRead, vault } from '../../api';
+import { Menu } from '../../ui/menu';
+import { Badge, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
+import { Tabs } from '../../ui/tabs';
+import { EditConnection, RemoveConnection, slugsOf } from './edit';
+import { aboutPlatform, type Integration, platformName } from './platforms';
+import { RunPanel } from './run-panel';
+import { Runs } from './runs';
+import { labelOf } from './schema';
+
+function SetUp({ connection }: { connection: Integration }) {
+  const { auto, prune, config } = connection;
+  return (
+    <Facts
+      items={[
+        ['Platform', platformName(connection.platform)],
+        ['Writes', aboutPlatform(connection.platform).what],
+        ...Object.entries(config).map(([name, value]): [string, string] => [
+          labelOf(name),
+          Array.isArray(value) ? value.join(', ') : String(value),
+        ]),
+        ['Credentials', <span class="dim">Encrypted, shown to nobody</span>],
+        ['Environments', slugsOf(connection.environments).join(', ')],
+        ['Runs', auto ? 'By itself, a few seconds after a secret has changed' : 'When somebody asks for it'],
+        auto && ['Deletes what is gone', prune ? 'Yes, of what this service wrote there' : 'No'],
+        ['Created', <Time at={connection.createdAt} />],
+        ['Changed', <Time at={connection.updatedAt} />],
+        ['Id', <Id id={connection.id} />],
+      ]}
+    />
+  );
+}
+
+export default function ConnectionPage({ params: { id = '' } }: { params: Record<string, string> }) {
+  const [, go] = useLocation();
+  const [doing, setDoing] = useState<'edit' | 'remove' | null>(null);
+  const { data, error, refetch } = useRead(['integrations', id], (signal) =>
+    vault().api.GET('/orgs/{org_id}/integrations/{id}', { params: { path: { ...here(), id } }, signal }),
+  );
+  useEffect(() => {
+    if (data?.kind === 'notify') go('/notifications', { replace: true });
+  }, [data?.kind, go]);
+  if (error)
+    return (
+      <>
+        <PageHead title="Connection" />
+        <ErrorNote error={error} onRetry={refetch} />
+      </>
+    );
+  if (!data) return <Skeleton />;
+  const end = () => setDoing(null);
+  return (
+    <>
+      <nav class="crumbs" aria-label="Where you are">
+        <Link href="/syncs">Syncs</Link> / {platformName(data.platform)}
+      </nav>
+      <PageHead title={data.name} lead={data.auto ? <Badge tone="accent">runs by itself</Badge> : <Badge>runs when asked</Badge>}>
+        <Menu
+          label="More actions"
+          actions={[
+            { label: 'Edit', onSelect: () => setDoing('edit') },
+            { label: 'Remove', danger: true, onSelect: () => setDoing('remove') },
+          ]}
+        />
+      </PageHead>
+      <Tabs
+        label="About this connection"
+        items={[
+          { id: 'run', label: 'Preview and run', content: () => <RunPanel key={data.updatedAt} connection={data} /> },
+          { id: 'runs', label: 'Runs', content: () => <Runs connections={[data]} connection={id} /> },
+          { id: 'setup', label: 'Set-up', content: () => <SetUp connection={data} /> },
+        ]}
+      />
+      {doing === 'edit' && <EditConnection stored={data} onClose={end} />}
+      {doing === 'remove' && <RemoveConnection stored={data} onRemoved={() => go('/syncs')} onClose={end} />}
+    </>
+  );
+}

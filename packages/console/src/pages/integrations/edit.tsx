@@ -1,0 +1,111 @@
+// Changing a stored connection. Invariant: what is not changed is not sent, so that credentials that nobody typed stay as they are.
+import type { components } from '@secrets-vault/client';
+import { useState } from 'preact/hooks';
+import { forget, here, vault } from '../../api';
+import { environments } from '../../environments';
+import { Confirm, Dialog } from '../../ui/dialog';
+import { TextField } from '../../ui/field';
+import { Form, useProblems } from '../../ui/form';
+import { ErrorNote, Skeleton } from '../../ui/parts';
+import { tell } from '../../ui/toast';
+import { ConfigFields } from './config-fields';
+import { USUAL, useConfig } from './draft';
+import { type ChosenEvents, EventChoice } from './event-choice';
+import { SyncFields, type SyncOptions } from './new';
+import { type Integration, type Platform, platformName, usePlatforms } from './platforms';
+
+type Patch = components['schemas']['IntegrationPatch'];
+
+/** The slugs of environments by their ids; all of them where a connection names none. */
+export const slugsOf = (ids: string[] | null | undefined): string[] =>
+  environments.value.filter(({ id }) => !ids || ids.includes(id)).map(({ slug }) => slug);
+
+const optionsOf = ({ environments: ids, auto = false, prune = false }: Integration): SyncOptions => ({
+  environments: slugsOf(ids),
+  auto,
+  prune,
+});
+
+const differs = (one: unknown, other: unknown) => JSON.stringify(one) !== JSON.stringify(other);
+
+/** What the options of a sync, or the events of a notification, change. */
+function changeOf(stored: Integration, options: SyncOptions, events: ChosenEvents): Patch {
+  if (stored.kind === 'notify') return differs(events, stored.events) ? { events } : {};
+  const first = optionsOf(stored);
+  return {
+    ...(differs(options.environments, first.environments) && { environments: options.environments }),
+    ...(options.auto !== first.auto && { auto: options.auto }),
+    ...(options.prune !== first.prune && { prune: options.prune }),
+  };
+}
+
+function EditForm({ stored, platform, onClose }: { stored: Integration; platform: Platform; onClose: () => void }) {
+  const [name, setName] = useState(stored.name);
+  const [options, setOptions] = useState(() => optionsOf(stored));
+  const [events, setEvents] = useState((stored.events ?? '*') as ChosenEvents);
+  const config = useConfig(platform, stored);
+  const problems = useProblems();
+  const patch: Patch = {
+    ...(name !== stored.name && { name }),
+    ...(config.dirty && { config: config.patch }),
+    ...changeOf(stored, options, events),
+  };
+  const isSame = !Object.keys(patch).length;
+  const save = async () => {
+    await vault().api.PATCH('/orgs/{org_id}/integrations/{id}', { params: { path: { ...here(), id: stored.id } }, body: patch });
+    await forget('integrations');
+    tell(`${name} is changed`);
+    onClose();
+  };
+  return (
+    <Dialog title={`Edit ${stored.name}`} lead={platformName(stored.platform)} onClose={onClose} dirty={!isSame}>
+      <Form action="Save changes" onSubmit={save} onCancel={onClose} problems={problems} disabled={isSame}>
+        <TextField label="Name" value={name} onValue={setName} error={problems.of('name')} maxLength={255} required />
+        {config.mustComeAlong && (
+          <p class="note warn">This changes where the connection points. Its stored credentials are erased: enter them again.</p>
+        )}
+        <ConfigFields {...config.shown} problems={problems} />
+        {stored.kind === 'sync' ? (
+          <SyncFields value={options} onValue={setOptions} error={problems.of('environments')} />
+        ) : (
+          <EventChoice
+            value={events}
+            onValue={setEvents}
+            usual={USUAL}
+            error={problems.of('events')}
+            all="Kinds that later releases add are sent too."
+          />
+        )}
+      </Form>
+    </Dialog>
+  );
+}
+
+export function EditConnection({ stored, onClose }: { stored: Integration; onClose: () => void }) {
+  const { data, error, refetch } = usePlatforms();
+  const platform = data?.data.find((one) => one.platform === stored.platform && one.kind === stored.kind);
+  if (platform) return <EditForm stored={stored} platform={platform} onClose={onClose} />;
+  return (
+    <Dialog title={`Edit ${stored.name}`} onClose={onClose}>
+      {error ? <ErrorNote error={error} onRetry={refetch} /> : <Skeleton rows={3} />}
+    </Dialog>
+  );
+}
+
+export function RemoveConnection({ stored, onRemoved, onClose }: { stored: Integration; onRemoved?: () => void; onClose: () => void }) {
+  const remove = async () => {
+    await vault().api.DELETE('/orgs/{org_id}/integrations/{id}', { params: { path: { ...here(), id: stored.id } } });
+    await forget('integrations');
+    tell(`${stored.name} is removed`);
+    onRemoved?.();
+  };
+  return (
+    <Confirm title={`Remove ${stored.name}?`} action="Remove connection" onConfirm={remove} onClose={onClose}>
+      <p>
+        {stored.kind === 'sync'
+          ? `Nothing more is written to ${platformName(stored.platform)} by this connection. What it wrote there stays.`
+          : `No more messages are sent there. Its credentials are erased here.`}
+      </p>
+    </Confirm>
+  );
+}

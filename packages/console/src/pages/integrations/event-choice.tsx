@@ -1,0 +1,54 @@
+// Which kinds of events are sent on: all, or some of them.
+import { Choices } from '../../ui/choices';
+import { Segments } from '../../ui/filters';
+import { EVENT_GROUPS, type EventKind, wordsOf } from './events';
+
+export type ChosenEvents = '*' | EventKind[];
+
+interface EventChoiceProps {
+  value: ChosenEvents;
+  onValue: (value: ChosenEvents) => void;
+  /** What is chosen when somebody goes from all to some. */
+  usual: EventKind[];
+  error?: string;
+  /** Said where all are chosen. */
+  all: string;
+}
+
+export function EventChoice({ value, onValue, usual, error, all }: EventChoiceProps) {
+  const chosen: EventKind[] = value === '*' ? [] : value;
+  return (
+    <div class="field">
+      <span class="legend">Events</span>
+      <Segments
+        label="Which events"
+        value={value === '*' ? 'all' : 'some'}
+        onValue={(which) => onValue(which === 'all' ? '*' : value === '*' ? usual : value)}
+        choices={[
+          { value: 'some', label: 'Only some' },
+          { value: 'all', label: 'All events' },
+        ]}
+      />
+      {value === '*' ? (
+        <p class="hint">{all}</p>
+      ) : (
+        <div class="event-groups">
+          {Object.entries(EVENT_GROUPS).map(([group, kinds]) => (
+            <Choices
+              key={group}
+              label={group}
+              choices={kinds.map((kind) => ({ value: kind, label: wordsOf(kind) }))}
+              value={chosen.filter((kind) => kinds.includes(kind))}
+              onValue={(own) => onValue([...chosen.filter((kind) => !kinds.includes(kind)), ...(own as EventKind[])])}
+            />
+          ))}
+        </div>
+      )}
+      {error && (
+        <p class="field-error" role="alert">
+          {error}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,145 @@
+// A new connection: a platform is chosen, its form filled in, and the connection stored. What a sync would write is shown afterwards, on the
+// page of the connection, before anything is written.
+import type { components } from '@secrets-vault/client';
+import { useEffect, useState } from 'preact/hooks';
+import { Link, useLocation } from 'wouter-preact';
+import { forget, here, vault } from '../../api';
+import { defaultEnvironment, environments } from '../../environments';
+import { useParameter } from '../../router';
+import { Choices } from '../../ui/choices';
+import { Checkbox, TextField } from '../../ui/field';
+import { Form, useProblems } from '../../ui/form';
+import { Empty, ErrorNote, PageHead, Skeleton } from '../../ui/parts';
+import { tell } from '../../ui/toast';
+import { ConfigFields } from './config-fields';
+import { USUAL, useConfig } from './draft';
+import { EventChoice } from './event-choice';
+import { Gallery } from './gallery';
+import { aboutPlatform, type Kind, type Platform, usePlatforms } from './platforms';
+import { TryFirst } from './try';
+
+type IntegrationIn = components['schemas']['IntegrationIn'];
+type Of<Each> = Extract<IntegrationIn, { kind: Each }>;
+
+const listOf = (kind: Kind) => (kind === 'sync' ? '/syncs' : '/notifications');
+
+/** What a connection of kind sync may be run on, and whether it runs by itself. */
+export interface SyncOptions {
+  environments: string[];
+  auto: boolean;
+  prune: boolean;
+}
+
+export function SyncFields({ value, onValue, error }: { value: SyncOptions; onValue: (value: SyncOptions) => void; error?: string }) {
+  return (
+    <>
+      <Choices
+        label="Environments"
+        hint="The connection can be run on these and no others."
+        error={error}
+        choices={environments.value.map(({ slug, name }) => ({ value: slug, label: name }))}
+        value={value.environments}
+        onValue={(chosen) => onValue({ ...value, environments: chosen })}
+      />
+      <Checkbox
+        label="Sync by itself"
+        hint="A few seconds after a secret there has changed. Secrets that an approval policy holds are not sent."
+        checked={value.auto}
+        onChecked={(auto) => onValue({ ...value, auto })}
+      />
+      {value.auto && (
+        <Checkbox
+          label="Delete what is gone"
+          hint="When a secret is deleted here, what this service wrote of it there is deleted too."
+          checked={value.prune}
+          onChecked={(prune) => onValue({ ...value, prune })}
+        />
+      )}
+    </>
+  );
+}
+
+function NewForm({ platform }: { platform: Platform }) {
+  const { name: known, advice } = aboutPlatform(platform.platform);
+  const [, go] = useLocation();
+  const [name, setName] = useState(known);
+  const [events, setEvents] = useState<'*' | typeof USUAL>(USUAL);
+  const [options, setOptions] = useState<SyncOptions>({ environments: [], auto: false, prune: false });
+  const config = useConfig(platform);
+  const problems = useProblems();
+  const isSync = platform.kind === 'sync';
+  useEffect(() => {
+    if (defaultEnvironment.value) setOptions((before) => ({ ...before, environments: [defaultEnvironment.value] }));
+  }, [defaultEnvironment.value]);
+  const store = async () => {
+    const common = { name, config: config.config() };
+    const body: IntegrationIn = isSync
+      ? { kind: 'sync', platform: platform.platform as Of<'sync'>['platform'], ...common, ...options, prune: options.auto && options.prune }
+      : { kind: 'notify', platform: platform.platform as Of<'notify'>['platform'], ...common, events };
+    const { data } = await vault().api.POST('/orgs/{org_id}/integrations', { params: { path: here() }, body });
+    await forget('integrations');
+    tell(`${data.name} is stored`, isSync ? 'See what it would write before you run it.' : 'Send a test to see that it arrives.');
+    go(isSync ? `/syncs/connections/${data.id}` : '/notifications');
+  };
+  const isEmpty = isSync ? !options.environments.length : !events.length;
+  return (
+    <div class="narrow">
+      <Form action="Store connection" onSubmit={store} problems={problems} disabled={isEmpty}>
+        <TextField label="Name" value={name} onValue={setName} error={problems.of('name')} maxLength={255} required />
+        {advice && <p class="note small">{advice}</p>}
+        <ConfigFields {...config.shown} problems={problems} />
+        {isSync ? (
+          <SyncFields value={options} onValue={setOptions} error={problems.of('environments')} />
+        ) : (
+          <EventChoice
+            value={events}
+            onValue={setEvents}
+            usual={USUAL}
+            error={problems.of('events')}
+            all="Kinds that later releases add are sent too."
+          />
+        )}
+        <TryFirst
+          platform={platform}
+          config={config.config()}
+          environment={isSync ? options.environments[0] : undefined}
+          onError={problems.set}
+        />
+        <p class="hint">Credentials are encrypted, and nobody can read them again.</p>
+      </Form>
+    </div>
+  );
+}
+
+function New({ kind }: { kind: Kind }) {
+  const [chosen] = useParameter('platform', true);
+  const { data, error, refetch } = usePlatforms();
+  const platform = data?.data.find((one) => one.platform === chosen && one.kind === kind);
+  const list = listOf(kind);
+  const isSync = kind === 'sync';
+  return (
+    <>
+      <nav class="crumbs" aria-label="Where you are">
+        <Link href={list}>{isSync ? 'Syncs' : 'Notifications'}</Link> /{' '}
+        {chosen ? <Link href={`${list}/new`}>Choose a platform</Link> : 'Choose a platform'}
+        {chosen && ` / ${aboutPlatform(chosen).name}`}
+      </nav>
+      {chosen ? (
+        <PageHead title={`Connect ${aboutPlatform(chosen).name}`} lead={aboutPlatform(chosen).what} />
+      ) : (
+        <PageHead
+          title={isSync ? 'Choose a platform to sync to' : 'Choose where messages go'}
+          lead={isSync ? 'Secrets of an environment are written there.' : 'Messages hold names and times, never a value.'}
+        />
+      )}
+      {!chosen && <Gallery kind={kind} hrefOf={(one) => `${list}/new?platform=${one}`} />}
+      {chosen && error && <ErrorNote error={error} onRetry={refetch} />}
+      {chosen && !error && !data && <Skeleton />}
+      {chosen && data && !platform && <Empty title="There is no such platform">Choose one of the list.</Empty>}
+      {platform && <NewForm key={chosen} platform={platform} />}
+    </>
+  );
+}
+
+export const NewSync = () => <New kind="sync" />;
+export const NewNotification = () => <New kind="notify" />;

@@ -1,0 +1,114 @@
+// What a sync did or would do, as a diff: a line for each name. Values are not in it.
+import type { components } from '@secrets-vault/client';
+import { useState } from 'preact/hooks';
+import { Empty } from '../../ui/parts';
+import { Table } from '../../ui/table';
+
+export type Result = components['schemas']['SyncResult'];
+type Action = Result['action'];
+
+/** In the order in which they are shown: what matters most first. */
+const SIGNS: Record<Action, [sign: string, done: string, would: string]> = {
+  failed: ['!', 'Failed', 'Would fail'],
+  created: ['+', 'Created', 'Would be created'],
+  updated: ['~', 'Updated', 'Would be updated'],
+  deleted: ['−', 'Deleted', 'Would be deleted'],
+  skipped: ['·', 'Skipped', 'Would be skipped'],
+  unchanged: ['=', 'Unchanged', 'Unchanged'],
+};
+const order = Object.keys(SIGNS) as Action[];
+
+/** How many names there are of each action, without those that have none. */
+export const countsOf = (results: Result[]): [Action, number][] =>
+  order
+    .map((action): [Action, number] => [action, results.filter((result) => result.action === action).length])
+    .filter(([, count]) => count > 0);
+
+/** How many names a sync writes or deletes. */
+export const changesIn = (results: Result[]): number =>
+  results.filter(({ action }) => ['created', 'updated', 'deleted'].includes(action)).length;
+
+/** The counts as a row of words, each in its colour. */
+export const Counts = ({ results, isPlan }: { results: Result[]; isPlan?: boolean }) => (
+  <p class="row counts">
+    {countsOf(results).map(([action, count]) => (
+      <span key={action} class={`plan-${action}`}>
+        <strong>{count.toLocaleString()}</strong> {SIGNS[action][isPlan ? 2 : 1].toLowerCase()}
+      </span>
+    ))}
+  </p>
+);
+
+const columnsFor = (isPlan: boolean, hasReasons: boolean) => [
+  {
+    label: 'Secret',
+    width: 'minmax(10rem, 1.4fr)',
+    cell: ({ name, action }: Result) => (
+      <span class={`plan-line plan-${action}`}>
+        <span class="plan-sign mono" aria-hidden="true">
+          {SIGNS[action][0]}
+        </span>
+        <span class="mono truncate">{name}</span>
+      </span>
+    ),
+  },
+  {
+    label: isPlan ? 'What would happen' : 'What happened',
+    width: '9.5rem',
+    cell: ({ action }: Result) => <span class={`plan-${action}`}>{SIGNS[action][isPlan ? 2 : 1]}</span>,
+  },
+  {
+    label: 'There',
+    width: 'minmax(9rem, 1fr)',
+    wide: true,
+    cell: ({ name, targetName }: Result) => (
+      <span class={targetName === name ? 'mono truncate dim' : 'mono truncate'}>{targetName ?? '–'}</span>
+    ),
+  },
+  ...(hasReasons
+    ? [
+        {
+          label: 'Why',
+          width: 'minmax(9rem, 1.6fr)',
+          wide: true,
+          cell: ({ message, code }: Result) => (
+            <span class="small dim plan-why" title={code}>
+              {message ?? code}
+            </span>
+          ),
+        },
+      ]
+    : []),
+];
+
+/** @param isPlan whether it is what would happen */
+export function Plan({ results, isPlan = false }: { results: Result[]; isPlan?: boolean }) {
+  const [showSame, setShowSame] = useState(false);
+  const same = results.filter(({ action }) => action === 'unchanged').length;
+  const rows = results
+    .filter(({ action }) => showSame || action !== 'unchanged' || same === results.length)
+    .sort((one, other) => order.indexOf(one.action) - order.indexOf(other.action) || one.name.localeCompare(other.name));
+  return (
+    <div class="stack plan">
+      <div class="row">
+        <Counts results={results} isPlan={isPlan} />
+        <span class="grow" />
+        {same > 0 && same < results.length && (
+          <label class="row small">
+            <input type="checkbox" checked={showSame} onChange={(event) => setShowSame(event.currentTarget.checked)} /> Show unchanged
+          </label>
+        )}
+      </div>
+      <Table
+        label={isPlan ? 'What would happen' : 'What happened'}
+        rows={rows}
+        columns={columnsFor(
+          isPlan,
+          rows.some(({ message, code }) => message || code),
+        )}
+        keyOf={({ name, targetName }) => `${name} ${targetName}`}
+        empty={<Empty title="No secrets take part">The environment is empty, or you may not read what is in it.</Empty>}
+      />
+    </div>
+  );
+}

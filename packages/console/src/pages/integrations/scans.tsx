@@ -1,0 +1,202 @@
+// Leak scans: a pasted text, or dropped files, looked through for credentials. Invariant: what is scanned stays in the memory of this page
+// and is sent to the service alone, which does not store it; findings hold places and redacted previews.
+import type { components } from '@secrets-vault/client';
+import { useState } from 'preact/hooks';
+import { Link } from 'wouter-preact';
+import { forget } from '../../api';
+import { useParameter } from '../../router';
+import '../../styles/integrations.css';
+import { Button } from '../../ui/button';
+import { Confirm } from '../../ui/dialog';
+import { download } from '../../ui/download';
+import { Checkbox, TextArea } from '../../ui/field';
+import { Segments } from '../../ui/filters';
+import { Badge, Empty, ErrorNote, PageHead } from '../../ui/parts';
+import { Table } from '../../ui/table';
+import { DropFiles } from './drop-files';
+import { partsOf, readFiles, type Scanned, scanAll, type ToScan } from './scan';
+
+type Finding = components['schemas']['Finding'];
+
+const keyOf = ({ rule, path, line, column, secret_id }: Finding) => [rule, path, line, column, secret_id].join('\n');
+
+/** What a finding is, and what became of it. */
+function What({ finding }: { finding: Finding }) {
+  if (finding.secret_id)
+    return (
+      <>
+        <Badge tone="bad">stored secret</Badge> <Link href={`/secrets/${finding.secret_id}`}>See it</Link>
+      </>
+    );
+  if (finding.revoked) return <Badge tone="good">revoked now</Badge>;
+  if (finding.live) return <Badge tone="bad">live token</Badge>;
+  if (finding.live === false) return <Badge>ended token</Badge>;
+  return <Badge tone="warn">known format</Badge>;
+}
+
+const columns = [
+  {
+    label: 'Found',
+    width: 'minmax(9rem, 1.2fr)',
+    cell: ({ rule, path, line }: Finding) => (
+      <>
+        <span class="truncate">{rule.replaceAll('-', ' ')}</span>
+        <span class="mono small dim truncate line-narrow">
+          {path ?? 'Text'}:{line}
+        </span>
+      </>
+    ),
+  },
+  { label: 'What it is', width: 'minmax(11rem, 1fr)', cell: (finding: Finding) => <What finding={finding} /> },
+  {
+    label: 'Where',
+    width: 'minmax(10rem, 2fr)',
+    wide: true,
+    cell: ({ path, line, column }: Finding) => (
+      <span class="mono truncate" title={path ?? undefined}>
+        {path ?? 'Text'}:{line}:{column}
+      </span>
+    ),
+  },
+  { label: 'Preview', width: 'minmax(8rem, 1fr)', wide: true, cell: ({ preview }: Finding) => <code class="truncate">{preview}</code> },
+];
+
+function Findings({ result }: { result: Scanned }) {
+  const { findings, truncated, unread } = result;
+  const stored = new Set(findings.flatMap(({ secret_id }) => secret_id ?? [])).size;
+  return (
+    <section class="stack" aria-live="polite">
+      <h2>
+        {findings.length ? `${findings.length.toLocaleString()} ${findings.length === 1 ? 'finding' : 'findings'}` : 'Nothing was found'}
+      </h2>
+      {stored > 0 && (
+        <p class="note bad">
+          {stored === 1 ? 'A value of one secret is' : `Values of ${stored} secrets are`} in it. Rotate what has leaked: a value in a
+          repository stays in its history.
+        </p>
+      )}
+      {truncated && <p class="note warn">Not everything was looked at. Scan fewer files at a time.</p>}
+      {unread.length > 0 && <p class="note">Not scanned, because they are too large or not text: {unread.join(', ')}</p>}
+      <Table
+        label="Findings"
+        rows={findings}
+        columns={columns}
+        keyOf={keyOf}
+        empty={<Empty title="No credentials are in it">Of the formats that are known, and of the secrets that you may read.</Empty>}
+      />
+    </section>
+  );
+}
+
+/** What somebody gives to a scan, and how it went. */
+function useScan() {
+  const [text, setText] = useState('');
+  const [files, setFiles] = useState<ToScan>({ files: [], unread: [] });
+  const [result, setResult] = useState<Scanned | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const change = (set: () => void) => {
+    set();
+    setResult(null);
+    setError(null);
+  };
+  return {
+    ...{ text, files, result, error },
+    clear: () => change(() => {}),
+    type: (typed: string) => change(() => setText(typed)),
+    take: async (taken: File[]) => {
+      const read = await readFiles(taken);
+      change(() => setFiles(read));
+    },
+    run: async (isText: boolean, revoke: boolean) => {
+      setError(null);
+      try {
+        setResult(await scanAll(isText ? [{ text }] : partsOf(files.files), isText ? [] : files.unread, revoke));
+        if (revoke) await forget('credentials');
+      } catch (refused) {
+        setError(refused);
+      }
+    },
+  };
+}
+
+function Given({ isText, scan }: { isText: boolean; scan: ReturnType<typeof useScan> }) {
+  if (!isText) return <DropFiles names={scan.files.files.map(({ path }) => path)} onFiles={scan.take} />;
+  return (
+    <TextArea
+      label="Text"
+      class="mono"
+      rows={9}
+      spellcheck={false}
+      value={scan.text}
+      onValue={scan.type}
+      hint="A log, a message, a file: before you share it"
+    />
+  );
+}
+
+export default function Scans() {
+  const [from, setFrom] = useParameter('from');
+  const [revoke, setRevoke] = useState(false);
+  const [asking, setAsking] = useState(false);
+  const scan = useScan();
+  const isText = from !== 'files';
+  const isEmpty = isText ? !scan.text : !scan.files.files.length;
+  const report = () => download('findings.json', 'application/json', JSON.stringify({ findings: scan.result?.findings ?? [] }, null, 2));
+  return (
+    <>
+      <PageHead
+        title="Leak scans"
+        lead="Finds credentials of more than 100 known formats, tokens of this service, and values of your secrets."
+      />
+      <div class="stack">
+        <div class="stack narrow">
+          <Segments
+            label="What to scan"
+            value={isText ? 'text' : 'files'}
+            onValue={(value) => {
+              scan.clear();
+              setFrom(value === 'files' ? 'files' : '');
+            }}
+            choices={[
+              { value: 'text', label: 'Text' },
+              { value: 'files', label: 'Files' },
+            ]}
+          />
+          <Given isText={isText} scan={scan} />
+          <Checkbox
+            label="Revoke live tokens"
+            hint="Tokens of this organisation that are found stop working at once."
+            checked={revoke}
+            onChecked={setRevoke}
+          />
+          {scan.error ? <ErrorNote error={scan.error} /> : null}
+          <div class="row">
+            <Button
+              kind={revoke ? 'danger' : 'primary'}
+              disabled={isEmpty}
+              onPress={() => (revoke ? setAsking(true) : scan.run(isText, false))}
+            >
+              {revoke ? 'Scan and revoke' : 'Scan'}
+            </Button>
+            {scan.result && scan.result.findings.length > 0 && <Button onPress={report}>Download findings</Button>}
+            <span class="dim small">What you scan is not stored. The scan is in the audit log.</span>
+          </div>
+        </div>
+        {scan.result && <Findings result={scan.result} />}
+      </div>
+      {asking && (
+        <Confirm
+          title="Scan and revoke what is live?"
+          action="Scan and revoke"
+          onConfirm={() => scan.run(isText, true)}
+          onClose={() => setAsking(false)}
+        >
+          <p>
+            API keys, sessions, agents and other tokens of this organisation that are found are revoked at once. Programs that use them get
+            an error. Nobody can undo this.
+          </p>
+        </Confirm>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,79 @@
+// Syncs: the connections to platforms where programs run, and what was written there.
+import { Plus } from 'lucide-preact';
+import { Link } from 'wouter-preact';
+import { Listing } from '../../ui/listing';
+import { Badge, Empty, PageHead, Time } from '../../ui/parts';
+import { Tabs } from '../../ui/tabs';
+import { useConnections } from './connections';
+import { slugsOf } from './edit';
+import { PlatformMark } from './gallery';
+import { type Integration, platformName } from './platforms';
+import { Runs } from './runs';
+
+function Connections({ list }: { list: ReturnType<typeof useConnections> }) {
+  return (
+    <Listing<Integration>
+      list={list}
+      label="Connections"
+      keyOf={({ id }) => id}
+      hrefOf={({ id }) => `/syncs/connections/${id}`}
+      columns={[
+        {
+          label: 'Name',
+          width: 'minmax(12rem, 2fr)',
+          cell: ({ platform, name }) => (
+            <>
+              <PlatformMark platform={platform} />
+              <span class="truncate">{name}</span>
+            </>
+          ),
+        },
+        {
+          label: 'Runs',
+          width: '8rem',
+          cell: ({ auto }) => (auto ? <Badge tone="accent">by itself</Badge> : <Badge>when asked</Badge>),
+        },
+        { label: 'Platform', width: '12rem', wide: true, cell: ({ platform }) => <span class="dim">{platformName(platform)}</span> },
+        {
+          label: 'Environments',
+          width: 'minmax(9rem, 1fr)',
+          wide: true,
+          cell: ({ environments }) => <span class="dim truncate">{slugsOf(environments).join(', ')}</span>,
+        },
+        { label: 'Changed', width: '9rem', wide: true, cell: ({ updatedAt }) => <Time at={updatedAt} /> },
+      ]}
+      empty={
+        <Empty
+          title="No connections yet"
+          action={
+            <Link href="/syncs/new" class="button primary">
+              Choose a platform
+            </Link>
+          }
+        >
+          Connect Vercel, GitHub Actions, AWS, Kubernetes and others. You see what would be written before anything is.
+        </Empty>
+      }
+    />
+  );
+}
+
+export default function Syncs() {
+  const list = useConnections('sync');
+  return (
+    <>
+      <PageHead title="Syncs" lead="Write the secrets of an environment to the platforms where your programs run.">
+        <Link href="/syncs/new" class="button primary">
+          <Plus size={16} aria-hidden="true" /> New connection
+        </Link>
+      </PageHead>
+      <Tabs
+        label="Syncs"
+        items={[
+          { id: 'connections', label: 'Connections', count: list.rows.length, content: () => <Connections list={list} /> },
+          { id: 'runs', label: 'Runs', content: () => <Runs connections={list.rows} /> },
+        ]}
+      />
+    </>
+  );
+}

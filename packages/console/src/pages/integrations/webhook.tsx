@@ -1,0 +1,133 @@
+// One webhook: its deliveries, how it is set up, a test, and what can be done with it.
+import { useState } from 'preact/hooks';
+import { Link, useLocation } from 'wouter-preact';
+import { forget, here, useRead, vault } from '../../api';
+import { Button } from '../../ui/button';
+import { Confirm } from '../../ui/dialog';
+import { Menu } from '../../ui/menu';
+import { ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
+import { Tabs } from '../../ui/tabs';
+import { tell } from '../../ui/toast';
+import { Deliveries, DeliveryDialog } from './deliveries';
+import type { Delivery } from './delivery';
+import { wordsOf } from './events';
+import { EditWebhook, RotateSecret, type Webhook } from './webhook-form';
+import { WebhookStatus } from './webhooks';
+
+type Doing = 'edit' | 'rotate' | 'disable' | 'delete' | null;
+
+const at = (id: string) => ({ params: { path: { ...here(), id } } });
+
+const whyDisabled: Record<string, string> = {
+  user: 'Somebody disabled it. It gets no events until it is enabled.',
+  failing: 'No attempt succeeded for 5 days, so it was disabled. Correct the receiver, enable it, and redeliver what failed.',
+  gone: 'The receiver answered 410 Gone, so it was disabled. If that was a mistake, enable it again.',
+};
+
+async function setEnabled(webhook: Webhook, enabled: boolean): Promise<void> {
+  await vault().api.PATCH('/orgs/{org_id}/webhooks/{id}', { ...at(webhook.id), body: { enabled } });
+  await forget('webhooks');
+  tell(enabled ? 'The webhook is enabled' : 'The webhook is disabled');
+}
+
+function Doings({ webhook, doing, end }: { webhook: Webhook; doing: Doing; end: () => void }) {
+  const [, go] = useLocation();
+  const remove = async () => {
+    await vault().api.DELETE('/orgs/{org_id}/webhooks/{id}', at(webhook.id));
+    await forget('webhooks');
+    tell('The webhook is deleted');
+    go('/webhooks');
+  };
+  if (doing === 'edit') return <EditWebhook webhook={webhook} onClose={end} />;
+  if (doing === 'rotate') return <RotateSecret webhook={webhook} onClose={end} />;
+  if (doing === 'disable')
+    return (
+      <Confirm title="Disable this webhook?" action="Disable webhook" onConfirm={() => setEnabled(webhook, false)} onClose={end}>
+        <p>
+          Deliveries to <strong class="mono">{webhook.url}</strong> that wait fail now. What happens while it is disabled is not sent later.
+        </p>
+      </Confirm>
+    );
+  if (doing === 'delete')
+    return (
+      <Confirm title="Delete this webhook?" action="Delete webhook" onConfirm={remove} onClose={end}>
+        <p>
+          No more events are sent to <strong class="mono">{webhook.url}</strong>. Its signing secret and its deliveries are erased.
+        </p>
+      </Confirm>
+    );
+  return null;
+}
+
+function SetUp({ webhook }: { webhook: Webhook }) {
+  const events = webhook.events as '*' | string[];
+  return (
+    <Facts
+      items={[
+        ['URL', <span class="mono">{webhook.url}</span>],
+        ['Description', webhook.description || <span class="dim">None</span>],
+        ['Events', events === '*' ? 'All events' : events.map(wordsOf).join(', ')],
+        webhook.old_secret_until !== null && ['Old secret signs until', <Time at={webhook.old_secret_until} />],
+        ['Created', <Time at={webhook.created_at} />],
+        ['Created by', <code>{webhook.created_by}</code>],
+        ['Changed', <Time at={webhook.updated_at} />],
+        ['Id', <Id id={webhook.id} />],
+      ]}
+    />
+  );
+}
+
+export default function WebhookPage({ params: { id = '' } }: { params: Record<string, string> }) {
+  const [doing, setDoing] = useState<Doing>(null);
+  const [tested, setTested] = useState<Delivery | null>(null);
+  const { data, error, refetch } = useRead(['webhooks', 'one', id], (signal) =>
+    vault().api.GET('/orgs/{org_id}/webhooks/{id}', { ...at(id), signal }),
+  );
+  if (error)
+    return (
+      <>
+        <PageHead title="Webhook" />
+        <ErrorNote error={error} onRetry={refetch} />
+      </>
+    );
+  if (!data) return <Skeleton />;
+  const test = async () => {
+    const { data: delivery } = await vault().api.POST('/orgs/{org_id}/webhooks/{id}/test', at(id));
+    await forget('webhooks');
+    setTested(delivery);
+  };
+  return (
+    <>
+      <nav class="crumbs" aria-label="Where you are">
+        <Link href="/webhooks">Webhooks</Link>
+      </nav>
+      <PageHead title={data.url} lead={<WebhookStatus {...data} />}>
+        <Button onPress={test}>Send test event</Button>
+        {!data.enabled && (
+          <Button kind="primary" onPress={() => setEnabled(data, true)}>
+            Enable
+          </Button>
+        )}
+        <Menu
+          label="More actions"
+          actions={[
+            { label: 'Edit', onSelect: () => setDoing('edit') },
+            { label: 'Rotate the signing secret', onSelect: () => setDoing('rotate') },
+            data.enabled && { label: 'Disable', onSelect: () => setDoing('disable') },
+            { label: 'Delete', danger: true, onSelect: () => setDoing('delete') },
+          ]}
+        />
+      </PageHead>
+      {!data.enabled && <p class="note warn spaced">{whyDisabled[data.disabled_reason ?? 'user']}</p>}
+      <Tabs
+        label="About this webhook"
+        items={[
+          { id: 'deliveries', label: 'Deliveries', content: () => <Deliveries webhook={data} /> },
+          { id: 'setup', label: 'Set-up', content: () => <SetUp webhook={data} /> },
+        ]}
+      />
+      <Doings webhook={data} doing={doing} end={() => setDoing(null)} />
+      {tested && <DeliveryDialog delivery={tested} onClose={() => setTested(null)} />}
+    </>
+  );
+}

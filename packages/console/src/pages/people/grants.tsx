@@ -1,0 +1,131 @@
+// Grants: access to secrets that is added to roles, for a member or a team.
+import type { components } from '@secrets-vault/client';
+import { Plus, Trash2 } from 'lucide-preact';
+import { useState } from 'preact/hooks';
+import { forgetGone, here, useList, useRead, vault } from '../../api';
+import { Who } from '../../people';
+import { useParameter } from '../../router';
+import { Button, IconButton } from '../../ui/button';
+import { Confirm } from '../../ui/dialog';
+import { Listing } from '../../ui/listing';
+import { Badge, Empty, PageHead, Time } from '../../ui/parts';
+import { tell } from '../../ui/toast';
+import { NewGrant } from './new-grant';
+import '../../styles/access.css';
+import { may } from '../../may';
+
+type Grant = components['schemas']['Grant'];
+
+const placeOf = ({ environments, secrets }: Grant): string =>
+  [environments?.join(', ') ?? 'all environments', secrets ? secrets.join(', ') : 'every name'].join(' · ');
+
+function EndGrant({ grant, onEnd, onClose }: { grant: Grant; onEnd: () => void; onClose: () => void }) {
+  const end = async () => {
+    await vault().api.DELETE('/orgs/{org_id}/grants/{id}', { params: { path: { ...here(), id: grant.id } } });
+    onEnd();
+    tell('The grant is removed');
+    forgetGone('grants', 'members', 'teams');
+  };
+  return (
+    <Confirm title="Remove this grant?" action="Remove grant" onConfirm={end} onClose={onClose}>
+      <p>
+        <Who id={grant.grantee.id} /> can no longer {grant.permission} secrets in <strong>{placeOf(grant)}</strong> through it, from the
+        next request on. What their role or other grants give stays.
+      </p>
+    </Confirm>
+  );
+}
+
+/** One grant, as a list: what a link from elsewhere shows. */
+function useGrant(id: string, enabled: boolean) {
+  const { data, error, isPending, refetch } = useRead(
+    ['grants', 'one', id],
+    (signal) => vault().api.GET('/orgs/{org_id}/grants/{id}', { params: { path: { ...here(), id } }, signal }),
+    enabled,
+  );
+  return { rows: data ? [data] : [], error, isPending, refetch };
+}
+
+/** The grants of a member or team, or all of them. */
+export function Grants({ grantee }: { grantee?: { type: 'member' | 'team'; id: string } }) {
+  const [creating, setCreating] = useState(false);
+  const [ending, setEnding] = useState<Grant | null>(null);
+  const [only, show] = useParameter('id');
+  const isOne = only !== '' && !grantee;
+  const one = useGrant(only, isOne);
+  const list = useList<Grant>(['grants', 'list', grantee?.id], (cursor, signal) =>
+    vault().api.GET('/orgs/{org_id}/grants', { params: { path: here(), query: { limit: 100, cursor, grantee: grantee?.id } }, signal }),
+  );
+  const add = may('members:write') && (
+    <Button kind={grantee ? 'plain' : 'primary'} onPress={() => setCreating(true)}>
+      <Plus size={16} aria-hidden="true" /> New grant
+    </Button>
+  );
+  return (
+    <>
+      {grantee ? (
+        <div class="row spaced">
+          <h2 class="grow">Grants</h2>
+          {add}
+        </div>
+      ) : (
+        <PageHead title="Grants" lead="Access to secrets that is added to a role, for a member or a team. Never delete or share.">
+          {add}
+        </PageHead>
+      )}
+      {isOne && (
+        <p class="row spaced">
+          <span class="dim">One grant is shown.</span>
+          <button type="button" class="link" onClick={() => show('')}>
+            Show all grants
+          </button>
+        </p>
+      )}
+      <Listing
+        list={isOne ? { ...one, more: list.more } : list}
+        skeleton={3}
+        label="Grants"
+        keyOf={({ id }) => id}
+        columns={[
+          {
+            label: 'To',
+            width: 'minmax(8rem, 1fr)',
+            cell: (grant) => (
+              <span class="grow">
+                <Who id={grant.grantee.id} />
+                <span class="sub truncate">{placeOf(grant)}</span>
+              </span>
+            ),
+          },
+          {
+            label: 'May',
+            width: '5.5rem',
+            cell: ({ permission }) => <Badge tone={permission === 'write' ? 'warn' : 'accent'}>{permission}</Badge>,
+          },
+          {
+            label: 'Where',
+            width: 'minmax(10rem, 2fr)',
+            wide: true,
+            cell: (grant) => (
+              <span class="truncate block" title={placeOf(grant)}>
+                {placeOf(grant)}
+              </span>
+            ),
+          },
+          { label: 'Ends', width: '8rem', wide: true, cell: ({ expires_at }) => <Time at={expires_at} /> },
+          { label: 'Made by', width: '9.5rem', wide: true, cell: ({ created_by }) => <Who id={created_by} /> },
+        ]}
+        actions={(grant) => (
+          <IconButton label="Remove grant" small onPress={() => setEnding(grant)}>
+            <Trash2 size={15} />
+          </IconButton>
+        )}
+        empty={<Empty title="No grants">{grantee ? 'Only the role gives access.' : 'Only roles give access to secrets.'}</Empty>}
+      />
+      {creating && <NewGrant grantee={grantee} onClose={() => setCreating(false)} />}
+      {ending && <EndGrant grant={ending} onEnd={() => isOne && show('')} onClose={() => setEnding(null)} />}
+    </>
+  );
+}
+
+export default () => <Grants />;

@@ -1,0 +1,123 @@
+// "Why may they?": whether a member may do something, and what allows it, answered by the service with the rules of requests.
+import type { components } from '@secrets-vault/client';
+import { Check, X } from 'lucide-preact';
+import { useDeferredValue } from 'preact/compat';
+import { useId } from 'preact/hooks';
+import { Link } from 'wouter-preact';
+import { here, useRead, vault } from '../../api';
+import { environments } from '../../environments';
+import { useSelected } from '../../inventory';
+import { type Member, Who } from '../../people';
+import { useParameter } from '../../router';
+import { scopeGroups } from '../../scopes';
+import { SelectField, TextField } from '../../ui/field';
+import { ErrorNote } from '../../ui/parts';
+import { labelOfRole } from './roles';
+
+type Access = components['schemas']['Access'];
+
+const actions = scopeGroups.flatMap(({ resource, label, scopes }) =>
+  scopes.map(([verb, words]) => ({ value: `${resource}:${verb}`, label: `${label}: ${words[0]?.toLowerCase()}${words.slice(1)}` })),
+);
+
+function Because({ reason, member }: { reason: Access['reasons'][number]; member: Member }) {
+  if (reason.source === 'role')
+    return (
+      <li>
+        The role <strong>{labelOfRole(reason.role ?? member.role)}</strong> holds it.
+      </li>
+    );
+  return (
+    <li>
+      <Link href={`/grants?id=${reason.grant_id}`}>A grant</Link> gives it to{' '}
+      {reason.grantee?.type === 'team' ? (
+        <>
+          the team <Who id={reason.grantee.id} />
+        </>
+      ) : (
+        member.name
+      )}
+      .
+    </li>
+  );
+}
+
+function Answer({ access, member, question }: { access: Access; member: Member; question: string }) {
+  return (
+    <div class={`verdict ${access.allowed ? 'yes' : 'no'}`} role="status">
+      {access.allowed ? <Check size={20} aria-hidden="true" /> : <X size={20} aria-hidden="true" />}
+      <div>
+        <p>
+          <strong>{access.allowed ? 'Yes' : 'No'}.</strong> {member.name} {access.allowed ? 'may' : 'may not'} {question}.
+        </p>
+        {access.allowed ? (
+          <ul>
+            {access.reasons.map((reason) => (
+              <Because key={reason.grant_id ?? reason.role} reason={reason} member={member} />
+            ))}
+          </ul>
+        ) : (
+          <p class="dim">
+            The role {labelOfRole(member.role)} does not hold it, and no grant to {member.name} or their teams gives it there.
+          </p>
+        )}
+      </div>
+    </div>
+  );
+}
+
+export function MayThey({ member }: { member: Member }) {
+  const [action = '', setAction] = useParameter('may');
+  const [environment, setEnvironment] = useParameter('in');
+  const [secret, setSecret] = useParameter('secret');
+  const chosen = action || 'secrets:read';
+  const isOfSecrets = chosen.startsWith('secrets:');
+  const name = useDeferredValue(isOfSecrets ? secret : '');
+  const place = isOfSecrets ? environment : '';
+  const { data, error } = useRead(['members', 'access', member.id, chosen, place, name], (signal) =>
+    vault().api.GET('/orgs/{org_id}/members/{id}/access', {
+      params: {
+        path: { ...here(), id: member.id },
+        query: { action: chosen, environment: place || undefined, secret: name || undefined },
+      },
+      signal,
+    }),
+  );
+  const names = useId();
+  const known = useSelected({ environments: place ? [place] : [] });
+  const [kind = '', words = chosen] = actions.find(({ value }) => value === chosen)?.label.split(': ') ?? [];
+  const anywhere = isOfSecrets && !place && 'in some environment';
+  const where = [name && `of ${name}`, place ? `in ${place}` : anywhere].filter(Boolean).join(' ');
+  return (
+    <section class="card stack" aria-labelledby={`${names}-head`}>
+      <h2 id={`${names}-head`}>May they?</h2>
+      <div class="columns">
+        <SelectField label="Action" value={chosen} onValue={setAction} choices={actions} />
+        {isOfSecrets && (
+          <>
+            <SelectField
+              label="Environment"
+              value={environment}
+              onValue={setEnvironment}
+              choices={[{ value: '', label: 'Any' }, ...environments.value.map(({ slug, name }) => ({ value: slug, label: name }))]}
+            />
+            <TextField label="Secret" optional class="mono" list={names} value={secret} onValue={setSecret} placeholder="Any name" />
+            <datalist id={names}>
+              {[...new Set(known.secrets.map((each) => each.name))].slice(0, 200).map((each) => (
+                <option key={each} value={each} />
+              ))}
+            </datalist>
+          </>
+        )}
+      </div>
+      {error ? <ErrorNote error={error} /> : null}
+      {data ? (
+        <Answer
+          access={data}
+          member={member}
+          question={[words, where, !isOfSecrets && `(${kind.toLowerCase()})`].filter(Boolean).join(' ')}
+        />
+      ) : null}
+    </section>
+  );
+}

@@ -1,0 +1,175 @@
+// One member: role, passkeys, grants, what they may do and why, and the end of their membership.
+import type { components } from '@secrets-vault/client';
+import { useState } from 'preact/hooks';
+import { Link, useLocation } from 'wouter-preact';
+import { confirmed, forget, forgetGone, here, useRead, vault } from '../../api';
+import { may } from '../../may';
+import { type Member, Who } from '../../people';
+import { me } from '../../session';
+import { Button } from '../../ui/button';
+import { Dialog } from '../../ui/dialog';
+import { Checkbox } from '../../ui/field';
+import { Form, useProblems } from '../../ui/form';
+import { Menu } from '../../ui/menu';
+import { Badge, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
+import { tell } from '../../ui/toast';
+import { nameOfKind } from '../credentials/words';
+import { Grants } from './grants';
+import { EditMember, EnrolmentLink } from './invite';
+import { MayThey } from './may';
+import { MemberStatus } from './members';
+import { Passkeys } from './passkeys';
+import { labelOfRole } from './roles';
+import '../../styles/access.css';
+
+type Removed = components['schemas']['Removed'];
+const at = (id: string) => ({ params: { path: { ...here(), id } } });
+
+/** Credentials that a removed member had made, and that live on. */
+function Left({ name, removed, onClose }: { name: string; removed: Removed; onClose: () => void }) {
+  return (
+    <Dialog
+      title={`${name} is removed`}
+      lead="These credentials were made by them and still work. Revoke those that nobody needs."
+      onClose={onClose}
+    >
+      <ul class="timeline">
+        {removed.credentials.map(({ kind, id, name: credential }) => (
+          <li key={id}>
+            <Badge>{nameOfKind(kind)}</Badge>
+            <Link href={`/credentials/${id}`} class="grow truncate">
+              {credential ?? id}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </Dialog>
+  );
+}
+
+function RemoveMember({ member, onClose }: { member: Member; onClose: () => void }) {
+  const [withCredentials, setWithCredentials] = useState(false);
+  const [removed, setRemoved] = useState<Removed | null>(null);
+  const problems = useProblems();
+  const [, go] = useLocation();
+  const leave = () => {
+    go('/members');
+    forgetGone('members', 'credentials', 'grants', 'teams');
+  };
+  const remove = async () => {
+    const { data } = await confirmed(() =>
+      vault().api.DELETE('/orgs/{org_id}/members/{id}', {
+        params: { path: { ...here(), id: member.id }, query: { revoke_credentials: withCredentials ? 'true' : 'false' } },
+      }),
+    );
+    if (!withCredentials && data.credentials.length) return setRemoved(data);
+    tell(`${member.name} is removed`, data.credentials.length ? `${data.credentials.length} credentials of theirs ended too.` : undefined);
+    leave();
+  };
+  if (removed) return <Left name={member.name} removed={removed} onClose={leave} />;
+  return (
+    <Dialog title={`Remove ${member.name}?`} onClose={onClose}>
+      <Form action="Remove member" danger onSubmit={remove} onCancel={onClose} problems={problems}>
+        <p>
+          The sessions and passkeys of <strong>{member.name}</strong> ({member.email}) end at once, and so do their grants and share links.
+          The audit log keeps what they did.
+        </p>
+        <Checkbox
+          label="Also revoke the credentials that they made"
+          hint="Programs that use them are refused from then on. Without this they go on working, and are listed for you."
+          checked={withCredentials}
+          onChecked={setWithCredentials}
+        />
+      </Form>
+    </Dialog>
+  );
+}
+
+function NewLink({ member, onClose }: { member: Member; onClose: () => void }) {
+  const [url, setUrl] = useState<string | null>(null);
+  const problems = useProblems();
+  const make = async () => {
+    const { data } = await confirmed(() => vault().api.POST('/orgs/{org_id}/members/{id}/enrolments', at(member.id)));
+    await forget('members');
+    setUrl(data.enrolment_url);
+  };
+  if (url) return <EnrolmentLink name={member.name} url={url} onClose={onClose} />;
+  return (
+    <Dialog title={`New enrolment link for ${member.name}`} onClose={onClose}>
+      <Form action="Create link" onSubmit={make} onCancel={onClose} problems={problems}>
+        <p>
+          For somebody who lost their passkeys or whose link expired. Whoever opens the link can sign in as <strong>{member.name}</strong>.
+          Their existing passkeys stay. Earlier links of theirs stop working.
+        </p>
+      </Form>
+    </Dialog>
+  );
+}
+
+const factsOf = (member: Member): [string, preact.ComponentChildren][] => [
+  ['E-mail address', member.email],
+  ['Role', labelOfRole(member.role)],
+  ['Joined', <Time at={member.enrolled_at} none="Not yet" />],
+  ['Invited by', <Who id={member.invited_by} />],
+  ['Id', <Id id={member.id} />],
+];
+
+type Doing = 'edit' | 'remove' | 'link' | null;
+
+export default function MemberPage({ params: { id = '' } }: { params: Record<string, string> }) {
+  const {
+    data: member,
+    error,
+    isPending,
+    refetch,
+  } = useRead(['members', 'one', id], (signal) => vault().api.GET('/orgs/{org_id}/members/{id}', { ...at(id), signal }));
+  const [doing, setDoing] = useState<Doing>(null);
+  const end = () => setDoing(null);
+  if (error)
+    return (
+      <>
+        <PageHead title="Member" />
+        <ErrorNote error={error} onRetry={refetch} />
+      </>
+    );
+  if (isPending || !member) return <Skeleton />;
+  return (
+    <>
+      <nav class="crumbs" aria-label="Where you are">
+        <Link href="/members">Members</Link> / {member.name}
+      </nav>
+      <PageHead
+        title={member.name}
+        lead={
+          <>
+            <MemberStatus member={member} /> {me.value?.id === id && <Badge tone="accent">you</Badge>}
+          </>
+        }
+      >
+        {may('members:write') && (
+          <>
+            <Button onPress={() => setDoing('edit')}>Edit</Button>
+            <Menu
+              label="More actions"
+              actions={[
+                me.value?.role === 'owner' && { label: 'New enrolment link', onSelect: () => setDoing('link') },
+                { label: 'Remove member', danger: true, onSelect: () => setDoing('remove') },
+              ]}
+            />
+          </>
+        )}
+      </PageHead>
+      <div class="sections">
+        <Facts items={factsOf(member)} />
+        <MayThey member={member} />
+        <section>
+          <Grants grantee={{ type: 'member', id }} />
+        </section>
+        <Passkeys member={member} />
+      </div>
+      {doing === 'edit' && <EditMember member={member} onClose={end} />}
+      {doing === 'remove' && <RemoveMember member={member} onClose={end} />}
+      {doing === 'link' && <NewLink member={member} onClose={end} />}
+    </>
+  );
+}

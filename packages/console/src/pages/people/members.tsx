@@ -1,0 +1,90 @@
+// The members of the organisation: who they are, their role, and whether they have enrolled.
+import { UserPlus } from 'lucide-preact';
+import { useState } from 'preact/hooks';
+import { here, useList, vault } from '../../api';
+import type { Member } from '../../people';
+import { useParameter } from '../../router';
+import { Button } from '../../ui/button';
+import { Segments } from '../../ui/filters';
+import { Listing } from '../../ui/listing';
+import { Badge, Empty, PageHead, Time, type Tone } from '../../ui/parts';
+import type { Column } from '../../ui/table';
+import { InviteMember } from './invite';
+import { labelOfRole, RolesDialog } from './roles';
+import '../../styles/access.css';
+import { may } from '../../may';
+
+const tones: Record<Member['status'], Tone> = { active: 'good', invited: 'accent', lapsed: 'warn' };
+const words: Record<Member['status'], string> = { active: 'active', invited: 'invited', lapsed: 'link expired' };
+
+export const MemberStatus = ({ member }: { member: Member }) => <Badge tone={tones[member.status]}>{words[member.status]}</Badge>;
+
+const columns: Column<Member>[] = [
+  {
+    label: 'Name',
+    width: 'minmax(12rem, 2fr)',
+    cell: ({ name, email }) => (
+      <span class="grow">
+        <span class="truncate">
+          {name} <span class="dim email">{email}</span>
+        </span>
+        <span class="sub truncate">{email}</span>
+      </span>
+    ),
+  },
+  { label: 'Role', width: '7rem', cell: ({ role }) => labelOfRole(role) },
+  { label: 'Status', width: '8rem', wide: true, cell: (member) => <MemberStatus member={member} /> },
+  {
+    label: 'Passkeys',
+    width: '6rem',
+    wide: true,
+    cell: ({ passkeys }) => <span class={passkeys ? undefined : 'dim'}>{passkeys || 'None'}</span>,
+  },
+  { label: 'Joined', width: '9rem', wide: true, cell: ({ enrolled_at }) => <Time at={enrolled_at} none="Not yet" /> },
+];
+
+export default function Members() {
+  const [status, setStatus] = useParameter('status');
+  const [open, setOpen] = useState<'invite' | 'roles' | null>(null);
+  const list = useList<Member>(['members', 'list', status], (cursor, signal) =>
+    vault().api.GET('/orgs/{org_id}/members', {
+      params: { path: here(), query: { limit: 100, cursor, status: (status || undefined) as Member['status'] | undefined } },
+      signal,
+    }),
+  );
+  return (
+    <>
+      <PageHead title="Members" lead="People who sign in with a passkey. A role says what each may do, and grants add to it.">
+        <Button onPress={() => setOpen('roles')}>Roles</Button>
+        {may('members:write') && (
+          <Button kind="primary" onPress={() => setOpen('invite')}>
+            <UserPlus size={16} aria-hidden="true" /> Invite member
+          </Button>
+        )}
+      </PageHead>
+      <search class="filters">
+        <Segments
+          label="Status"
+          value={status}
+          onValue={setStatus}
+          choices={[
+            { value: '', label: 'All' },
+            { value: 'active', label: 'Active' },
+            { value: 'invited', label: 'Invited' },
+            { value: 'lapsed', label: 'Link expired' },
+          ]}
+        />
+      </search>
+      <Listing
+        list={list}
+        label="Members"
+        columns={columns}
+        keyOf={({ id }) => id}
+        hrefOf={({ id }) => `/members/${id}`}
+        empty={<Empty title="Nobody here">No member has this status.</Empty>}
+      />
+      {open === 'invite' && <InviteMember onClose={() => setOpen(null)} />}
+      {open === 'roles' && <RolesDialog onClose={() => setOpen(null)} />}
+    </>
+  );
+}

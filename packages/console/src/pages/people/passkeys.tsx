@@ -1,0 +1,72 @@
+// The passkeys of a member, and how to remove one that was lost.
+import type { components } from '@secrets-vault/client';
+import { Trash2 } from 'lucide-preact';
+import { useState } from 'preact/hooks';
+import { confirmed, forget, here, useList, vault } from '../../api';
+import type { Member } from '../../people';
+import { IconButton } from '../../ui/button';
+import { Confirm } from '../../ui/dialog';
+import { Listing } from '../../ui/listing';
+import { Empty, Time } from '../../ui/parts';
+import { tell } from '../../ui/toast';
+
+type Passkey = components['schemas']['Passkey'];
+
+export function Passkeys({ member }: { member: Member }) {
+  const [removing, setRemoving] = useState<Passkey | null>(null);
+  const list = useList<Passkey>(['members', 'passkeys', member.id], (cursor, signal) =>
+    vault().api.GET('/orgs/{org_id}/members/{id}/passkeys', {
+      params: { path: { ...here(), id: member.id }, query: { limit: 100, cursor } },
+      signal,
+    }),
+  );
+  const remove = async ({ id, name }: Passkey) => {
+    await confirmed(() =>
+      vault().api.DELETE('/orgs/{org_id}/members/{id}/passkeys/{passkey_id}', {
+        params: { path: { ...here(), id: member.id, passkey_id: id } },
+      }),
+    );
+    await forget('members');
+    tell(`${name} is removed`);
+  };
+  return (
+    <section>
+      <h2 class="spaced">Passkeys</h2>
+      <Listing
+        list={list}
+        skeleton={2}
+        label="Passkeys"
+        keyOf={({ id }) => id}
+        columns={[
+          { label: 'Name', width: 'minmax(8rem, 2fr)', cell: ({ name }) => <span class="truncate block">{name}</span> },
+          {
+            label: 'Kept',
+            width: '10rem',
+            wide: true,
+            cell: ({ backed_up }) => (backed_up ? 'Synced by a password manager' : 'On one device'),
+          },
+          { label: 'Added', width: '9rem', cell: ({ created_at }) => <Time at={created_at} /> },
+        ]}
+        actions={(passkey) => (
+          <IconButton label={`Remove ${passkey.name}`} small onPress={() => setRemoving(passkey)}>
+            <Trash2 size={15} />
+          </IconButton>
+        )}
+        empty={<Empty title="No passkey yet">{member.name} registers one with the enrolment link.</Empty>}
+      />
+      {removing && (
+        <Confirm
+          title={`Remove ${removing.name}?`}
+          action="Remove passkey"
+          onConfirm={() => remove(removing)}
+          onClose={() => setRemoving(null)}
+        >
+          <p>
+            {member.name} can no longer sign in with <strong>{removing.name}</strong>, and the sessions that began with it end at once. You
+            confirm with your own passkey.
+          </p>
+        </Confirm>
+      )}
+    </section>
+  );
+}

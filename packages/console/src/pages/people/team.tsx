@@ -1,0 +1,158 @@
+// One team: who is in it, and its grants.
+import type { components } from '@secrets-vault/client';
+import { UserMinus, UserPlus } from 'lucide-preact';
+import { useState } from 'preact/hooks';
+import { Link, useLocation } from 'wouter-preact';
+import { forget, forgetGone, here, useList, useRead, vault } from '../../api';
+import { type Team, useMembers, Who } from '../../people';
+import { Button, IconButton } from '../../ui/button';
+import { Confirm, Dialog } from '../../ui/dialog';
+import { SelectField } from '../../ui/field';
+import { Form, useProblems } from '../../ui/form';
+import { Listing } from '../../ui/listing';
+import { Menu } from '../../ui/menu';
+import { Empty, ErrorNote, PageHead, Skeleton, Time } from '../../ui/parts';
+import { tell } from '../../ui/toast';
+import { Grants } from './grants';
+import { TeamForm } from './teams';
+import '../../styles/access.css';
+
+type TeamMember = components['schemas']['TeamMember'];
+const at = (id: string) => ({ params: { path: { ...here(), id } } });
+
+function AddMember({ team, present, onClose }: { team: Team; present: TeamMember[]; onClose: () => void }) {
+  const { members } = useMembers();
+  const [id, setId] = useState('');
+  const problems = useProblems();
+  const absent = members.filter((member) => !present.some(({ member_id }) => member_id === member.id));
+  const add = async () => {
+    await vault().api.POST('/orgs/{org_id}/teams/{id}/members', { ...at(team.id), body: { member_id: id } });
+    await forget('teams', 'members');
+    tell(`${members.find((member) => member.id === id)?.name} is in ${team.name}`);
+    onClose();
+  };
+  return (
+    <Dialog title={`Add to ${team.name}`} lead="They get what the grants of the team give, from their next request on." onClose={onClose}>
+      <Form action="Add to team" onSubmit={add} onCancel={onClose} problems={problems} disabled={!id}>
+        <SelectField
+          label="Member"
+          value={id}
+          onValue={setId}
+          error={problems.of('member_id')}
+          choices={[
+            { value: '', label: absent.length ? 'Choose a member' : 'Everybody is in this team' },
+            ...absent.map((member) => ({ value: member.id, label: `${member.name} (${member.email})` })),
+          ]}
+        />
+      </Form>
+    </Dialog>
+  );
+}
+
+function People({ team }: { team: Team }) {
+  const [adding, setAdding] = useState(false);
+  const [removing, setRemoving] = useState<TeamMember | null>(null);
+  const list = useList<TeamMember>(['teams', 'people', team.id], (cursor, signal) =>
+    vault().api.GET('/orgs/{org_id}/teams/{id}/members', {
+      params: { path: { ...here(), id: team.id }, query: { limit: 100, cursor } },
+      signal,
+    }),
+  );
+  const remove = async ({ member_id, name }: TeamMember) => {
+    await vault().api.DELETE('/orgs/{org_id}/teams/{id}/members/{member_id}', {
+      params: { path: { ...here(), id: team.id, member_id } },
+    });
+    await forget('teams', 'members');
+    tell(`${name} is no longer in ${team.name}`);
+  };
+  return (
+    <section>
+      <div class="row spaced">
+        <h2 class="grow">Members</h2>
+        <Button onPress={() => setAdding(true)}>
+          <UserPlus size={16} aria-hidden="true" /> Add member
+        </Button>
+      </div>
+      <Listing
+        list={list}
+        skeleton={3}
+        label="Members of the team"
+        keyOf={({ member_id }) => member_id}
+        hrefOf={({ member_id }) => `/members/${member_id}`}
+        columns={[
+          { label: 'Name', width: 'minmax(9rem, 2fr)', cell: ({ name }) => <span class="truncate">{name}</span> },
+          { label: 'Added', width: '9rem', cell: ({ created_at }) => <Time at={created_at} /> },
+          { label: 'By', width: '9rem', wide: true, cell: ({ added_by }) => <Who id={added_by} /> },
+        ]}
+        actions={(member) => (
+          <IconButton label={`Take ${member.name} out of the team`} small onPress={() => setRemoving(member)}>
+            <UserMinus size={15} />
+          </IconButton>
+        )}
+        empty={<Empty title="Nobody is in this team">Add members, and they get what its grants give.</Empty>}
+      />
+      {adding && <AddMember team={team} present={list.rows} onClose={() => setAdding(false)} />}
+      {removing && (
+        <Confirm
+          title={`Take ${removing.name} out of ${team.name}?`}
+          action="Take out of team"
+          onConfirm={() => remove(removing)}
+          onClose={() => setRemoving(null)}
+        >
+          <p>They lose what the grants of the team give, from their next request on. Their role stays.</p>
+        </Confirm>
+      )}
+    </section>
+  );
+}
+
+export default function TeamPage({ params: { id = '' } }: { params: Record<string, string> }) {
+  const {
+    data: team,
+    error,
+    isPending,
+    refetch,
+  } = useRead(['teams', 'one', id], (signal) => vault().api.GET('/orgs/{org_id}/teams/{id}', { ...at(id), signal }));
+  const [doing, setDoing] = useState<'rename' | 'delete' | null>(null);
+  const [, go] = useLocation();
+  if (error)
+    return (
+      <>
+        <PageHead title="Team" />
+        <ErrorNote error={error} onRetry={refetch} />
+      </>
+    );
+  if (isPending || !team) return <Skeleton />;
+  const remove = async () => {
+    await vault().api.DELETE('/orgs/{org_id}/teams/{id}', at(id));
+    tell(`${team.name} is deleted`);
+    go('/teams');
+    forgetGone('teams', 'grants', 'members');
+  };
+  return (
+    <>
+      <nav class="crumbs" aria-label="Where you are">
+        <Link href="/teams">Teams</Link> / {team.name}
+      </nav>
+      <PageHead title={team.name}>
+        <Button onPress={() => setDoing('rename')}>Rename</Button>
+        <Menu label="More actions" actions={[{ label: 'Delete team', danger: true, onSelect: () => setDoing('delete') }]} />
+      </PageHead>
+      <div class="sections">
+        <People team={team} />
+        <section>
+          <Grants grantee={{ type: 'team', id }} />
+        </section>
+      </div>
+      {doing === 'rename' && <TeamForm team={team} onClose={() => setDoing(null)} />}
+      {doing === 'delete' && (
+        <Confirm title={`Delete ${team.name}?`} action="Delete team" word={team.name} onConfirm={remove} onClose={() => setDoing(null)}>
+          <p>
+            The team and its grants are deleted. Its members lose what those grants give, from their next request on. Policies that name it
+            as approvers have no approvers then.
+          </p>
+        </Confirm>
+      )}
+    </>
+  );
+}

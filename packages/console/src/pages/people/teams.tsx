@@ -1,0 +1,66 @@
+// Teams: members who hold grants together, and who approve together.
+import { Plus } from 'lucide-preact';
+import { useState } from 'preact/hooks';
+import { useLocation } from 'wouter-preact';
+import { forget, here, useList, vault } from '../../api';
+import { may } from '../../may';
+import type { Team } from '../../people';
+import { Button } from '../../ui/button';
+import { Dialog } from '../../ui/dialog';
+import { TextField } from '../../ui/field';
+import { Form, useProblems } from '../../ui/form';
+import { Listing } from '../../ui/listing';
+import { Empty, PageHead, Time } from '../../ui/parts';
+
+/** Creates a team, or renames one. */
+export function TeamForm({ team, onClose }: { team?: Team; onClose: () => void }) {
+  const [name, setName] = useState(team?.name ?? '');
+  const problems = useProblems();
+  const [, go] = useLocation();
+  const save = async () => {
+    const { data } = team
+      ? await vault().api.PATCH('/orgs/{org_id}/teams/{id}', { params: { path: { ...here(), id: team.id } }, body: { name } })
+      : await vault().api.POST('/orgs/{org_id}/teams', { params: { path: here() }, body: { name } });
+    await forget('teams');
+    onClose();
+    if (!team) go(`/teams/${data.id}`);
+  };
+  return (
+    <Dialog title={team ? `Rename ${team.name}` : 'New team'} onClose={onClose} dirty={name !== (team?.name ?? '')}>
+      <Form action={team ? 'Rename team' : 'Create team'} onSubmit={save} onCancel={onClose} problems={problems}>
+        <TextField label="Name" value={name} onValue={setName} error={problems.of('name')} required maxLength={255} />
+      </Form>
+    </Dialog>
+  );
+}
+
+export default function Teams() {
+  const [creating, setCreating] = useState(false);
+  const list = useList<Team>(['teams', 'list'], (cursor, signal) =>
+    vault().api.GET('/orgs/{org_id}/teams', { params: { path: here(), query: { limit: 100, cursor } }, signal }),
+  );
+  const add = may('teams:write') && (
+    <Button kind="primary" onPress={() => setCreating(true)}>
+      <Plus size={16} aria-hidden="true" /> New team
+    </Button>
+  );
+  return (
+    <>
+      <PageHead title="Teams" lead="Members who hold grants together, and who may approve together.">
+        {add}
+      </PageHead>
+      <Listing
+        list={list}
+        label="Teams"
+        keyOf={({ id }) => id}
+        hrefOf={({ id }) => `/teams/${id}`}
+        columns={[
+          { label: 'Name', width: 'minmax(10rem, 1fr)', cell: ({ name }) => <span class="truncate">{name}</span> },
+          { label: 'Created', width: '10rem', cell: ({ created_at }) => <Time at={created_at} /> },
+        ]}
+        empty={<Empty title="No teams yet">A team lets you grant access once, for everybody in it.</Empty>}
+      />
+      {creating && <TeamForm onClose={() => setCreating(false)} />}
+    </>
+  );
+}

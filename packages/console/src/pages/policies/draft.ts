@@ -1,0 +1,80 @@
+// What somebody types into the form of a policy, and the same as the API takes it.
+import type { components } from '@secrets-vault/client';
+import { linesOf } from '../../globs';
+import type { Selection } from '../../inventory';
+import { type HeldOperation, isApproving, isNaming, type Kind, type Policy } from './words';
+
+type Type = components['schemas']['Secret']['type'];
+
+export interface Draft {
+  kind: Kind;
+  name: string;
+  enabled: boolean;
+  environments: string[];
+  types: string[];
+  names: string;
+  pattern: string;
+  when: 'age' | 'cron';
+  days: string;
+  cron: string;
+  auto: boolean;
+  operations: string[];
+  required: string;
+  /** `role:ROLE` or a team's id. */
+  approvers: string;
+  breakGlass: boolean;
+}
+
+export const emptyDraft = (): Draft => ({
+  ...{ kind: 'approval', name: '', enabled: true, environments: [], types: [], names: '' },
+  ...{ pattern: '^[A-Z][A-Z0-9_]*$', when: 'age', days: '90', cron: '0 6 1 * *', auto: false },
+  ...{ operations: ['secret.read'], required: '1', approvers: 'role:admin', breakGlass: true },
+});
+
+export function draftOf(policy: Policy): Draft {
+  const { kind, name, enabled, applies_to, config } = policy;
+  const common = {
+    ...emptyDraft(),
+    ...{ kind, name, enabled, environments: applies_to.environments ?? [], types: applies_to.types ?? [] },
+    names: applies_to.names?.join('\n') ?? '',
+  };
+  if (isNaming(config)) return { ...common, pattern: config.pattern };
+  if (isApproving(config)) {
+    const { operations, required, approvers, allow_break_glass } = config;
+    return {
+      ...common,
+      ...{ operations, required: String(required), breakGlass: allow_break_glass ?? false },
+      approvers: 'team_id' in approvers ? approvers.team_id : `role:${approvers.role}`,
+    };
+  }
+  const { max_age_days, cron = '', auto_rotate = false } = config;
+  return { ...common, when: cron ? 'cron' : 'age', days: String(max_age_days ?? 90), cron, auto: auto_rotate };
+}
+
+export const selectionOf = ({ environments, types, names }: Draft): Selection => ({ environments, types, names: linesOf(names) });
+
+const some = <Item>(list: Item[]): Item[] | null => (list.length ? list : null);
+
+/** Name, state and reach. */
+export const commonOf = ({ name, enabled, environments, types, names }: Draft) => ({
+  ...{ name, enabled },
+  applies_to: { environments: some(environments), types: some(types as Type[]), names: some(linesOf(names)) },
+});
+
+export function configOf(draft: Draft) {
+  if (draft.kind === 'naming') return { kind: draft.kind, config: { pattern: draft.pattern } };
+  if (draft.kind === 'rotation') {
+    const when = draft.when === 'cron' ? { cron: draft.cron } : { max_age_days: Number(draft.days) };
+    return { kind: draft.kind, config: { ...when, auto_rotate: draft.auto } };
+  }
+  const role = draft.approvers.startsWith('role:') ? draft.approvers.slice(5) : null;
+  return {
+    kind: draft.kind,
+    config: {
+      operations: draft.operations as HeldOperation[],
+      required: Number(draft.required),
+      approvers: role ? { role: role as 'admin' } : { team_id: draft.approvers },
+      allow_break_glass: draft.breakGlass,
+    },
+  };
+}

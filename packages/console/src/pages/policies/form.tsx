@@ -1,0 +1,119 @@
+// The dialog that creates or changes a policy, with a preview of what it hits as it is typed.
+import type { components } from '@secrets-vault/client';
+import { useState } from 'preact/hooks';
+import { useLocation } from 'wouter-preact';
+import { forget, here, vault } from '../../api';
+import { environments } from '../../environments';
+import { Dialog } from '../../ui/dialog';
+import { Checkbox, TextArea, TextField } from '../../ui/field';
+import { Form, type Problems, useProblems } from '../../ui/form';
+import { ChecksField, RadioField } from '../../ui/options';
+import { tell } from '../../ui/toast';
+import { TYPES } from '../secrets/list';
+import { commonOf, configOf, type Draft, draftOf, emptyDraft } from './draft';
+import { ApprovalFields, NamingFields, RotationFields } from './kinds';
+import { Preview } from './preview';
+import { type Kind, kindLabels, kindLeads, type Policy } from './words';
+import '../../styles/access.css';
+
+export interface FieldsProps {
+  draft: Draft;
+  change: (part: Partial<Draft>) => void;
+  problems: Problems;
+}
+
+const fields = { naming: NamingFields, rotation: RotationFields, approval: ApprovalFields };
+
+const Where = ({ draft, change, problems }: FieldsProps) => (
+  <details open={draft.environments.length + draft.types.length > 0 || draft.names !== ''}>
+    <summary>Which secrets it applies to</summary>
+    <div class="stack below-summary">
+      <ChecksField
+        label="Environments"
+        value={draft.environments}
+        onValue={(chosen) => change({ environments: chosen })}
+        options={environments.value.map(({ slug, name }) => ({ value: slug, label: name }))}
+        hint="None chosen: all."
+        error={problems.of('applies_to.environments')}
+      />
+      <TextArea
+        label="Names"
+        optional
+        class="mono"
+        rows={2}
+        spellcheck={false}
+        value={draft.names}
+        onValue={(names) => change({ names })}
+        error={problems.of('applies_to.names')}
+        hint="One pattern a line; * stands for any run of characters. Empty: all."
+      />
+      <ChecksField
+        label="Types"
+        value={draft.types}
+        onValue={(types) => change({ types })}
+        options={TYPES.map((type) => ({ value: type, label: type }))}
+        hint="None chosen: all."
+        error={problems.of('applies_to.types')}
+      />
+    </div>
+  </details>
+);
+
+const kinds: Kind[] = ['approval', 'rotation', 'naming'];
+
+/** @param policy the one to change; none to create one */
+export function PolicyForm({ policy, onClose }: { policy?: Policy; onClose: () => void }) {
+  const [first] = useState(() => (policy ? draftOf(policy) : emptyDraft()));
+  const [draft, setDraft] = useState(first);
+  const problems = useProblems();
+  const [, go] = useLocation();
+  const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
+  const isSame = JSON.stringify(draft) === JSON.stringify(first);
+  const save = async () => {
+    const { api } = vault();
+    if (policy) {
+      const body = { ...commonOf(draft), config: configOf(draft).config };
+      await api.PATCH('/orgs/{org_id}/policies/{id}', { params: { path: { ...here(), id: policy.id } }, body });
+      await forget('policies');
+      tell(`${draft.name} is changed`);
+      return onClose();
+    }
+    const body = { ...commonOf(draft), ...configOf(draft) } as components['schemas']['PolicyIn'];
+    const { data } = await api.POST('/orgs/{org_id}/policies', { params: { path: here() }, body });
+    await forget('policies');
+    tell(`${draft.name} is in force`);
+    go(`/policies/${data.id}`);
+  };
+  const Fields = fields[draft.kind];
+  return (
+    <Dialog side title={policy ? `Edit ${policy.name}` : 'New policy'} lead={kindLeads[draft.kind]} onClose={onClose} dirty={!isSame}>
+      <Form action={policy ? 'Save changes' : 'Create policy'} onSubmit={save} onCancel={onClose} problems={problems}>
+        {!policy && (
+          <RadioField
+            label="Kind"
+            value={draft.kind}
+            onValue={(kind) => change({ kind: kind as Kind })}
+            options={kinds.map((kind) => ({ value: kind, label: kindLabels[kind], hint: kindLeads[kind] }))}
+          />
+        )}
+        <TextField
+          label="Name"
+          value={draft.name}
+          onValue={(name) => change({ name })}
+          error={problems.of('name')}
+          required
+          maxLength={255}
+        />
+        <Fields draft={draft} change={change} problems={problems} />
+        <Where draft={draft} change={change} problems={problems} />
+        <Preview draft={draft} />
+        <Checkbox
+          label="In force"
+          hint="Off keeps the policy without its effect."
+          checked={draft.enabled}
+          onChecked={(enabled) => change({ enabled })}
+        />
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,120 @@
+// The fields of each kind of policy.
+import { useTeams } from '../../people';
+import { Checkbox, SelectField, TextField } from '../../ui/field';
+import { ChecksField, RadioField } from '../../ui/options';
+import type { FieldsProps } from './form';
+import { operationWords } from './words';
+
+const PATTERNS: [string, string][] = [
+  ['^[A-Z][A-Z0-9_]*$', 'UPPER_CASE'],
+  ['^([a-z0-9-]+/)+[A-Z][A-Z0-9_]*$', 'folder/UPPER_CASE'],
+  ['^[a-z0-9]+(-[a-z0-9]+)*$', 'kebab-case'],
+];
+
+export const NamingFields = ({ draft, change, problems }: FieldsProps) => (
+  <>
+    <TextField
+      label="Pattern"
+      class="mono"
+      spellcheck={false}
+      value={draft.pattern}
+      onValue={(pattern) => change({ pattern })}
+      error={problems.of('config.pattern') ?? problems.of('config')}
+      hint="A regular expression (RE2). ^ and $ make it fit the whole name."
+      required
+    />
+    <div class="row" role="group" aria-label="Common patterns">
+      {PATTERNS.map(([pattern, label]) => (
+        <button key={pattern} type="button" class="button plain small mono" onClick={() => change({ pattern })}>
+          {label}
+        </button>
+      ))}
+    </div>
+  </>
+);
+
+export const RotationFields = ({ draft, change, problems }: FieldsProps) => (
+  <>
+    <RadioField
+      label="Values are due"
+      value={draft.when}
+      onValue={(when) => change({ when: when as 'age' | 'cron' })}
+      options={[
+        { value: 'age', label: 'By age', hint: 'A number of days after each value was stored.' },
+        { value: 'cron', label: 'At fixed times', hint: 'By a cron expression, in UTC.' },
+      ]}
+    />
+    {draft.when === 'age' ? (
+      <TextField
+        label="Days"
+        type="number"
+        min={1}
+        max={3650}
+        required
+        value={draft.days}
+        onValue={(days) => change({ days })}
+        error={problems.of('config.max_age_days') ?? problems.of('config')}
+      />
+    ) : (
+      <TextField
+        label="Cron expression"
+        class="mono"
+        required
+        value={draft.cron}
+        onValue={(cron) => change({ cron })}
+        error={problems.of('config.cron') ?? problems.of('config')}
+        hint="Minute, hour, day of month, month, day of week. 0 6 1 * * is the first of each month at 06:00 UTC."
+      />
+    )}
+    <Checkbox
+      label="Rotate by itself"
+      hint="Replaces due values of secrets that allow it and whose value the service generated. For all others it says that they are due."
+      checked={draft.auto}
+      onChecked={(auto) => change({ auto })}
+    />
+  </>
+);
+
+export function ApprovalFields({ draft, change, problems }: FieldsProps) {
+  const { teams } = useTeams();
+  return (
+    <>
+      <ChecksField
+        label="Held until approved"
+        value={draft.operations}
+        onValue={(operations) => change({ operations })}
+        options={Object.entries(operationWords).map(([value, label]) => ({ value, label }))}
+        error={problems.of('config.operations')}
+      />
+      <div class="columns">
+        <SelectField
+          label="Approvers"
+          value={draft.approvers}
+          onValue={(approvers) => change({ approvers })}
+          error={problems.of('config.approvers')}
+          choices={[
+            { value: 'role:admin', label: 'Admins' },
+            { value: 'role:owner', label: 'Owners' },
+            ...teams.map(({ id, name }) => ({ value: id, label: `Team ${name}` })),
+          ]}
+        />
+        <TextField
+          label="Approvals needed"
+          type="number"
+          min={1}
+          max={5}
+          required
+          value={draft.required}
+          onValue={(required) => change({ required })}
+          error={problems.of('config.required')}
+        />
+      </div>
+      <Checkbox
+        label="Break-glass tokens need no approval"
+        hint="So that secrets can be reached in an emergency when nobody is there to approve."
+        checked={draft.breakGlass}
+        onChecked={(breakGlass) => change({ breakGlass })}
+      />
+    </>
+  );
+}

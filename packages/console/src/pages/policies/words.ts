@@ -1,0 +1,52 @@
+// Policies in plain words.
+import type { components } from '@secrets-vault/client';
+
+type Schemas = components['schemas'];
+export type Policy = Schemas['Policy'];
+export type Kind = Policy['kind'];
+export type Naming = Schemas['NamingConfig'];
+export type Rotation = Schemas['RotationConfig'];
+export type Approving = Schemas['ApprovalConfig'];
+export type HeldOperation = Approving['operations'][number];
+
+export const kindLabels: Record<Kind, string> = { naming: 'Naming', rotation: 'Rotation', approval: 'Approval' };
+
+export const kindLeads: Record<Kind, string> = {
+  naming: 'Refuses new names that do not fit a pattern. Names that exist stay, and are listed.',
+  rotation: 'Says how old values may become. The console and the events say when one is due.',
+  approval: 'Holds requests until people approve them. Nothing is done before.',
+};
+
+/** What an approval policy may hold, in words that follow "asks to". */
+export const operationWords: Record<HeldOperation, string> = {
+  'secret.read': 'Read a value, in any way',
+  'secret.update': 'Change a value or details',
+  'secret.rotate': 'Rotate a secret',
+  'secret.delete': 'Delete a secret',
+  'secret.share': 'Share a secret',
+  'break_glass.create': 'Create a break-glass token',
+  'provider_token.create': 'Create a provider token',
+  'policy.change': 'Change policies',
+  'team.change': 'Change teams',
+  'member.change': 'Change members',
+};
+
+export const isNaming = (config: Policy['config']): config is Naming => 'pattern' in config;
+export const isApproving = (config: Policy['config']): config is Approving => 'operations' in config;
+
+/** What a policy does, in a few words. */
+export function doesWhat({ config }: Policy): string {
+  if (isNaming(config)) return config.pattern;
+  if (isApproving(config)) {
+    const [first, ...rest] = config.operations;
+    const held = `${first ? operationWords[first] : ''}${rest.length ? ` and ${rest.length} more` : ''}`;
+    return `${held}: ${config.required} ${config.required === 1 ? 'approval' : 'approvals'}`;
+  }
+  return config.cron ? `At ${config.cron} (UTC)` : `Every ${config.max_age_days} days`;
+}
+
+/** To which secrets a policy applies. */
+export function appliesWhere({ applies_to: { environments, types, names } }: Policy): string {
+  const bounds = [environments?.join(', '), types?.join(', '), names?.join(', ')].filter(Boolean);
+  return bounds.length ? bounds.join(' · ') : 'All secrets';
+}

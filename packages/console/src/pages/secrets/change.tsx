@@ -1,0 +1,206 @@
+// The dialogs that change a secret: its details, its value, and a rotation.
+import { useState } from 'preact/hooks';
+import { forget, here, vault } from '../../api';
+import { Dialog } from '../../ui/dialog';
+import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field';
+import { Form, useProblems } from '../../ui/form';
+import { SecretValue } from '../../ui/secret-value';
+import { tell } from '../../ui/toast';
+import { GENERATED } from './create';
+import { type Secret, TYPES } from './list';
+
+interface Props {
+  secret: Secret;
+  onClose: () => void;
+}
+
+const at = (id: string) => ({ params: { path: { ...here(), id } } });
+const DAY = 86_400;
+const seconds = (days: string): number | null => (days.trim() ? Math.round(Number(days) * DAY) : null);
+
+/** `key: value` lines, as a map. */
+export const tagsOf = (lines: string): Record<string, string> =>
+  Object.fromEntries(
+    lines
+      .split('\n')
+      .filter((line) => line.trim())
+      .map((line) => {
+        const colon = line.indexOf(':');
+        return colon < 0 ? [line.trim(), 'true'] : [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
+      }),
+  );
+
+interface Details {
+  name: string;
+  type: string;
+  description: string;
+  tags: string;
+  every: string;
+}
+
+const detailsOf = (secret: Secret): Details => ({
+  name: secret.name,
+  type: secret.type,
+  description: secret.description ?? '',
+  tags: Object.entries(secret.tags)
+    .map(([key, value]) => `${key}: ${value}`)
+    .join('\n'),
+  every: secret.rotate_every_seconds ? String(secret.rotate_every_seconds / DAY) : '',
+});
+
+/** What differs, as the API takes it. */
+const patchOf = (first: Details, draft: Details) => ({
+  ...(draft.name !== first.name && { name: draft.name }),
+  ...(draft.type !== first.type && { type: draft.type as Secret['type'] }),
+  ...(draft.description !== first.description && { description: draft.description || null }),
+  ...(draft.tags !== first.tags && { tags: tagsOf(draft.tags) }),
+  ...(draft.every !== first.every && { rotate_every_seconds: seconds(draft.every) }),
+});
+
+export function EditSecret({ secret, onClose }: Props) {
+  const [first] = useState(() => detailsOf(secret));
+  const [draft, setDraft] = useState(first);
+  const problems = useProblems();
+  const change = (part: Partial<Details>) => setDraft({ ...draft, ...part });
+  const patch = patchOf(first, draft);
+  const isSame = !Object.keys(patch).length;
+  const save = async () => {
+    await vault().api.PATCH('/orgs/{org_id}/secrets/{id}', { ...at(secret.id), body: patch });
+    await forget('secrets');
+    tell(`${draft.name} is changed`);
+    onClose();
+  };
+  return (
+    <Dialog title={`Edit ${secret.name}`} onClose={onClose} dirty={!isSame}>
+      <Form action="Save changes" onSubmit={save} onCancel={onClose} problems={problems} disabled={isSame}>
+        <TextField
+          label="Name"
+          class="mono"
+          value={draft.name}
+          onValue={(name) => change({ name })}
+          error={problems.of('name')}
+          hint="Programs that read the old name get an error."
+          required
+        />
+        <SelectField
+          label="Type"
+          value={draft.type}
+          onValue={(type) => change({ type })}
+          choices={TYPES.map((type) => ({ value: type, label: type }))}
+        />
+        <TextField
+          label="Description"
+          optional
+          value={draft.description}
+          onValue={(description) => change({ description })}
+          error={problems.of('description')}
+        />
+        <TextArea
+          label="Tags"
+          optional
+          class="mono"
+          value={draft.tags}
+          onValue={(tags) => change({ tags })}
+          error={problems.of('tags')}
+          hint="One a line, such as team: core"
+        />
+        <TextField
+          label="Rotate every"
+          optional
+          value={draft.every}
+          onValue={(every) => change({ every })}
+          error={problems.of('rotate_every_seconds')}
+          hint="In days. The console and the events say when it is due."
+          inputMode="numeric"
+        />
+      </Form>
+    </Dialog>
+  );
+}
+
+export function NewValue({ secret, onClose }: Props) {
+  const [value, setValue] = useState('');
+  const problems = useProblems();
+  const save = async () => {
+    const { data } = await vault().api.PATCH('/orgs/{org_id}/secrets/{id}', { ...at(secret.id), body: { value } });
+    await forget('secrets');
+    tell(data.version === secret.version ? 'The value was the same: no new version' : `Version ${data.version} is current`);
+    onClose();
+  };
+  return (
+    <Dialog
+      title="New value"
+      lead={`Becomes version ${secret.version + 1} of ${secret.name}. Earlier versions stay in the history.`}
+      onClose={onClose}
+      dirty={value !== ''}
+    >
+      <Form action="Store value" onSubmit={save} onCancel={onClose} problems={problems}>
+        <TextArea
+          label="Value"
+          class="mono"
+          rows={6}
+          spellcheck={false}
+          value={value}
+          onValue={setValue}
+          error={problems.of('value')}
+          hint="Up to 64 KiB, kept byte for byte"
+        />
+      </Form>
+    </Dialog>
+  );
+}
+
+export function Rotate({ secret, onClose }: Props) {
+  const canGenerate = GENERATED.includes(secret.type) || secret.generated;
+  const [generated, setGenerated] = useState(canGenerate);
+  const [value, setValue] = useState('');
+  const [made, setMade] = useState<string | null>(null);
+  const problems = useProblems();
+  const rotate = async () => {
+    const { data } = await vault().api.POST('/orgs/{org_id}/secrets/{id}/rotate', {
+      ...at(secret.id),
+      body: generated ? { generate: {} } : { value },
+    });
+    await forget('secrets');
+    tell(`${secret.name} is rotated: version ${data.version}`);
+    if (data.value) setMade(data.value);
+    else onClose();
+  };
+  if (made !== null)
+    return (
+      <Dialog title={`${secret.name} is rotated`} lead="This is the generated value. You can read it again at any time." onClose={onClose}>
+        <SecretValue name={secret.name} read={async () => made} />
+      </Dialog>
+    );
+  return (
+    <Dialog
+      title={`Rotate ${secret.name}`}
+      lead="Gives it a new value and starts its rotation interval anew."
+      onClose={onClose}
+      dirty={value !== ''}
+    >
+      <Form action="Rotate secret" onSubmit={rotate} onCancel={onClose} problems={problems}>
+        {canGenerate && (
+          <Checkbox
+            label="Generate the value"
+            hint="The service makes a random value that fits the type."
+            checked={generated}
+            onChecked={setGenerated}
+          />
+        )}
+        {!generated && (
+          <TextArea
+            label="Value"
+            class="mono"
+            rows={5}
+            spellcheck={false}
+            value={value}
+            onValue={setValue}
+            error={problems.of('value')}
+            hint="The value that its issuer gave you"
+          />
+        )}
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,93 @@
+// Two environments side by side: which names are in one alone, and which values differ. Invariant: values are compared in the memory of
+// this page and never shown here; both bulk reads are in the audit log.
+import { useState } from 'preact/hooks';
+import { here, vault } from '../../api';
+import { environments } from '../../environments';
+import { useParameter } from '../../router';
+import { Button } from '../../ui/button';
+import { SelectField } from '../../ui/field';
+import { Badge, Empty, PageHead, type Tone } from '../../ui/parts';
+import { Table } from '../../ui/table';
+
+type Kind = 'same' | 'different' | 'left' | 'right';
+
+interface Row {
+  name: string;
+  kind: Kind;
+}
+
+const valuesOf = async (environment: string) => {
+  const { data } = await vault().api.GET('/orgs/{org_id}/environments/{environment}/values', {
+    params: { path: { ...here(), environment } },
+  });
+  return data;
+};
+
+/** What two sets of values have in common. */
+export function differences(left: Record<string, string>, right: Record<string, string>): Row[] {
+  const names = [...new Set([...Object.keys(left), ...Object.keys(right)])].sort();
+  return names.map((name) => {
+    const [inLeft, inRight] = [Object.hasOwn(left, name), Object.hasOwn(right, name)];
+    return { name, kind: inLeft && inRight ? (left[name] === right[name] ? 'same' : 'different') : inLeft ? 'left' : 'right' };
+  });
+}
+
+const tones: Record<Kind, Tone> = { same: 'plain', different: 'warn', left: 'accent', right: 'accent' };
+
+export default function Compare() {
+  const [left, setLeft] = useParameter('left');
+  const [right, setRight] = useParameter('right');
+  const [found, setFound] = useState<{ left: string; right: string; rows: Row[]; withheld: string[] } | null>(null);
+  const [showSame, setShowSame] = useState(false);
+  const choices = [{ value: '', label: 'Choose one' }, ...environments.value.map(({ slug, name }) => ({ value: slug, label: name }))];
+  const compare = async () => {
+    const [one, other] = await Promise.all([valuesOf(left), valuesOf(right)]);
+    setFound({ left, right, rows: differences(one.values, other.values), withheld: [...new Set([...one.withheld, ...other.withheld])] });
+  };
+  const words = (kind: Kind) =>
+    ({ same: 'Same value', different: 'Different values', left: `Only in ${found?.left}`, right: `Only in ${found?.right}` })[kind];
+  const rows = found?.rows.filter(({ kind }) => showSame || kind !== 'same') ?? [];
+  return (
+    <>
+      <PageHead title="Compare environments" lead="Shows which secrets differ. Values are compared here and not shown." />
+      <div class="filters">
+        <div class="columns grow">
+          <SelectField label="First environment" value={left} onValue={setLeft} choices={choices} />
+          <SelectField label="Second environment" value={right} onValue={setRight} choices={choices} />
+        </div>
+      </div>
+      <div class="row spaced">
+        <Button kind="primary" disabled={!left || !right || left === right} onPress={compare}>
+          Compare
+        </Button>
+        {found && (
+          <label class="row">
+            <input type="checkbox" checked={showSame} onChange={(event) => setShowSame(event.currentTarget.checked)} /> Show secrets that
+            are the same
+          </label>
+        )}
+      </div>
+      {found?.withheld.length ? (
+        <p class="note warn">
+          A policy holds back {found.withheld.length} of them, so they are not compared: {found.withheld.join(', ')}
+        </p>
+      ) : null}
+      {found && (
+        <Table
+          label="Differences"
+          rows={rows}
+          keyOf={({ name }) => name}
+          columns={[
+            { label: 'Name', width: 'minmax(12rem, 2fr)', cell: ({ name }) => <span class="mono truncate">{name}</span> },
+            { label: 'Difference', width: 'minmax(9rem, 1fr)', cell: ({ kind }) => <Badge tone={tones[kind]}>{words(kind)}</Badge> },
+          ]}
+          empty={
+            <Empty title="No differences">
+              {found.rows.length ? `All ${found.rows.length} secrets have the same values.` : 'Both environments are empty.'}
+            </Empty>
+          }
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,150 @@
+// The dialog that stores a new secret: a value that somebody types, or one that the service generates and shows once.
+import { useState } from 'preact/hooks';
+import { useLocation } from 'wouter-preact';
+import { forget, here, vault } from '../../api';
+import { environments } from '../../environments';
+import { Dialog } from '../../ui/dialog';
+import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field';
+import { Form, type Problems, useProblems } from '../../ui/form';
+import { SecretValue } from '../../ui/secret-value';
+import { tell } from '../../ui/toast';
+import { type Secret, TYPES } from './list';
+
+/** The types whose values the service can generate. */
+export const GENERATED = ['password', 'ssh_key', 'private_key', 'webhook_secret'];
+
+interface Draft {
+  name: string;
+  environment: string;
+  type: string;
+  value: string;
+  generated: boolean;
+  description: string;
+  days: string;
+}
+
+function Body({ draft, change, problems }: { draft: Draft; change: (part: Partial<Draft>) => void; problems: Problems }) {
+  const canGenerate = GENERATED.includes(draft.type);
+  return (
+    <>
+      <TextField
+        label="Name"
+        value={draft.name}
+        onValue={(name) => change({ name })}
+        error={problems.of('name')}
+        hint="Letters, digits, _ . - and / for folders, such as billing/STRIPE_KEY"
+        class="mono"
+        spellcheck={false}
+        required
+        maxLength={255}
+      />
+      <div class="columns">
+        <SelectField
+          label="Environment"
+          value={draft.environment}
+          onValue={(environment) => change({ environment })}
+          choices={environments.value.map(({ slug, name }) => ({ value: slug, label: name }))}
+          error={problems.of('environment')}
+        />
+        <SelectField
+          label="Type"
+          value={draft.type}
+          onValue={(type) => change({ type, generated: draft.generated && GENERATED.includes(type) })}
+          choices={TYPES.map((type) => ({ value: type, label: type }))}
+          error={problems.of('type')}
+        />
+      </div>
+      {canGenerate && (
+        <Checkbox
+          label="Generate the value"
+          hint="The service makes a random value that fits the type, and shows it once."
+          checked={draft.generated}
+          onChecked={(generated) => change({ generated })}
+        />
+      )}
+      {!draft.generated && (
+        <TextArea
+          label="Value"
+          value={draft.value}
+          onValue={(value) => change({ value })}
+          error={problems.of('value')}
+          hint="Up to 64 KiB, kept byte for byte"
+          class="mono"
+          spellcheck={false}
+        />
+      )}
+      <TextField
+        label="Description"
+        optional
+        value={draft.description}
+        onValue={(description) => change({ description })}
+        error={problems.of('description')}
+        maxLength={1000}
+      />
+      <TextField
+        label="Ends after"
+        optional
+        value={draft.days}
+        onValue={(days) => change({ days })}
+        error={problems.of('ttlSeconds')}
+        hint="In days. After that it cannot be read."
+        inputMode="numeric"
+        pattern="[0-9]+(\\.[0-9]+)?"
+      />
+    </>
+  );
+}
+
+/** @param path the folder that the name begins with */
+export function NewSecret({ environment, path, onClose }: { environment: string; path: string; onClose: () => void }) {
+  const [draft, setDraft] = useState<Draft>({
+    name: path,
+    environment,
+    type: 'generic',
+    value: '',
+    generated: false,
+    description: '',
+    days: '',
+  });
+  const problems = useProblems();
+  const [made, setMade] = useState<{ id: string; name: string; value: string } | null>(null);
+  const [, go] = useLocation();
+  const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
+
+  const store = async () => {
+    const { data } = await vault().api.POST('/orgs/{org_id}/secrets', {
+      params: { path: here() },
+      body: {
+        name: draft.name,
+        type: draft.type as Secret['type'],
+        environment: draft.environment,
+        ...(draft.generated ? { generate: {} } : { value: draft.value }),
+        ...(draft.description && { description: draft.description }),
+        ...(draft.days && { ttlSeconds: Math.round(Number(draft.days) * 86_400) }),
+      },
+    });
+    void forget('secrets');
+    tell(`${data.name} is stored`);
+    if (draft.generated && data.value) return setMade({ id: data.id, name: data.name, value: data.value });
+    onClose();
+    go(`/secrets/${data.id}`);
+  };
+
+  const leave = () => {
+    onClose();
+    if (made) go(`/secrets/${made.id}`);
+  };
+  if (made)
+    return (
+      <Dialog title={`${made.name} is stored`} lead="This is the generated value. You can read it again at any time." onClose={leave}>
+        <SecretValue read={async () => made.value} name={made.name} />
+      </Dialog>
+    );
+  return (
+    <Dialog title="New secret" onClose={onClose} dirty={Boolean(draft.value || draft.description || draft.name !== path)}>
+      <Form action="Store secret" onSubmit={store} onCancel={onClose} problems={problems}>
+        <Body draft={draft} change={change} problems={problems} />
+      </Form>
+    </Dialog>
+  );
+}

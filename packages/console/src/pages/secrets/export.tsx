@@ -1,0 +1,78 @@
+// Export as a file that infrastructure tools read. Invariant: the file is made by the service, goes straight to the disk, and is not shown.
+import type { components } from '@secrets-vault/client';
+import { useState } from 'preact/hooks';
+import { here, vault } from '../../api';
+import { environments, useEnvironment } from '../../environments';
+import { useParameter } from '../../router';
+import { download } from '../../ui/download';
+import { SelectField, TextArea } from '../../ui/field';
+import { Form, useProblems } from '../../ui/form';
+import { PageHead } from '../../ui/parts';
+import { tell } from '../../ui/toast';
+
+type Format = components['schemas']['GenerateIn']['format'];
+
+const FORMATS: [Format, string][] = [
+  ['dotenv', '.env file'],
+  ['json', 'JSON'],
+  ['yaml', 'YAML'],
+  ['shell', 'Shell script'],
+  ['kubernetes', 'Kubernetes Secret'],
+  ['external-secrets', 'Kubernetes ExternalSecret'],
+  ['helm', 'Helm values'],
+  ['docker-env', 'Docker env file'],
+  ['compose-secrets', 'Docker Compose secrets'],
+  ['tfvars', 'Terraform variables'],
+  ['tfvars-json', 'Terraform variables as JSON'],
+  ['ansible', 'Ansible variables'],
+  ['systemd', 'systemd environment file'],
+  ['github-actions', 'GitHub Actions'],
+  ['dev-vars', 'Wrangler .dev.vars'],
+  ['properties', 'Java properties'],
+];
+
+export default function Export() {
+  const [environment, chooseEnvironment] = useEnvironment();
+  const [format, setFormat] = useParameter('format');
+  const [names, setNames] = useState('');
+  const problems = useProblems();
+  const chosen = (format || 'dotenv') as Format;
+  const run = async () => {
+    const only = names.split(/\s+/).filter(Boolean);
+    const { data } = await vault().api.POST('/orgs/{org_id}/integrations/generate', {
+      params: { path: here() },
+      body: { format: chosen, environmentId: environment, ...(only.length && { names: only }) },
+    });
+    download(data.filename, data.contentType, data.content);
+    tell(`${data.filename} is in your downloads`, 'It holds values in plain text: delete it when you no longer need it.');
+  };
+  return (
+    <>
+      <PageHead title="Export secrets" lead="A file with the values of an environment. Programs are better off reading from the vault." />
+      <div class="narrow">
+        <Form action="Download file" onSubmit={run} problems={problems}>
+          <div class="columns">
+            <SelectField
+              label="Environment"
+              value={environment}
+              onValue={chooseEnvironment}
+              choices={environments.value.map(({ slug, name }) => ({ value: slug, label: name }))}
+            />
+            <SelectField label="Format" value={chosen} onValue={setFormat} choices={FORMATS.map(([value, label]) => ({ value, label }))} />
+          </div>
+          <TextArea
+            label="Names"
+            optional
+            class="mono"
+            value={names}
+            onValue={setNames}
+            error={problems.of('names')}
+            hint="One a line. Without any, all active secrets that you may read."
+            spellcheck={false}
+          />
+          <p class="note warn">The file holds values in plain text. The read is in the audit log under your name.</p>
+        </Form>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,110 @@
+// The versions of a secret: who made each, how two differ, and going back to one.
+import type { components } from '@secrets-vault/client';
+import { diffLines } from 'diff';
+import { useState } from 'preact/hooks';
+import { forget, here, vault } from '../../api';
+import { Button } from '../../ui/button';
+import { Confirm, Dialog } from '../../ui/dialog';
+import { Badge, Time } from '../../ui/parts';
+import { tell } from '../../ui/toast';
+import type { Secret } from './list';
+
+type Version = components['schemas']['Version'];
+
+const readVersion = async (id: string, version: number): Promise<string> => {
+  const { data } = await vault().api.GET('/orgs/{org_id}/secrets/{id}', { params: { path: { ...here(), id }, query: { version } } });
+  return data.value;
+};
+
+/** What changed between a version and the current one, line by line. Both values are in the document while this is open. */
+function Diff({ before, after }: { before: string; after: string }) {
+  return (
+    <pre class="diff" tabIndex={0} aria-label="Differences">
+      {diffLines(before, after).flatMap((part, index) =>
+        part.value
+          .replace(/\n$/, '')
+          .split('\n')
+          .map((line, at) => (
+            <span key={`${index}.${at}`} class={part.added ? 'added' : part.removed ? 'removed' : undefined}>
+              <span aria-hidden="true">{part.added ? '+ ' : part.removed ? '− ' : '  '}</span>
+              {part.added && <span class="unseen">added: </span>}
+              {part.removed && <span class="unseen">removed: </span>}
+              {line}
+              {'\n'}
+            </span>
+          )),
+      )}
+    </pre>
+  );
+}
+
+export function Versions({ secret, versions }: { secret: Secret; versions: Version[] }) {
+  const [compared, setCompared] = useState<{ version: number; before: string; after: string } | null>(null);
+  const [returning, setReturning] = useState<number | null>(null);
+  const compare = async (version: number) => {
+    const [before, after] = await Promise.all([readVersion(secret.id, version), readVersion(secret.id, secret.version)]);
+    setCompared({ version, before, after });
+  };
+  const rollBack = async (version: number) => {
+    const { data } = await vault().api.POST('/orgs/{org_id}/secrets/{id}/rollback', {
+      params: { path: { ...here(), id: secret.id } },
+      body: { version },
+    });
+    await forget('secrets');
+    tell(`Version ${data.version} is current, with the value of version ${version}`);
+  };
+  return (
+    <>
+      <ol class="timeline">
+        {versions.map(({ version, created_at, created_by, current }) => (
+          <li key={version}>
+            <span class="grow">
+              <strong>Version {version}</strong> {current && <Badge tone="good">current</Badge>}
+              <span class="dim">
+                {' '}
+                <Time at={created_at} /> by <code>{created_by}</code>
+              </span>
+            </span>
+            {!current && (
+              <>
+                <Button small onPress={() => compare(version)}>
+                  Compare
+                </Button>
+                <Button small onPress={() => setReturning(version)}>
+                  Roll back
+                </Button>
+              </>
+            )}
+          </li>
+        ))}
+      </ol>
+      {compared && (
+        <Dialog
+          wide
+          title={`Version ${compared.version} and version ${secret.version}`}
+          lead="Both values are read from the vault, and both reads are in the audit log."
+          onClose={() => setCompared(null)}
+        >
+          {compared.before === compared.after ? (
+            <p>The two values are the same.</p>
+          ) : (
+            <Diff before={compared.before} after={compared.after} />
+          )}
+        </Dialog>
+      )}
+      {returning !== null && (
+        <Confirm
+          title={`Roll back to version ${returning}?`}
+          action="Roll back"
+          onConfirm={() => rollBack(returning)}
+          onClose={() => setReturning(null)}
+        >
+          <p>
+            Its value becomes version {secret.version + 1} of <strong class="mono">{secret.name}</strong>. Nothing is lost: version{' '}
+            {secret.version} stays in the history.
+          </p>
+        </Confirm>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,224 @@
+// Import by dropping a file: what it would do is shown first. Invariant: the file stays in the memory of this page, and nothing is written
+// before somebody has seen the plan.
+import type { components } from '@secrets-vault/client';
+import { FileUp } from 'lucide-preact';
+import { useId, useState } from 'preact/hooks';
+import { Link } from 'wouter-preact';
+import { forget, here, vault } from '../../api';
+import { environments, useEnvironment } from '../../environments';
+import { Button } from '../../ui/button';
+import { SelectField, TextField } from '../../ui/field';
+import { ErrorNote, PageHead } from '../../ui/parts';
+import { tell } from '../../ui/toast';
+
+type ImportIn = components['schemas']['ImportIn'];
+type Imported = components['schemas']['Imported'];
+
+const SOURCES: [ImportIn['source'], string][] = [
+  ['dotenv', '.env file'],
+  ['svc', 'This service, or a JSON map of names and values'],
+  ['vault', 'HashiCorp Vault or OpenBao'],
+  ['doppler', 'Doppler'],
+  ['infisical', 'Infisical'],
+  ['aws-secrets-manager', 'AWS Secrets Manager'],
+  ['aws-ssm', 'AWS Parameter Store'],
+  ['gcp-secret-manager', 'Google Secret Manager'],
+  ['azure-key-vault', 'Azure Key Vault'],
+  ['1password', '1Password'],
+  ['bitwarden-secrets-manager', 'Bitwarden Secrets Manager'],
+  ['bitwarden', 'Bitwarden'],
+  ['keeper', 'Keeper'],
+  ['conjur', 'Conjur'],
+];
+
+/** The likeliest source of a file. */
+export const sourceOf = (name: string, text: string): ImportIn['source'] =>
+  /\.json$/i.test(name) || /^\s*[[{]/.test(text) ? 'svc' : 'dotenv';
+
+function Names({ title, names }: { title: string; names: string[] }) {
+  if (!names.length) return null;
+  return (
+    <details class="card" open={names.length <= 20}>
+      <summary>
+        {title} <span class="count">{names.length}</span>
+      </summary>
+      <ul class="names mono">
+        {names.slice(0, 500).map((name) => (
+          <li key={name}>{name}</li>
+        ))}
+      </ul>
+      {names.length > 500 && <p class="dim">And {names.length - 500} more</p>}
+    </details>
+  );
+}
+
+function Plan({ plan, done }: { plan: Imported; done: boolean }) {
+  return (
+    <section class="stack" aria-live="polite">
+      <h2>{done ? 'What was imported' : 'What would happen'}</h2>
+      <Names title={done ? 'Created' : 'Would be created'} names={plan.created} />
+      <Names title={done ? 'Changed' : 'Would be changed'} names={plan.updated} />
+      <Names title="Exist already and stay as they are" names={plan.skipped} />
+      <Names title="Cannot be imported" names={plan.failed.map(({ name, reason }) => `${name}: ${reason}`)} />
+    </section>
+  );
+}
+
+function Drop({ file, onFile }: { file: Chosen | null; onFile: (file: File | undefined) => void }) {
+  const [over, setOver] = useState(false);
+  const input = useId();
+  return (
+    <label
+      for={input}
+      class={over ? 'drop over' : 'drop'}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        setOver(false);
+        onFile(event.dataTransfer?.files[0]);
+      }}
+    >
+      <FileUp size={22} aria-hidden="true" />
+      {file ? (
+        <span>
+          <strong class="mono">{file.name}</strong>{' '}
+          <span class="dim">{file.text.length.toLocaleString()} characters. Drop another to replace it.</span>
+        </span>
+      ) : (
+        <span>Drop a file here, or choose one</span>
+      )}
+      <input id={input} type="file" class="unseen" onChange={(event) => onFile(event.currentTarget.files?.[0])} />
+    </label>
+  );
+}
+
+interface Chosen {
+  name: string;
+  text: string;
+}
+
+interface Options {
+  source: ImportIn['source'];
+  onConflict: ImportIn['onConflict'];
+  prefix: string;
+}
+
+function How({
+  options,
+  environment,
+  change,
+  chooseEnvironment,
+}: {
+  options: Options;
+  environment: string;
+  change: (part: Partial<Options>) => void;
+  chooseEnvironment: (slug: string) => void;
+}) {
+  return (
+    <>
+      <div class="columns">
+        <SelectField
+          label="Made by"
+          value={options.source}
+          onValue={(value) => change({ source: value as ImportIn['source'] })}
+          choices={SOURCES.map(([value, label]) => ({ value, label }))}
+        />
+        <SelectField
+          label="Into"
+          value={environment}
+          onValue={chooseEnvironment}
+          choices={environments.value.map(({ slug, name }) => ({ value: slug, label: name }))}
+        />
+      </div>
+      <div class="columns">
+        <SelectField
+          label="Secrets that exist"
+          value={options.onConflict}
+          onValue={(value) => change({ onConflict: value as ImportIn['onConflict'] })}
+          choices={[
+            { value: 'skip', label: 'Stay as they are' },
+            { value: 'overwrite', label: 'Get a new version' },
+            { value: 'fail', label: 'Stop the whole import' },
+          ]}
+        />
+        <TextField
+          label="Folder"
+          optional
+          class="mono"
+          value={options.prefix}
+          onValue={(prefix) => change({ prefix })}
+          hint="Put in front of each name, such as billing/"
+        />
+      </div>
+    </>
+  );
+}
+
+export default function Import() {
+  const [environment, chooseEnvironment] = useEnvironment();
+  const [file, setFile] = useState<Chosen | null>(null);
+  const [options, setOptions] = useState<Options>({ source: 'dotenv', onConflict: 'skip', prefix: '' });
+  const [plan, setPlan] = useState<{ plan: Imported; done: boolean } | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const change = (part: Partial<Options>) => {
+    setOptions((before) => ({ ...before, ...part }));
+    setPlan(null);
+  };
+  const onEnvironment = (slug: string) => {
+    setPlan(null);
+    chooseEnvironment(slug);
+  };
+  const take = async (taken: File | undefined) => {
+    if (!taken) return;
+    const text = await taken.text();
+    setFile({ name: taken.name, text });
+    change({ source: sourceOf(taken.name, text) });
+    setError(null);
+  };
+  const run = async (dryRun: boolean) => {
+    setError(null);
+    try {
+      const { prefix, ...rest } = options;
+      const { data } = await vault().api.POST('/orgs/{org_id}/integrations/import', {
+        params: { path: here() },
+        body: { ...rest, data: file?.text ?? '', environmentId: environment, dryRun, ...(prefix && { prefix }) },
+      });
+      setPlan({ plan: data, done: !dryRun });
+      if (dryRun) return;
+      await forget('secrets');
+      tell(`${data.created.length + data.updated.length} secrets are imported`);
+    } catch (refused) {
+      setError(refused);
+    }
+  };
+  const count = plan ? plan.plan.created.length + plan.plan.updated.length : 0;
+  return (
+    <>
+      <PageHead
+        title="Import secrets"
+        lead="From a .env file or the export of another tool. You see what would happen before anything is written."
+      />
+      <div class="stack narrow">
+        <Drop file={file} onFile={(taken) => void take(taken)} />
+        <How options={options} environment={environment} change={change} chooseEnvironment={onEnvironment} />
+        {error ? <ErrorNote error={error} /> : null}
+        <div class="row">
+          <Button kind={plan && !plan.done ? 'plain' : 'primary'} disabled={!file} onPress={() => run(true)}>
+            Show what would happen
+          </Button>
+          {plan && !plan.done && (
+            <Button kind="primary" disabled={!count} onPress={() => run(false)}>
+              Import {count} secrets
+            </Button>
+          )}
+          {plan?.done && <Link href={`/secrets?environment=${environment}`}>See the secrets of {environment}</Link>}
+        </div>
+        {plan && <Plan {...plan} />}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,214 @@
+// The secrets of an environment: searched, filtered, and in the folders that `/` in names makes.
+import type { components } from '@secrets-vault/client';
+import { Download, Folder, GitCompare, Plus, Upload } from 'lucide-preact';
+import { useDeferredValue } from 'preact/compat';
+import { useMemo, useState } from 'preact/hooks';
+import { Link } from 'wouter-preact';
+import { here, useList, vault } from '../../api';
+import { environments, useEnvironment } from '../../environments';
+import { useParameter } from '../../router';
+import { Button } from '../../ui/button';
+import { FilterSelect, FilterText, Segments } from '../../ui/filters';
+import { Listing, type Read } from '../../ui/listing';
+import { Badge, Empty, PageHead, Time, type Tone } from '../../ui/parts';
+import type { Column } from '../../ui/table';
+import { NewSecret } from './create';
+
+export type Secret = components['schemas']['Secret'];
+
+export const TYPES = [
+  'generic',
+  'api_key',
+  'password',
+  'database_url',
+  'certificate',
+  'private_key',
+  'ssh_key',
+  'oauth_token',
+  'webhook_secret',
+  'env_var',
+  'json',
+] as const;
+const tones: Record<string, Tone> = { active: 'good', expired: 'warn', revoked: 'bad', deleted: 'bad' };
+
+export const StatusBadge = ({ status }: { status: string }) => <Badge tone={tones[status]}>{status}</Badge>;
+
+interface Row {
+  /** A folder's path with its `/`, or a secret. */
+  folder?: string;
+  count?: number;
+  secret?: Secret;
+}
+
+/** The folders and secrets directly below a path. */
+function rowsBelow(secrets: Secret[], path: string): Row[] {
+  const folders = new Map<string, number>();
+  const own: Row[] = [];
+  for (const secret of secrets) {
+    const rest = secret.name.slice(path.length);
+    const slash = rest.indexOf('/');
+    if (slash < 0) own.push({ secret });
+    else folders.set(rest.slice(0, slash + 1), (folders.get(rest.slice(0, slash + 1)) ?? 0) + 1);
+  }
+  return [...[...folders].map(([name, count]) => ({ folder: path + name, count })), ...own];
+}
+
+const columnsFor = (path: string, hrefOfFolder: (folder: string) => string): Column<Row>[] => [
+  {
+    label: 'Name',
+    width: 'minmax(12rem, 2.2fr)',
+    cell: ({ folder, secret }) =>
+      folder ? (
+        <Link href={hrefOfFolder(folder)} class="row-link">
+          <Folder size={15} aria-hidden="true" /> <span class="mono truncate">{folder.slice(path.length)}</span>
+        </Link>
+      ) : (
+        <Link href={`/secrets/${secret?.id}`} class="row-link">
+          <span class="mono truncate">{secret?.name.slice(path.length)}</span>
+        </Link>
+      ),
+  },
+  { label: 'Type', width: '8.5rem', wide: true, cell: ({ secret }) => <span class="dim">{secret?.type}</span> },
+  {
+    label: 'Status',
+    width: '6.5rem',
+    cell: ({ secret, count }) => (secret ? <StatusBadge status={secret.status} /> : <span class="dim">{count} inside</span>),
+  },
+  { label: 'Version', width: '5.5rem', wide: true, cell: ({ secret }) => secret && <span class="dim">{secret.version}</span> },
+  { label: 'Changed', width: '9rem', wide: true, cell: ({ secret }) => secret && <Time at={secret.updated_at} /> },
+];
+
+function Path({ path, onGo }: { path: string; onGo: (path: string) => void }) {
+  const parts = path.split('/').filter(Boolean);
+  if (!parts.length) return null;
+  return (
+    <nav aria-label="Folder" class="crumbs mono">
+      <button type="button" class="link" onClick={() => onGo('')}>
+        All
+      </button>
+      {parts.map((part, index) => {
+        const whole = `${parts.slice(0, index + 1).join('/')}/`;
+        return (
+          <span key={whole}>
+            {' / '}
+            <button
+              type="button"
+              class="link"
+              aria-current={index === parts.length - 1 ? 'location' : undefined}
+              onClick={() => onGo(whole)}
+            >
+              {part}
+            </button>
+          </span>
+        );
+      })}
+    </nav>
+  );
+}
+
+interface Filters {
+  environment: string;
+  path: string;
+  search: string;
+  type: string;
+  status: string;
+}
+
+function useSecrets({ environment, path, search, type, status }: Filters) {
+  const prefix = useDeferredValue(path + search);
+  return useList<Secret>(['secrets', 'list', environment, prefix, type, status], (cursor, signal) =>
+    vault().api.GET('/orgs/{org_id}/secrets', {
+      params: {
+        path: here(),
+        query: {
+          environment: environment || undefined,
+          prefix: prefix || undefined,
+          type: (type || undefined) as Secret['type'] | undefined,
+          status: (status || undefined) as Secret['status'] | undefined,
+          ...(environment && status !== 'deleted' && { sort: 'name' as const }),
+          limit: 100,
+          cursor,
+        },
+      },
+      signal,
+    }),
+  );
+}
+
+const Actions = ({ environment, onCreate }: { environment: string; onCreate: () => void }) => (
+  <PageHead title="Secrets" lead="Values that programs and people read. Each new value is a version.">
+    <Link href={`/secrets/compare?left=${environment}`} class="button plain">
+      <GitCompare size={16} aria-hidden="true" /> Compare
+    </Link>
+    <Link href={`/secrets/import?environment=${environment}`} class="button plain">
+      <Upload size={16} aria-hidden="true" /> Import
+    </Link>
+    <Link href={`/secrets/export?environment=${environment}`} class="button plain">
+      <Download size={16} aria-hidden="true" /> Export
+    </Link>
+    <Button kind="primary" onPress={onCreate}>
+      <Plus size={16} aria-hidden="true" /> New secret
+    </Button>
+  </PageHead>
+);
+
+const Nothing = ({ isFiltered, environment, onCreate }: { isFiltered: boolean; environment: string; onCreate: () => void }) =>
+  isFiltered ? (
+    <Empty title="No secret matches">Change the filters, or choose another environment.</Empty>
+  ) : (
+    <Empty
+      title={`No secrets in ${environment} yet`}
+      action={
+        <Button kind="primary" onPress={onCreate}>
+          Store the first secret
+        </Button>
+      }
+    >
+      Store one, or import what you have from another tool or a .env file.
+    </Empty>
+  );
+
+export default function Secrets() {
+  const [environment, chooseEnvironment] = useEnvironment();
+  const [path, setPath] = useParameter('path', true);
+  const [search, setSearch] = useParameter('search');
+  const [type, setType] = useParameter('type');
+  const [status, setStatus] = useParameter('status');
+  const [creating, setCreating] = useState(false);
+  const list = useSecrets({ environment, path, search, type, status });
+  const rows = useMemo(() => (search ? list.rows.map((secret) => ({ secret })) : rowsBelow(list.rows, path)), [list.rows, path, search]);
+  const onCreate = () => setCreating(true);
+  return (
+    <>
+      <Actions environment={environment} onCreate={onCreate} />
+      <search class="filters">
+        <Segments
+          label="Environment"
+          value={environment}
+          onValue={chooseEnvironment}
+          choices={environments.value.map(({ slug, name }) => ({ value: slug, label: name }))}
+        />
+        <FilterText label="Names that begin with" value={search} onValue={setSearch} />
+        <FilterSelect label="Type" all="All types" value={type} onValue={setType} choices={TYPES} />
+        <FilterSelect
+          label="Status"
+          all="Not deleted"
+          value={status}
+          onValue={setStatus}
+          choices={['active', 'expired', 'revoked', 'deleted']}
+        />
+      </search>
+      <Path path={path} onGo={setPath} />
+      <Listing<Row>
+        list={list as unknown as Read<Row>}
+        rows={rows}
+        skeleton={8}
+        label={`Secrets of ${environment}`}
+        columns={columnsFor(path, (folder) => `/secrets?${new URLSearchParams({ environment, path: folder })}`)}
+        keyOf={({ folder, secret }) => folder ?? secret?.id ?? ''}
+        empty={<Nothing isFiltered={Boolean(search || type || status || path)} environment={environment} onCreate={onCreate} />}
+      />
+      {creating && <NewSecret environment={environment} path={path} onClose={() => setCreating(false)} />}
+    </>
+  );
+}

@@ -1,0 +1,40 @@
+// Who has read a secret, by the audit log.
+import type { components } from '@secrets-vault/client';
+import { here, useList, vault } from '../../api';
+import { Empty, ErrorNote, Skeleton, Time } from '../../ui/parts';
+import { Table } from '../../ui/table';
+
+type Reader = components['schemas']['Reader'];
+
+export function Readers({ id }: { id: string }) {
+  const { rows, error, isPending, refetch, more } = useList<Reader>(['secrets', 'readers', id], (cursor, signal) =>
+    vault().api.GET('/orgs/{org_id}/secrets/{id}/readers', { params: { path: { ...here(), id }, query: { limit: 100, cursor } }, signal }),
+  );
+  if (error) return <ErrorNote error={error} onRetry={refetch} />;
+  if (isPending) return <Skeleton rows={4} />;
+  return (
+    <Table
+      label="Readers"
+      rows={rows}
+      keyOf={({ actor, via }) => `${actor.kind} ${actor.id} ${via}`}
+      onEnd={more}
+      columns={[
+        {
+          label: 'Who',
+          width: 'minmax(10rem, 2fr)',
+          cell: ({ actor }) => <span class="truncate">{actor.name ?? actor.id ?? actor.kind}</span>,
+        },
+        { label: 'Kind', width: '8rem', wide: true, cell: ({ actor }) => <span class="dim">{actor.kind.replaceAll('_', ' ')}</span> },
+        {
+          label: 'How',
+          width: '6rem',
+          wide: true,
+          cell: ({ via }) => <span class="dim">{via === 'bulk' ? 'with others' : 'by itself'}</span>,
+        },
+        { label: 'Reads', width: '5rem', cell: ({ count }) => count.toLocaleString() },
+        { label: 'Last read', width: '9rem', cell: ({ last_read_at }) => <Time at={last_read_at} /> },
+      ]}
+      empty={<Empty title="Nobody has read it yet">Each read of the value is in the audit log and is listed here.</Empty>}
+    />
+  );
+}

@@ -1,0 +1,157 @@
+// The links and grants by which others reach a secret.
+import type { components } from '@secrets-vault/client';
+import { useState } from 'preact/hooks';
+import { forget, here, useList, vault } from '../../api';
+import { Button } from '../../ui/button';
+import { Confirm, Dialog } from '../../ui/dialog';
+import { SelectField, TextField } from '../../ui/field';
+import { Form, useProblems } from '../../ui/form';
+import { CopyButton, Empty, ErrorNote, Skeleton, Time } from '../../ui/parts';
+import { Table } from '../../ui/table';
+import { tell } from '../../ui/toast';
+import type { Secret } from './list';
+
+type Share = components['schemas']['Share'];
+
+const LIFETIMES = [
+  { value: '3600', label: '1 hour' },
+  { value: '86400', label: '1 day' },
+  { value: '259200', label: '3 days' },
+  { value: '604800', label: '7 days' },
+];
+
+function NewLink({ secret, onClose }: { secret: Secret; onClose: () => void }) {
+  const [lifetime, setLifetime] = useState('3600');
+  const [views, setViews] = useState('1');
+  const [passphrase, setPassphrase] = useState('');
+  const [url, setUrl] = useState<string | null>(null);
+  const problems = useProblems();
+  const create = async () => {
+    const { data } = await vault().api.POST('/orgs/{org_id}/secrets/{id}/share', {
+      params: { path: { ...here(), id: secret.id } },
+      body: { kind: 'link', expires_in: Number(lifetime), max_views: Number(views), ...(passphrase && { passphrase }) },
+    });
+    await forget('secrets');
+    if ('url' in data && data.url) setUrl(data.url);
+    else onClose();
+  };
+  if (url)
+    return (
+      <Dialog title="The link is ready" lead="It is shown only now: copy it before you close this." onClose={onClose}>
+        <p class="copyable">
+          <code class="grow">{url}</code>
+          <CopyButton text={url} label="Copy the link" />
+        </p>
+      </Dialog>
+    );
+  return (
+    <Dialog
+      title={`Share ${secret.name} by a link`}
+      lead={`Whoever opens the link sees version ${secret.version}.`}
+      onClose={onClose}
+      dirty={passphrase !== ''}
+    >
+      <Form action="Create link" onSubmit={create} onCancel={onClose} problems={problems}>
+        <div class="columns">
+          <SelectField label="Works for" value={lifetime} onValue={setLifetime} choices={LIFETIMES} error={problems.of('expires_in')} />
+          <TextField
+            label="Views"
+            type="number"
+            min={1}
+            max={100}
+            value={views}
+            onValue={setViews}
+            error={problems.of('max_views')}
+            required
+          />
+        </div>
+        <TextField
+          label="Passphrase"
+          optional
+          type="password"
+          autocomplete="new-password"
+          value={passphrase}
+          onValue={setPassphrase}
+          error={problems.of('passphrase')}
+          hint="Send it by another way than the link."
+        />
+      </Form>
+    </Dialog>
+  );
+}
+
+export function Shares({ secret }: { secret: Secret }) {
+  const [creating, setCreating] = useState(false);
+  const [ending, setEnding] = useState<Share | null>(null);
+  const { rows, error, isPending, refetch, more } = useList<Share>(['secrets', 'shares', secret.id], (cursor, signal) =>
+    vault().api.GET('/orgs/{org_id}/secrets/{id}/shares', {
+      params: { path: { ...here(), id: secret.id }, query: { limit: 100, cursor } },
+      signal,
+    }),
+  );
+  const revoke = async ({ id }: Share) => {
+    await vault().api.DELETE('/orgs/{org_id}/secrets/{id}/shares/{share_id}', {
+      params: { path: { ...here(), id: secret.id, share_id: id } },
+    });
+    await forget('secrets');
+    tell('It is revoked');
+  };
+  if (error) return <ErrorNote error={error} onRetry={refetch} />;
+  return (
+    <div class="stack">
+      <div class="row">
+        <p class="dim grow">A link shows one version to whoever has it. A grant lets a member, a team or an agent read it.</p>
+        <Button kind="primary" onPress={() => setCreating(true)} disabled={secret.status !== 'active'}>
+          New link
+        </Button>
+      </div>
+      {isPending ? (
+        <Skeleton rows={3} />
+      ) : (
+        <Table
+          label="Links and grants"
+          rows={rows}
+          keyOf={({ id }) => id}
+          onEnd={more}
+          columns={[
+            {
+              label: 'Kind',
+              width: 'minmax(9rem, 2fr)',
+              cell: (share) =>
+                share.kind === 'link' ? `Link to version ${share.version}` : `Grant to ${share.grantee.type} ${share.grantee.id}`,
+            },
+            {
+              label: 'Use',
+              width: '9rem',
+              cell: (share) => (share.kind === 'link' ? `${share.views} of ${share.max_views} views` : share.permission),
+            },
+            {
+              label: 'Passphrase',
+              width: '7rem',
+              wide: true,
+              cell: (share) => (share.kind === 'link' && share.passphrase ? 'Yes' : <span class="dim">No</span>),
+            },
+            { label: 'Ends', width: '9rem', cell: ({ expires_at }) => <Time at={expires_at} /> },
+          ]}
+          actions={(share) => (
+            <Button small kind="quiet" onPress={() => setEnding(share)}>
+              Revoke
+            </Button>
+          )}
+          empty={<Empty title="It is not shared">Only credentials and members that may read it reach it.</Empty>}
+        />
+      )}
+      {creating && <NewLink secret={secret} onClose={() => setCreating(false)} />}
+      {ending && (
+        <Confirm
+          title={`Revoke this ${ending.kind}?`}
+          action={`Revoke ${ending.kind}`}
+          onConfirm={() => revoke(ending)}
+          onClose={() => setEnding(null)}
+        >
+          <p>It stops working at once.</p>
+        </Confirm>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,90 @@
+// The members and teams of the organisation, by id: pages show names where the API gives ids. Invariant: whoever may not list members
+// sees ids.
+import type { components } from '@secrets-vault/client';
+import { useMemo } from 'preact/hooks';
+import { Link } from 'wouter-preact';
+import { here, useRead, vault } from './api';
+import { may } from './may';
+
+export type Member = components['schemas']['Member'];
+export type Team = components['schemas']['Team'];
+
+interface Page<Item> {
+  data: Item[];
+  next_cursor: string | null;
+}
+
+/** Reads a list to its end. For lists that the API bounds: members, teams. */
+async function whole<Item>(read: (cursor: string | undefined) => Promise<{ data: Page<Item> }>): Promise<{ data: Item[] }> {
+  const items: Item[] = [];
+  let cursor: string | undefined;
+  do {
+    const { data } = await read(cursor);
+    items.push(...data.data);
+    cursor = data.next_cursor ?? undefined;
+  } while (cursor);
+  return { data: items };
+}
+
+/** All members; none where the caller may not list them. */
+export function useMembers() {
+  const { data, ...rest } = useRead(
+    ['members', 'all'],
+    (signal) =>
+      whole((cursor) => vault().api.GET('/orgs/{org_id}/members', { params: { path: here(), query: { limit: 100, cursor } }, signal })),
+    may('members:read'),
+  );
+  return { members: useMemo(() => data ?? [], [data]), ...rest };
+}
+
+/** All teams; none where the caller may not list them. */
+export function useTeams() {
+  const { data, ...rest } = useRead(
+    ['teams', 'all'],
+    (signal) =>
+      whole((cursor) => vault().api.GET('/orgs/{org_id}/teams', { params: { path: here(), query: { limit: 100, cursor } }, signal })),
+    may('teams:read'),
+  );
+  return { teams: useMemo(() => data ?? [], [data]), ...rest };
+}
+
+const kinds: Record<string, string> = {
+  key: 'API key',
+  tok: 'Session token',
+  agt: 'Agent',
+  prv: 'Provider token',
+  bgt: 'Break-glass token',
+  trs: 'Trust',
+  ses: 'Browser session',
+  mem: 'Member',
+  team: 'Team',
+};
+
+/** What an id is the id of, by its prefix. */
+export const kindOfId = (id: string): string => kinds[id.slice(0, id.indexOf('_'))] ?? 'Id';
+
+/** The page of what an id names, or null where it has none. */
+export function hrefOfId(id: string): string | null {
+  if (id.startsWith('mem_')) return `/members/${id}`;
+  if (id.startsWith('team_')) return `/teams/${id}`;
+  return /^(key|tok|agt|prv|bgt|trs|ses)_/.test(id) ? `/credentials/${id}` : null;
+}
+
+/** Who an id names: a member or team by name, a credential by kind, each with a link to its page. */
+export function Who({ id, name }: { id: string | null | undefined; name?: string | null }) {
+  const { members } = useMembers();
+  const { teams } = useTeams();
+  if (!id) return <span class="dim">{name ?? 'The service'}</span>;
+  const found = name ?? members.find((member) => member.id === id)?.name ?? teams.find((team) => team.id === id)?.name;
+  const href = hrefOfId(id);
+  const words = found ?? `${kindOfId(id)} …${id.slice(-6)}`;
+  return href ? (
+    <Link href={href} title={id} class="who">
+      {words}
+    </Link>
+  ) : (
+    <span title={id} class="who">
+      {words}
+    </span>
+  );
+}

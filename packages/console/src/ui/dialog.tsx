@@ -1,0 +1,117 @@
+// Dialogs and drawers, on the browser's own <dialog>: it keeps the focus inside, makes the page behind it inert, and returns the focus.
+// Invariant: a dialog with unsaved input does not close by a click beside it, and Escape asks first.
+import { X } from 'lucide-preact';
+import type { ComponentChildren } from 'preact';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { Button, IconButton } from './button';
+
+interface DialogProps {
+  title: string;
+  /** One sentence below the title. */
+  lead?: ComponentChildren;
+  onClose: () => void;
+  /** A panel at the side in place of a box in the middle. */
+  side?: boolean;
+  wide?: boolean;
+  /** Whether closing would lose what somebody typed. */
+  dirty?: boolean;
+  children: ComponentChildren;
+}
+
+export function Dialog({ title, lead, onClose, side, wide, dirty, children }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [asking, setAsking] = useState(false);
+  const id = useId();
+  // Before it is painted, so that the first Escape is the dialog's.
+  useLayoutEffect(() => {
+    const { current } = dialog;
+    if (current && !current.open) {
+      current.showModal();
+      current.querySelector<HTMLElement>('.dialog-box :is(input, select, textarea)')?.focus();
+    }
+    return () => current?.close();
+  }, []);
+  const leave = () => (dirty ? setAsking(true) : onClose());
+  return (
+    <dialog
+      ref={dialog}
+      class={['dialog', side && 'side', wide && 'wide'].filter(Boolean).join(' ')}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        leave();
+      }}
+      onPointerDown={(event) => event.target === dialog.current && !dirty && onClose()}
+    >
+      <div class="dialog-box">
+        <header class="dialog-head">
+          <div>
+            <h2 id={id}>{title}</h2>
+            {lead && <p class="dim">{lead}</p>}
+          </div>
+          <IconButton label="Close" onPress={leave}>
+            <X size={18} />
+          </IconButton>
+        </header>
+        {asking && (
+          <div class="note warn row" role="alert">
+            <p class="grow">You have changes that are not saved.</p>
+            <Button small onPress={() => setAsking(false)}>
+              Keep editing
+            </Button>
+            <Button small kind="danger" onPress={onClose}>
+              Discard
+            </Button>
+          </div>
+        )}
+        {children}
+      </div>
+    </dialog>
+  );
+}
+
+interface ConfirmProps {
+  title: string;
+  /** What happens, before it happens. */
+  children: ComponentChildren;
+  /** The button's words: a verb and what it acts on. */
+  action: string;
+  /** What has to be typed first, for what cannot be undone. */
+  word?: string;
+  onConfirm: () => Promise<unknown>;
+  onClose: () => void;
+}
+
+/** Asks before something is destroyed, and names it. */
+export function Confirm({ title, children, action, word, onConfirm, onClose }: ConfirmProps) {
+  const [typed, setTyped] = useState('');
+  const id = useId();
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <div class="stack">
+        {children}
+        {word && (
+          <div class="field">
+            <label for={id}>
+              Type <strong class="mono">{word}</strong> to confirm
+            </label>
+            <input id={id} autocomplete="off" spellcheck={false} value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
+          </div>
+        )}
+      </div>
+      <footer class="dialog-foot">
+        <Button onPress={onClose}>Cancel</Button>
+        <Button
+          kind="danger"
+          disabled={word !== undefined && typed !== word}
+          onPress={async () => {
+            await onConfirm();
+            onClose();
+          }}
+        >
+          {action}
+        </Button>
+      </footer>
+    </Dialog>
+  );
+}

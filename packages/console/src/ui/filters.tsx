@@ -1,0 +1,59 @@
+// What narrows a list: a few exclusive choices side by side, a choice of many, and a text.
+import type { Choice } from './field';
+
+/** @param label what is chosen, for screen readers */
+export const Segments = ({
+  label,
+  value,
+  onValue,
+  choices,
+}: {
+  label: string;
+  value: string;
+  onValue: (value: string) => void;
+  choices: Choice[];
+}) => (
+  <div class="segments" role="group" aria-label={label}>
+    {choices.map((choice) => (
+      <button key={choice.value} type="button" aria-pressed={choice.value === value} onClick={() => onValue(choice.value)}>
+        {choice.label}
+      </button>
+    ))}
+  </div>
+);
+
+/** @param all the words for no choice */
+export const FilterSelect = ({
+  label,
+  all,
+  value,
+  onValue,
+  choices,
+}: {
+  label: string;
+  all: string;
+  value: string;
+  onValue: (value: string) => void;
+  choices: readonly string[];
+}) => (
+  <select aria-label={label} value={value} onChange={(event) => onValue(event.currentTarget.value)}>
+    <option value="">{all}</option>
+    {choices.map((choice) => (
+      <option key={choice} value={choice}>
+        {choice.replaceAll('_', ' ')}
+      </option>
+    ))}
+  </select>
+);
+
+export const FilterText = ({ label, value, onValue }: { label: string; value: string; onValue: (value: string) => void }) => (
+  <input
+    type="search"
+    aria-label={label}
+    placeholder={`${label}…`}
+    value={value}
+    spellcheck={false}
+    autocomplete="off"
+    onInput={(event) => onValue(event.currentTarget.value)}
+  />
+);

@@ -1,0 +1,64 @@
+// A button that opens a list of actions (the ARIA menu button pattern, by Zag).
+import * as menu from '@zag-js/menu';
+import { normalizeProps, useMachine } from '@zag-js/preact';
+import { EllipsisVertical } from 'lucide-preact';
+import type { ComponentChildren } from 'preact';
+import { createPortal } from 'preact/compat';
+import { useId } from 'preact/hooks';
+import { report } from './toast';
+
+export interface Action {
+  label: string;
+  onSelect: () => unknown;
+  danger?: boolean;
+  icon?: ComponentChildren;
+}
+
+/** @param label what the menu is for, when its button shows only an icon */
+export function Menu({
+  label,
+  actions,
+  children,
+}: {
+  label: string;
+  actions: (Action | false | null | undefined)[];
+  children?: ComponentChildren;
+}) {
+  const shown = actions.filter((action): action is Action => !!action);
+  const service = useMachine(menu.machine, {
+    id: useId(),
+    onSelect: ({ value }: { value: string }) => {
+      const result = shown[Number(value)]?.onSelect();
+      if (result instanceof Promise) result.catch(report);
+    },
+    positioning: { placement: 'bottom-end' },
+  });
+  const api = menu.connect(service, normalizeProps);
+  if (!shown.length) return null;
+  return (
+    <>
+      <button
+        {...api.getTriggerProps()}
+        class={children ? 'button plain' : 'button quiet icon'}
+        aria-label={children ? undefined : label}
+        title={label}
+      >
+        {children ?? <EllipsisVertical size={16} />}
+      </button>
+      {api.open &&
+        createPortal(
+          <div {...api.getPositionerProps()}>
+            <ul {...api.getContentProps()} class="menu">
+              {shown.map(({ label: name, danger, icon }, index) => (
+                <li key={name} {...api.getItemProps({ value: String(index) })} class={danger ? 'danger' : undefined}>
+                  {icon}
+                  {name}
+                </li>
+              ))}
+            </ul>
+          </div>,
+          document.body,
+        )}
+    </>
+  );
+}

@@ -1,0 +1,150 @@
+// Small parts that every page uses: its head, badges, times, a button that copies, and what stands where data is not there yet.
+import { Check, Copy } from 'lucide-preact';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { explain } from '../errors';
+import { Button, IconButton } from './button';
+
+/** The head of a page: its title, a sentence, and its actions. The title takes the focus when somebody comes to the page. */
+export function PageHead({ title, lead, children }: { title: ComponentChildren; lead?: ComponentChildren; children?: ComponentChildren }) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    if (typeof title === 'string') document.title = `${title} · Secrets Vault`;
+    heading.current?.focus({ preventScroll: true });
+  }, [title]);
+  return (
+    <header class="page-head">
+      <div class="grow">
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
+        {lead && <p class="dim">{lead}</p>}
+      </div>
+      {children && <div class="row">{children}</div>}
+    </header>
+  );
+}
+
+export type Tone = 'good' | 'warn' | 'bad' | 'plain' | 'accent';
+
+export const Badge = ({ tone = 'plain', children }: { tone?: Tone; children: ComponentChildren }) => (
+  <span class={`badge ${tone}`}>{children}</span>
+);
+
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'long' });
+const steps: [Intl.RelativeTimeFormatUnit, number][] = [
+  ['year', 31_536_000],
+  ['month', 2_592_000],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+];
+
+/** A time in words, as seen from `now`; both in milliseconds. */
+export function ago(time: number, now: number): string {
+  const seconds = Math.round((time - now) / 1000);
+  const [unit, size] = steps.find(([, length]) => Math.abs(seconds) >= length) ?? (['second', 1] as const);
+  return Math.abs(seconds) < 5 ? 'just now' : relative.format(Math.trunc(seconds / size), unit);
+}
+
+/** A time as people say it, with the exact one on hover and for programs. */
+export function Time({ at, none = 'Never' }: { at: string | null | undefined; none?: string }) {
+  if (!at) return <span class="dim">{none}</span>;
+  return (
+    <time dateTime={at} title={new Date(at).toLocaleString()}>
+      {ago(Date.parse(at), Date.now())}
+    </time>
+  );
+}
+
+/** Copies a text that is no secret: an id, a command. Values are copied by `RevealedValue`, which clears the clipboard. */
+export function CopyButton({ text, label, onCopied }: { text: string; label: string; onCopied?: () => void }) {
+  const [done, setDone] = useState(false);
+  return (
+    <IconButton
+      label={done ? 'Copied' : label}
+      small
+      onPress={async () => {
+        await navigator.clipboard.writeText(text);
+        setDone(true);
+        onCopied?.();
+        setTimeout(() => setDone(false), 1500);
+      }}
+    >
+      {done ? <Check size={15} /> : <Copy size={15} />}
+    </IconButton>
+  );
+}
+
+/** An identifier, whole, with a button that copies it. */
+export const Id = ({ id }: { id: string }) => (
+  <span class="id">
+    <code>{id}</code>
+    <CopyButton text={id} label="Copy the id" />
+  </span>
+);
+
+/** Stands where a list would be: says why there is nothing, and what to do next. */
+export function Empty({ title, children, action }: { title: string; children?: ComponentChildren; action?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <p class="empty-title">{title}</p>
+      {children && <p class="dim">{children}</p>}
+      {action}
+    </div>
+  );
+}
+
+/** Grey lines in the shape of what is being loaded. */
+export function Skeleton({ rows = 6 }: { rows?: number }) {
+  return (
+    <div class="skeleton" role="status" aria-label="Loading">
+      {Array.from({ length: rows }, (_, index) => (
+        <div key={index} class="skeleton-row">
+          <span />
+          <span />
+          <span />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** An error where data would be, with a way to try again. */
+export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: () => unknown }) {
+  const { title, help, docs } = explain(error);
+  return (
+    <div class="note bad row" role="alert">
+      <div class="grow">
+        <p>{title}</p>
+        {help && <p class="dim">{help}</p>}
+        {docs && (
+          <a href={docs} target="_blank" rel="noreferrer">
+            What this means
+          </a>
+        )}
+      </div>
+      {onRetry && (
+        <Button small onPress={async () => void (await onRetry())}>
+          Try again
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** Pairs of a name and what it is. */
+export function Facts({ items }: { items: ([string, ComponentChildren] | false | null | undefined)[] }) {
+  return (
+    <dl class="facts">
+      {items
+        .filter((item): item is [string, ComponentChildren] => !!item)
+        .map(([name, what]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}

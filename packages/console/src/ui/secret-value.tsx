@@ -1,0 +1,94 @@
+// A value that is shown only when somebody asks for it. Invariants: the value is not in the document before that, is hidden again after
+// 30 seconds or when the page is left, and the clipboard is cleared 30 seconds after a copy, if it still holds the value.
+import { ClipboardCopy, Eye, EyeOff } from 'lucide-preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Button } from './button';
+import { tell } from './toast';
+
+const SHOWN_FOR = 30_000;
+
+/** Empties the clipboard, unless something else was copied since. Where it cannot be read, it is emptied all the same. */
+async function clearClipboard(value: string): Promise<void> {
+  const held = await navigator.clipboard.readText().catch(() => value);
+  if (held === value) await navigator.clipboard.writeText('').catch(() => {});
+}
+
+interface SecretValueProps {
+  name: string;
+  /** Reads the value from the service; the entry in the audit log names the reason. */
+  read: (reason?: string) => Promise<string>;
+}
+
+export function SecretValue({ name, read }: SecretValueProps) {
+  const [value, setValue] = useState<string | null>(null);
+  const [reason, setReason] = useState('');
+  const timer = useRef<ReturnType<typeof setTimeout>>();
+  const hide = () => {
+    clearTimeout(timer.current);
+    setValue(null);
+  };
+  useEffect(() => {
+    const onHidden = () => document.hidden && hide();
+    document.addEventListener('visibilitychange', onHidden);
+    return () => {
+      document.removeEventListener('visibilitychange', onHidden);
+      clearTimeout(timer.current);
+    };
+  }, []);
+  const fetched = () => read(reason.trim() || undefined);
+  const reveal = async () => {
+    setValue(await fetched());
+    clearTimeout(timer.current);
+    timer.current = setTimeout(hide, SHOWN_FOR);
+  };
+  const copy = async () => {
+    const copied = value ?? (await fetched());
+    await navigator.clipboard.writeText(copied);
+    setTimeout(() => void clearClipboard(copied), SHOWN_FOR);
+    tell(`${name} is copied`, 'The clipboard is cleared in 30 seconds.');
+  };
+  return (
+    <div class="value">
+      {value === null ? (
+        <p class="value-hidden mono">
+          <span class="unseen">The value is hidden</span>
+          ••••••••••••••••
+        </p>
+      ) : (
+        <pre class="value-shown" tabIndex={0} aria-label={`The value of ${name}`}>
+          <code>{value === '' ? <span class="dim">(empty)</span> : value}</code>
+        </pre>
+      )}
+      <div class="row">
+        {value === null ? (
+          <>
+            <Button kind="primary" onPress={reveal}>
+              <Eye size={16} aria-hidden="true" /> Reveal
+            </Button>
+            <Button onPress={copy}>
+              <ClipboardCopy size={16} aria-hidden="true" /> Copy
+            </Button>
+            <input
+              class="grow"
+              aria-label="Reason, kept in the audit log"
+              placeholder="Reason (optional, kept in the audit log)"
+              maxLength={256}
+              value={reason}
+              onInput={(event) => setReason(event.currentTarget.value)}
+            />
+          </>
+        ) : (
+          <>
+            <Button onPress={hide}>
+              <EyeOff size={16} aria-hidden="true" /> Hide
+            </Button>
+            <Button onPress={copy}>
+              <ClipboardCopy size={16} aria-hidden="true" /> Copy
+            </Button>
+            <span class="dim small">Hidden again after 30 seconds</span>
+          </>
+        )}
+      </div>
+    </div>
+  );
+}

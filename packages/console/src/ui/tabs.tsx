@@ -1,0 +1,43 @@
+// Tabs whose choice is in the address, so that a tab can be linked to (the ARIA tabs pattern, by Zag).
+import { normalizeProps, useMachine } from '@zag-js/preact';
+import * as tabs from '@zag-js/tabs';
+import type { ComponentChildren } from 'preact';
+import { useId } from 'preact/hooks';
+import { useParameter } from '../router';
+
+export interface Tab {
+  id: string;
+  label: string;
+  /** How many there are, shown beside the label. */
+  count?: number;
+  content: () => ComponentChildren;
+}
+
+/** @param name the parameter of the address that holds the choice */
+export function Tabs({ label, name = 'tab', items }: { label: string; name?: string; items: Tab[] }) {
+  const [chosen, choose] = useParameter(name);
+  const value = items.some(({ id }) => id === chosen) ? chosen : (items[0]?.id ?? '');
+  const service = useMachine(tabs.machine, {
+    id: useId(),
+    value,
+    onValueChange: (details: { value: string }) => choose(details.value === items[0]?.id ? '' : details.value),
+  });
+  const api = tabs.connect(service, normalizeProps);
+  return (
+    <div {...api.getRootProps()}>
+      <div {...api.getListProps()} class="tabs" aria-label={label}>
+        {items.map(({ id, label: name, count }) => (
+          <button key={id} {...api.getTriggerProps({ value: id })}>
+            {name}
+            {count ? <span class="count">{count}</span> : null}
+          </button>
+        ))}
+      </div>
+      {items.map(({ id, content }) => (
+        <div key={id} {...api.getContentProps({ value: id })} class="tab-panel">
+          {id === value && content()}
+        </div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,77 @@
+// Short messages in a corner: what was done, and what went wrong. Invariant: a message is text, and an error has a link to its page.
+import { ApprovalRequiredError } from '@secrets-vault/client';
+import { normalizeProps, useMachine } from '@zag-js/preact';
+import * as toast from '@zag-js/toast';
+import { X } from 'lucide-preact';
+import { useId } from 'preact/hooks';
+import { explain } from '../errors';
+import { BASE } from '../router';
+
+const store = toast.createStore({ placement: 'bottom-end', overlap: false, max: 4 });
+
+/** Says that something was done. */
+export const tell = (title: string, description?: string): void => {
+  store.create({ title, description, type: 'success', duration: 5000 });
+};
+
+/** Says that a policy holds what was done, and where the request waits. */
+const tellHeld = ({ approval }: ApprovalRequiredError): void => {
+  store.create({
+    title: 'A policy holds this until it is approved',
+    description: 'Do it again once it is approved.',
+    type: 'error',
+    duration: 12_000,
+    meta: { docs: `${BASE}/approvals/${encodeURIComponent(approval.id ?? '')}`, words: 'See the request' },
+  });
+};
+
+/** Says what went wrong, in the service's own words. */
+export function report(error: unknown): void {
+  if (error instanceof DOMException && error.name === 'AbortError') return;
+  if (error instanceof ApprovalRequiredError) {
+    tellHeld(error);
+    return;
+  }
+  const { title, help, docs } = explain(error);
+  store.create({ title, description: help, type: 'error', duration: 12_000, meta: { docs } });
+}
+
+function Toast({ actor, index, parent }: { actor: toast.Options<string>; index: number; parent: toast.GroupService }) {
+  const service = useMachine(toast.machine, { ...actor, parent, index });
+  const api = toast.connect(service, normalizeProps);
+  const { docs, words = 'What this means' } = (actor.meta ?? {}) as { docs?: string; words?: string };
+  return (
+    <div {...api.getRootProps()} class="toast">
+      <div>
+        <p {...api.getTitleProps()} class="toast-title">
+          {api.title}
+        </p>
+        {api.description && (
+          <p {...api.getDescriptionProps()} class="dim">
+            {api.description}{' '}
+            {docs && (
+              <a href={docs} target="_blank" rel="noreferrer">
+                {words}
+              </a>
+            )}
+          </p>
+        )}
+      </div>
+      <button type="button" class="button quiet icon small" aria-label="Close this message" onClick={api.dismiss}>
+        <X size={16} />
+      </button>
+    </div>
+  );
+}
+
+export function Toasts() {
+  const service = useMachine(toast.group.machine, { id: useId(), store });
+  const api = toast.group.connect(service, normalizeProps);
+  return (
+    <div {...api.getGroupProps()} class="toasts">
+      {api.getToasts().map((each, index) => (
+        <Toast key={each.id} actor={each} index={index} parent={service} />
+      ))}
+    </div>
+  );
+}

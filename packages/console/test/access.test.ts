@@ -1,0 +1,219 @@
+// Credentials, members, teams, grants, and why somebody may do something.
+import { beforeAll, describe, expect, it } from 'vitest';
+import { roleScopes } from '../src/may.ts';
+import { scopeGroups } from '../src/scopes.ts';
+import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
+
+describe.skipIf(!executablePath)('console: access', () => {
+  useBrowser();
+  let ann: Person;
+  beforeAll(async () => {
+    ann = await newPerson();
+  });
+
+  it('an API key begins with the least scopes, and its token is shown once', async () => {
+    const { page, go, api, url } = ann;
+    await go('/credentials', 'Credentials');
+    await page.getByRole('button', { name: 'New API key' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name', { exact: true }).fill('billing worker');
+    await dialog.getByLabel('Only these names').fill('billing/*');
+    await dialog.getByRole('button', { name: 'Create API key' }).click();
+    await page.getByRole('heading', { name: 'API key created' }).waitFor();
+    const token = (await page.locator('.copyable code').textContent()) ?? '';
+    await page.getByRole('button', { name: 'I have it' }).click();
+    await page.waitForSelector('h1:text-is("billing worker")');
+    expect(await page.content()).not.toContain(token);
+    expect(page.url()).not.toContain(token);
+    const who = await (await fetch(`${url}/api/v1/whoami`, { headers: { Authorization: `Bearer ${token}` } })).json();
+    expect(who).toMatchObject({ scopes: ['secrets:read'], environments: ['development'], secrets: ['billing/*'] });
+    expect(Date.parse(who.expires_at)).toBeLessThan(Date.now() + 31 * 86_400_000);
+    expect((await api('GET', `/api-keys/${who.id}`)).name).toBe('billing worker');
+    expectQuiet(ann);
+  });
+
+  it('a scope that the service does not have is not offered, and every one that it has is', async () => {
+    const { api } = ann;
+    const { data } = await api('GET', '/roles');
+    for (const { role, scopes } of data) expect([...(roleScopes[role] ?? [])].sort()).toEqual([...scopes].sort());
+    const scopes = scopeGroups.flatMap(({ resource, scopes }) => scopes.map(([verb]) => `${resource}:${verb}`));
+    const made = await api('POST', '/api-keys', { name: 'all scopes', scopes });
+    expect(made.scopes).toHaveLength(scopes.length);
+  });
+
+  it('a graph shows what a credential came from, what came from it and what it reaches; revoking names what ends', async () => {
+    const { page, go, api, url, org } = ann;
+    await api('POST', '/secrets', { name: 'billing/KEY', type: 'generic', value: 'x', environment: 'staging' });
+    const key = await api('POST', '/api-keys', { name: 'parent key', scopes: ['secrets:read'], environments: ['staging'] });
+    const session = await fetch(`${url}/api/v1/orgs/${org}/access-tokens`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${key.token}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ ttlSeconds: 3600 }),
+    });
+    expect(session.status).toBe(201);
+    const { token } = await session.json();
+    await go(`/credentials/${key.id}`, 'parent key');
+    const graph = page.locator('.graph');
+    await graph.getByText('1 secret', { exact: true }).waitFor();
+    await graph.getByText('Session token').waitFor();
+    await graph.getByText('first key').waitFor();
+    await page.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByText('This ends with it').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke API key' }).click();
+    await page.getByText('revoked', { exact: true }).waitFor();
+    for (const bearer of [key.token, token])
+      expect((await fetch(`${url}/api/v1/whoami`, { headers: { Authorization: `Bearer ${bearer}` } })).status).toBe(401);
+    expectQuiet(ann);
+  });
+
+  it('a rotated API key has a successor, and the old one works for the chosen time', async () => {
+    const { page, go, api, url } = ann;
+    const key = await api('POST', '/api-keys', { name: 'rotated key', scopes: ['secrets:read'] });
+    await go(`/credentials/${key.id}`, 'rotated key');
+    await page.getByRole('button', { name: 'Rotate' }).click();
+    await page.getByLabel('The old key works for').selectOption('0');
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate API key' }).click();
+    await page.getByRole('heading', { name: 'The new API key' }).waitFor();
+    const token = await page.locator('.copyable code').textContent();
+    await page.getByRole('button', { name: 'I have it' }).click();
+    const statusOf = async (bearer: unknown) =>
+      (await fetch(`${url}/api/v1/whoami`, { headers: { Authorization: `Bearer ${bearer}` } })).status;
+    expect([await statusOf(key.token), await statusOf(token)]).toEqual([401, 200]);
+    expectQuiet(ann);
+  });
+
+  it('an agent is changed, and a break-glass token needs a reason', async () => {
+    const { page, go, api } = ann;
+    const agent = await api('POST', '/agent-credentials', { name: 'assistant', scopes: ['secrets:read'], environments: ['development'] });
+    await go(`/credentials/${agent.id}`, 'assistant');
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
+    await page.getByLabel('Requests a minute').fill('7');
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByText('assistant is changed').waitFor();
+    expect(await api('GET', `/agent-credentials/${agent.id}`)).toMatchObject({ rate_limit: 7, scopes: ['secrets:read'] });
+    await go('/credentials?tab=break_glass', 'Credentials');
+    await page.getByRole('button', { name: 'New break-glass token' }).click();
+    await page.getByLabel('Reason').fill('database is down, nobody else is here');
+    await page.getByRole('button', { name: 'Create break-glass token' }).click();
+    await page.getByRole('heading', { name: 'Break-glass token created' }).waitFor();
+    expect((await api('GET', '/break-glass-tokens')).data).toHaveLength(1);
+    expectQuiet(ann);
+  });
+
+  it('a provider token may issue alone, and a session token is revoked from the list of live ones', async () => {
+    const { page, go, api, url, org } = ann;
+    await go('/credentials?tab=provider', 'Credentials');
+    await page.getByRole('button', { name: 'New provider token' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('mail provider');
+    await page.getByRole('button', { name: 'Create provider token' }).click();
+    await page.getByRole('heading', { name: 'Provider token created' }).waitFor();
+    expect((await api('GET', '/provider-tokens')).data[0]).toMatchObject({ scopes: ['issue'], environments: ['development'] });
+    const key = await api('POST', '/api-keys', { name: 'session maker', scopes: ['secrets:read'] });
+    const bearer = (token: string) => ({ Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' });
+    const body = JSON.stringify({ ttlSeconds: 3600 });
+    const made = await fetch(`${url}/api/v1/orgs/${org}/access-tokens`, { method: 'POST', headers: bearer(key.token), body });
+    const { token } = await made.json();
+    await go('/credentials?tab=session', 'Credentials');
+    await page.getByRole('link', { name: 'Session of session maker' }).click();
+    await page.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke session token' }).click();
+    await page.getByText('is revoked').waitFor();
+    expect((await fetch(`${url}/api/v1/whoami`, { headers: bearer(token) })).status).toBe(401);
+    expect((await fetch(`${url}/api/v1/whoami`, { headers: bearer(key.token) })).status).toBe(200);
+    expectQuiet(ann);
+  });
+
+  it('a trust accepts the jobs of one branch of a repository, and is changed in place', async () => {
+    const { page, go, api } = ann;
+    await go('/credentials?tab=trust', 'Credentials');
+    await page.getByRole('button', { name: 'New trust' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('deploy of acme/app');
+    await page.getByLabel('Repository').fill('acme/app');
+    await page.getByLabel('Branch').fill('main');
+    await page.getByLabel('Owner id').fill('65');
+    await page.getByRole('button', { name: 'Create trust' }).click();
+    await page.waitForSelector('h1:text-is("deploy of acme/app")');
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('deploy');
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.waitForSelector('h1:text-is("deploy")');
+    const [trust] = (await api('GET', '/trusts')).data;
+    expect(trust).toMatchObject({ scopes: ['secrets:read'], environments: ['development'], ttlSeconds: 900, jwks: null });
+    expect(trust.claims).toEqual({
+      ...{ repository: 'acme/app', repository_owner_id: '65', ref: 'refs/heads/main' },
+      event_name: ['push', 'workflow_dispatch'],
+    });
+    expectQuiet(ann);
+  });
+
+  it('a colleague is invited with a link that is shown once, and enrols', async () => {
+    const { page, go, api, key, org, url } = ann;
+    await go('/members', 'Members');
+    await page.getByRole('button', { name: 'Invite member' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name', { exact: true }).fill('Bo');
+    await dialog.getByLabel('E-mail address').fill('bo@example.com');
+    await dialog.getByRole('button', { name: 'Create invitation' }).click();
+    await page.getByRole('heading', { name: 'The link for Bo' }).waitFor();
+    const enrolment = (await page.locator('.copyable code').textContent()) ?? '';
+    expect(enrolment.startsWith(url)).toBe(true);
+    await page.getByRole('button', { name: 'I have it' }).click();
+    await page.waitForSelector('h1:text-is("Bo")');
+    expect(await page.content()).not.toContain(enrolment.split('#')[1]);
+    const bo = await newPerson({ org, key, enrolmentUrl: enrolment });
+    const found = (await api('GET', '/members')).data.find(({ email }: { email: string }) => email === 'bo@example.com');
+    expect(found).toMatchObject({ role: 'viewer', status: 'active' });
+    expect(
+      await bo.page.goto(`${url}/console/`).then(() => bo.page.getByRole('navigation', { name: 'Console' }).textContent()),
+    ).not.toContain('Members');
+    await bo.go('/members');
+    await bo.page.getByRole('alert').getByText('members:read').waitFor();
+    expect(await bo.page.getByRole('button', { name: 'Invite member' }).count()).toBe(0);
+    await bo.context.close();
+    expectQuiet(ann);
+  });
+
+  it('why somebody may do something is answered: by a grant to their team, and no longer without it', async () => {
+    const { page, go, api } = ann;
+    const member = await api('POST', '/members', { name: 'Cleo', email: 'cleo@example.com', role: 'viewer' });
+    await go('/teams', 'Teams');
+    await page.getByRole('button', { name: 'New team' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Payments');
+    await page.getByRole('button', { name: 'Create team' }).click();
+    await page.waitForSelector('h1:text-is("Payments")');
+    await page.getByRole('button', { name: 'Add member' }).click();
+    await page.getByLabel('Member', { exact: true }).selectOption(member.id);
+    await page.getByRole('button', { name: 'Add to team' }).click();
+    await page.getByRole('link', { name: 'Cleo' }).waitFor();
+    await page.getByRole('button', { name: 'New grant' }).click();
+    await page.getByLabel('Only these names').fill('billing/*');
+    await page.getByRole('button', { name: 'Create grant' }).click();
+    await page.getByText('The grant is in force').waitFor();
+    await go(`/members/${member.id}?in=development&secret=billing/KEY`, 'Cleo');
+    await page.getByText('Yes.').waitFor();
+    await page.locator('.verdict').getByRole('link', { name: 'Payments' }).waitFor();
+    await go(`/members/${member.id}?in=production&secret=billing/KEY`, 'Cleo');
+    await page.getByText('No.').waitFor();
+    await go('/grants', 'Grants');
+    await page.getByRole('button', { name: 'Remove grant' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove grant' }).click();
+    await page.getByText('No grants').waitFor();
+    expect((await api('GET', '/grants')).data).toEqual([]);
+    expectQuiet(ann);
+  });
+
+  it('a member is removed together with what they made', async () => {
+    const { page, go, api } = ann;
+    const member = await api('POST', '/members', { name: 'Dana', email: 'dana@example.com', role: 'developer' });
+    await go(`/members/${member.id}`, 'Dana');
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Remove member' }).click();
+    await page.getByLabel('Also revoke the credentials').check();
+    await page.getByRole('button', { name: 'Remove member' }).click();
+    await page.waitForSelector('h1:text-is("Members")');
+    expect((await api('GET', '/members')).data.some(({ name }: { name: string }) => name === 'Dana')).toBe(false);
+    expectQuiet(ann);
+  });
+});

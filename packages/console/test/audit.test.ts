@@ -1,0 +1,101 @@
+// What people see of the audit log in the console.
+import fs from 'node:fs';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { call } from '../../../test/packages/vault.mjs';
+import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
+
+describe.skipIf(!executablePath)('console: audit log', () => {
+  useBrowser();
+  let ann: Person;
+  let secret: { id: string };
+  const HOSTILE = '<img src=x onerror=alert(1)>';
+  beforeAll(async () => {
+    ann = await newPerson();
+    secret = await ann.api('POST', '/secrets', { name: 'AUDITED', type: 'generic', value: 'v' });
+    await ann.api('GET', `/secrets/${secret.id}`);
+    const { token } = await ann.api('POST', '/api-keys', { name: HOSTILE, scopes: ['secrets:list'] });
+    await call(ann.url, token, 'GET', `/orgs/${ann.org}/secrets/${secret.id}`).catch(() => {});
+  });
+
+  it('filters are in the address, and an entry is shown in full', async () => {
+    const { page, go } = ann;
+    await go('/audit', 'Audit log');
+    await page.getByLabel('Action', { exact: true }).selectOption('secret.read');
+    await page.getByLabel('Outcome', { exact: true }).selectOption('denied');
+    await page.waitForFunction(() => document.querySelectorAll('.table-row').length === 1);
+    expect(new URL(page.url()).search).toBe('?action=secret.read&outcome=denied');
+    await page.getByRole('button', { name: /^secret\.read/ }).click();
+    const entry = page.getByRole('dialog', { name: 'secret.read' });
+    await entry.getByText(`${HOSTILE} (api key)`).waitFor();
+    await entry.getByText('AUDITED', { exact: true }).waitFor();
+    await entry.getByRole('button', { name: 'Only this resource' }).click();
+    await page.waitForURL(new RegExp(`resource=${secret.id}`));
+    await page.reload();
+    await page.getByLabel('Resource id').waitFor();
+    expect(await page.getByLabel('Resource id').inputValue()).toBe(secret.id);
+    expectQuiet(ann);
+  });
+
+  it('the log is read page by page, and only the rows in sight are in the document', async () => {
+    const { page, go, api } = ann;
+    for (let read = 0; read < 120; read++) await api('GET', `/secrets/${secret.id}`);
+    await go('/audit?action=secret.read', 'Audit log');
+    const table = page.getByRole('table', { name: 'Entries' });
+    await table.waitFor();
+    expect(await table.getAttribute('aria-rowcount')).toBe('101');
+    expect(await page.locator('.table-row').count()).toBeLessThan(60);
+    await page.locator('.table-body').evaluate((body) => body.scrollTo(0, body.scrollHeight));
+    await page.waitForFunction(() => Number(document.querySelector('.table')?.getAttribute('aria-rowcount')) > 101);
+    expectQuiet(ann);
+  });
+
+  it('dragging over the chart chooses a time', async () => {
+    const { page, go } = ann;
+    await go('/audit?range=1h', 'Audit log');
+    const box = await page.locator('.u-over').boundingBox();
+    if (!box) throw new Error('there is no chart');
+    await page.mouse.move(box.x + box.width / 2, box.y + 20);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width - 1, box.y + 20, { steps: 4 });
+    await page.mouse.up();
+    await page.waitForURL(/from=.*to=/);
+    await page.getByRole('button', { name: 'Remove this time range' }).click();
+    await page.waitForFunction(() => !location.search.includes('from='));
+    expectQuiet(ann);
+  });
+
+  it('entries of others appear while the log is followed, without own looks at it', async () => {
+    const { page, go, api } = ann;
+    await go('/audit', 'Audit log');
+    await page.getByRole('button', { name: 'Follow live' }).click();
+    await page.getByText('without your own looks at this log').waitFor();
+    await api('GET', '/members');
+    await page.getByRole('button', { name: /^member\.list/ }).waitFor();
+    expect(await page.getByRole('button', { name: /^audit\.read/ }).count()).toBe(0);
+    expectQuiet(ann);
+  });
+
+  it('a verification says that the log is intact, and how far it was checked', async () => {
+    const { page, go } = ann;
+    await go('/audit?tab=integrity', 'Audit log');
+    await page.getByRole('button', { name: 'Verify the log' }).click();
+    await page.getByText('The log is intact').waitFor();
+    await page.getByText(/\d+ entries follow one from the other/).waitFor();
+    await page.getByRole('button', { name: 'Download entries past retention' }).click();
+    await page.getByText('No entries are past retention').waitFor();
+    expectQuiet(ann);
+  });
+
+  it('an export has the entries that the filters find', async () => {
+    const { page, go } = ann;
+    await go('/audit?action=secret.create', 'Audit log');
+    await page.getByRole('button', { name: 'Export' }).click();
+    const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('menuitem', { name: 'Entries as filtered' }).click()]);
+    const lines = fs
+      .readFileSync(await file.path(), 'utf8')
+      .trim()
+      .split('\n');
+    expect(lines.map((line) => JSON.parse(line).action)).toEqual(['secret.create']);
+    expectQuiet(ann);
+  });
+});

@@ -1,0 +1,158 @@
+// Approvals, policies, devices and the compliance report.
+import { beforeAll, describe, expect, it } from 'vitest';
+import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
+
+describe.skipIf(!executablePath)('console: governance', () => {
+  useBrowser();
+  let ann: Person;
+  beforeAll(async () => {
+    ann = await newPerson();
+  });
+
+  it('a policy shows what it would hit before it is saved, and its violations after', async () => {
+    const { page, go, api } = ann;
+    await api('POST', '/secrets', { name: 'lower_case', type: 'generic', value: 'x' });
+    await api('POST', '/secrets', { name: 'UPPER_CASE', type: 'generic', value: 'x' });
+    await go('/policies', 'Policies');
+    await page.getByRole('button', { name: 'New policy' }).click();
+    await page.getByRole('radio', { name: /^Naming/ }).check();
+    await page.getByLabel('Name', { exact: true }).fill('Upper case');
+    const preview = page.getByRole('status', { name: 'What it would hit' });
+    await preview.getByText('1 secret', { exact: true }).waitFor();
+    expect(await preview.textContent()).toContain('lower_case (production)');
+    await page.getByRole('button', { name: 'Create policy' }).click();
+    await page.waitForSelector('h1:text-is("Upper case")');
+    await page.getByRole('link', { name: 'lower_case' }).waitFor();
+    expect((await api('GET', '/policies')).data[0]).toMatchObject({ kind: 'naming', config: { pattern: '^[A-Z][A-Z0-9_]*$' } });
+    await page.getByRole('button', { name: 'Switch off' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Switch off policy' }).click();
+    await page.getByText('off', { exact: true }).waitFor();
+    expectQuiet(ann);
+  });
+
+  it('a pattern that the service refuses is refused at its field, and nothing typed is lost', async () => {
+    const { page, go } = ann;
+    await go('/policies', 'Policies');
+    await page.getByRole('button', { name: 'New policy' }).click();
+    await page.getByRole('radio', { name: /^Naming/ }).check();
+    await page.getByLabel('Name', { exact: true }).fill('Broken');
+    await page.getByRole('textbox', { name: 'Pattern' }).fill('(((');
+    await page.getByRole('button', { name: 'Create policy' }).click();
+    await page.locator('.field-error').waitFor();
+    expect(await page.getByRole('textbox', { name: 'Pattern' }).inputValue()).toBe('(((');
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Broken');
+    ann.said.length = 0;
+  });
+
+  it('an approval policy names who may approve before it is saved', async () => {
+    const { page, go, api } = ann;
+    await go('/policies', 'Policies');
+    await page.getByRole('button', { name: 'New policy' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Deletes');
+    await page.getByLabel('Read a value, in any way').uncheck();
+    await page.getByLabel('Delete a secret').check();
+    await page.getByLabel('Approvers').selectOption('role:owner');
+    await page.getByText('May approve: Ann.').waitFor();
+    await page.getByText('Which secrets it applies to').click();
+    await page.getByLabel('staging').check();
+    await page.getByRole('button', { name: 'Create policy' }).click();
+    await page.waitForSelector('h1:text-is("Deletes")');
+    expect((await api('GET', '/policies')).data.find(({ name }: { name: string }) => name === 'Deletes')).toMatchObject({
+      applies_to: { environments: ['staging'], types: null, names: null },
+      config: { operations: ['secret.delete'], required: 1, approvers: { role: 'owner' } },
+    });
+    expectQuiet(ann);
+  });
+
+  it('a request that a policy holds is approved by another member, done once by doing it again, and then rejected', async () => {
+    const { page, go, api, org, key } = ann;
+    const secret = await api('POST', '/secrets', { name: 'HELD', type: 'generic', value: 'held-value' });
+    await api('POST', '/policies', {
+      name: 'Reads',
+      kind: 'approval',
+      applies_to: { names: ['HELD'] },
+      config: { operations: ['secret.read'], required: 1, approvers: { role: 'owner' } },
+    });
+    const { enrolment_url } = await api('POST', '/members', { name: 'Bo', email: 'bo@example.com', role: 'developer' });
+    const bo = await newPerson({ org, key, enrolmentUrl: enrolment_url });
+    await go('/approvals', 'Approvals');
+    await page.getByText('Nothing waits for you').waitFor();
+    await bo.go(`/secrets/${secret.id}`, 'HELD');
+    await bo.page.getByLabel('Reason, kept in the audit log').fill('the import fails');
+    await bo.page.getByRole('button', { name: 'Reveal' }).click();
+    await bo.page.getByRole('main').getByRole('link', { name: 'See the request' }).waitFor();
+    expect(await bo.page.content()).not.toContain('held-value');
+    await page.locator('.count.attention').waitFor();
+    await page.locator('.row-link').click();
+    await page.getByText('the import fails').waitFor();
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByText('approved', { exact: true }).first().waitFor();
+    await page.locator('.count.attention').waitFor({ state: 'detached' });
+    await bo.page.getByRole('button', { name: 'Reveal' }).click();
+    await bo.page.locator('.value-shown').waitFor();
+    expect(await bo.page.locator('.value-shown').textContent()).toBe('held-value');
+    expect((await api('GET', '/approvals')).data[0].status).toBe('used');
+    await bo.page.reload();
+    await bo.page.getByRole('button', { name: 'Reveal' }).click();
+    await bo.page.getByRole('main').getByRole('link', { name: 'See the request' }).waitFor();
+    await page.locator('.count.attention').waitFor();
+    await go('/approvals', 'Approvals');
+    await page.locator('.row-link').click();
+    await page.getByRole('button', { name: 'Reject' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Reject request' }).click();
+    await page.getByText('rejected', { exact: true }).first().waitFor();
+    await bo.context.close();
+    expectQuiet(ann);
+  });
+
+  it('a member does not approve their own request, and can cancel it', async () => {
+    const { page, go, api } = ann;
+    const [secret] = (await api('GET', '/secrets?prefix=HELD')).data;
+    await go(`/secrets/${secret.id}`, 'HELD');
+    await page.getByRole('button', { name: 'Reveal' }).click();
+    await page.getByRole('main').getByRole('link', { name: 'See the request' }).click();
+    await page.getByText('You are behind this request').waitFor();
+    expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Cancel request' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel request' }).click();
+    await page.getByText('cancelled', { exact: true }).waitFor();
+    ann.said.length = 0;
+  });
+
+  it('a device is registered, assigned and blocked', async () => {
+    const { page, go, api } = ann;
+    await go('/devices', 'Devices');
+    await page.getByRole('button', { name: 'Register device' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name', { exact: true }).fill('ann-laptop');
+    await dialog.getByLabel('Platform').fill('Linux');
+    await dialog.getByRole('button', { name: 'Register device' }).click();
+    const act = async (name: string) => {
+      await page.getByRole('button', { name: 'Actions for ann-laptop' }).click();
+      await page.getByRole('menuitem', { name }).click();
+    };
+    await act('Assign');
+    const [ann_] = (await api('GET', '/members')).data;
+    await page.getByLabel('Member', { exact: true }).selectOption(ann_.id);
+    await page.getByRole('button', { name: 'Assign device' }).click();
+    await page.getByText('ann-laptop is assigned').waitFor();
+    await act('Block');
+    await page.getByRole('dialog').getByRole('button', { name: 'Block device' }).click();
+    await page.getByText('blocked', { exact: true }).waitFor();
+    expect((await api('GET', '/devices')).data[0]).toMatchObject({ member_id: ann_.id, status: 'blocked' });
+    expectQuiet(ann);
+  });
+
+  it('the compliance report shows findings with evidence, controls, and downloads', async () => {
+    const { page, go } = ann;
+    await go('/compliance', 'Compliance');
+    await page.locator('.tile').first().waitFor();
+    await page.getByText('Over-scoped credentials').click();
+    await page.getByRole('link', { name: 'first key' }).first().waitFor();
+    await page.getByRole('tab', { name: /Controls/ }).click();
+    await page.getByText('CC6.1', { exact: true }).waitFor();
+    const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'CSV' }).click()]);
+    expect(file.suggestedFilename()).toMatch(/^compliance-.*\.csv$/);
+    expectQuiet(ann);
+  });
+});

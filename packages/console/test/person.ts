@@ -1,0 +1,78 @@
+// A person at the console: a real Chromium with a virtual authenticator, signed in to an organisation of their own on the real service.
+// Invariant: what the page logs, throws, or is refused by its policy fails the test.
+import fs from 'node:fs';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, inject } from 'vitest';
+import { call, newOrg } from '../../../test/packages/vault.mjs';
+
+const usual = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+/** Where Chromium is; without it, tests of the console are skipped. */
+export const executablePath = usual.find((file) => file && fs.existsSync(file));
+
+export interface Person {
+  page: Page;
+  context: BrowserContext;
+  org: string;
+  key: string;
+  /** Calls the API with the organisation's first API key, below `/orgs/ORG`. */
+  // biome-ignore lint/suspicious/noExplicitAny: what the test knows of the answer.
+  api: (method: string, at: string, body?: unknown) => Promise<any>;
+  /** Goes to an address below /console and waits for its heading. */
+  go: (at: string, heading?: string) => Promise<void>;
+  /** What the page logged, threw or was refused. Empty at the end of a test. */
+  said: string[];
+  url: string;
+}
+
+let browser: Browser | undefined;
+
+/** Starts the browser for the tests of a file. */
+export function useBrowser(): void {
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  });
+  afterAll(() => browser?.close());
+}
+
+/** An authenticator that is always willing. */
+async function addAuthenticator(context: BrowserContext, page: Page): Promise<void> {
+  const devtools = await context.newCDPSession(page);
+  await devtools.send('WebAuthn.enable');
+  await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+}
+
+/** Somebody with a passkey, at the console. @param given a link of another organisation's member; the owner of a new one by default */
+export async function newPerson(given?: { org: string; key: string; enrolmentUrl: string }): Promise<Person> {
+  const url = inject('vaultUrl');
+  const { org, key, enrolmentUrl } = given ?? (await newOrg(url));
+  const context = await (browser as Browser).newContext({ viewport: { width: 1440, height: 900 } });
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: url });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  const said: string[] = [];
+  page.on('console', (message) => ['error', 'warning'].includes(message.type()) && said.push(message.text()));
+  page.on('pageerror', (error) => said.push(String(error)));
+  await addAuthenticator(context, page);
+  await page.goto(enrolmentUrl);
+  await page.click('#act');
+  await page.waitForSelector('#who:not([hidden])');
+  said.length = 0;
+  const go = async (at: string, heading?: string) => {
+    await page.goto(`${url}/console${at}`);
+    await page.waitForSelector(heading ? `h1:text-is(${JSON.stringify(heading)})` : 'h1');
+  };
+  const api = (method: string, at: string, body?: unknown) => call(url, key, method, `/orgs/${org}${at}`, body);
+  return { page, context, org, key, api, go, said, url };
+}
+
+/** Nothing was logged as an error, and no policy was violated. */
+export const expectQuiet = ({ said }: Person): void => expect(said).toEqual([]);

@@ -1,0 +1,61 @@
+// What forms make of what is typed: patterns, claims and policies, without a browser.
+import { describe, expect, it } from 'vitest';
+import { linesOf, matches } from '../src/globs.ts';
+import { claimLines, claimsOf, platforms } from '../src/pages/credentials/platforms.ts';
+import { commonOf, configOf, draftOf, emptyDraft } from '../src/pages/policies/draft.ts';
+import type { Policy } from '../src/pages/policies/words.ts';
+
+describe('console: previews', () => {
+  it('patterns match whole names, as the API does', () => {
+    const cases: [string, string, boolean][] = [
+      ['billing/*', 'billing/a/b', true],
+      ['billing/*', 'billing', false],
+      ['*KEY', 'STRIPE_KEY', true],
+      ['*KEY', 'KEYS', false],
+      ['a?c', 'abc', true],
+      ['a?c', 'ac', false],
+      ['*a*b*c', 'xxaxxbxxbc', true],
+      ['*a*b*c', 'xxaxxcxxb', false],
+      ['*', '', true],
+      ['a.c', 'abc', false],
+    ];
+    for (const [pattern, name, is] of cases) expect([pattern, name, matches(pattern, name)]).toEqual([pattern, name, is]);
+    expect(linesOf(' a \n\nb\na')).toEqual(['a', 'b']);
+  });
+
+  it('a pattern that backtracks costs no more than the product of its lengths', () => {
+    expect(matches(`${'*a'.repeat(60)}b`, 'a'.repeat(20_000))).toBe(false);
+  });
+
+  it('claims are the same after they were shown and read again', () => {
+    const values = {
+      repository: 'acme/app',
+      branch: 'main',
+      owner: '65',
+      project: '20',
+      org: 'o',
+      namespace: 'shop',
+      account: 'api',
+      sub: '1',
+    };
+    for (const { claims } of platforms) expect(claimsOf(claimLines(claims(values)))).toEqual(claims(values));
+    expect(claimsOf('sub: a:b: c\nref: x\nref: y')).toEqual({ sub: 'a:b: c', ref: ['x', 'y'] });
+  });
+
+  it('a policy is the same after it was put into the form', () => {
+    const configs: [Policy['kind'], Policy['config']][] = [
+      ['naming', { pattern: '^[A-Z]+$' }],
+      ['rotation', { max_age_days: 30, auto_rotate: true }],
+      ['rotation', { cron: '0 6 1 * *', auto_rotate: false }],
+      ['approval', { operations: ['secret.read'], required: 2, approvers: { role: 'owner' }, allow_break_glass: false }],
+      ['approval', { operations: ['policy.change'], required: 1, approvers: { team_id: 'team_1' }, allow_break_glass: true }],
+    ];
+    const applies_to = { environments: ['production'], types: null, names: ['a/*', 'b'] };
+    for (const [kind, config] of configs) {
+      const policy = { kind, config, name: 'Rule', enabled: false, applies_to } as Policy;
+      const draft = draftOf(policy);
+      expect({ ...commonOf(draft), ...configOf(draft) }).toEqual({ name: 'Rule', enabled: false, applies_to, kind, config });
+    }
+    expect(commonOf(emptyDraft()).applies_to).toEqual({ environments: null, types: null, names: null });
+  });
+});

@@ -1,0 +1,59 @@
+// What people do with secrets in the console.
+import { beforeAll, describe, expect, it } from 'vitest';
+import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
+
+describe.skipIf(!executablePath)('console: secrets', () => {
+  useBrowser();
+  let ann: Person;
+  beforeAll(async () => {
+    ann = await newPerson();
+  });
+
+  it('a value that is stored is hidden until somebody reveals it', async () => {
+    const { page, go, api } = ann;
+    await go('/secrets', 'Secrets');
+    await page.getByRole('button', { name: 'Store the first secret' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('app/DATABASE_URL');
+    await page.getByLabel('Value', { exact: true }).fill('postgres://app:s3cret@db/app');
+    await page.getByRole('button', { name: 'Store secret' }).click();
+    await page.waitForSelector('h1:text-is("app/DATABASE_URL")');
+    expect(await page.content()).not.toContain('s3cret');
+    await page.getByLabel('Reason, kept in the audit log').fill('checking the host');
+    await page.getByRole('button', { name: 'Reveal' }).click();
+    await page.waitForSelector('.value-shown');
+    expect(await page.locator('.value-shown').textContent()).toBe('postgres://app:s3cret@db/app');
+    await page.getByRole('button', { name: 'Hide' }).click();
+    expect(await page.content()).not.toContain('s3cret');
+    const log = await api('GET', '/audit-log?action=secret.read&limit=5');
+    expect(log.data[0].reason).toBe('checking the host');
+    expectQuiet(ann);
+  });
+
+  it('a new value is a version, and an earlier one can come back', async () => {
+    const { page, go, api } = ann;
+    const secret = await api('POST', '/secrets', { name: 'ROLLED', type: 'generic', value: 'one' });
+    await go(`/secrets/${secret.id}`, 'ROLLED');
+    await page.getByRole('button', { name: 'New value' }).click();
+    await page.getByLabel('Value', { exact: true }).fill('two');
+    await page.getByRole('button', { name: 'Store value' }).click();
+    await page.getByRole('tab', { name: /History/ }).click();
+    await page.getByText('Version 2', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Compare' }).click();
+    expect(await page.locator('.diff .removed').textContent()).toContain('one');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Roll back' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Roll back' }).click();
+    await page.getByText('Version 3', { exact: true }).waitFor();
+    expect((await api('GET', `/secrets/${secret.id}`)).value).toBe('one');
+    expectQuiet(ann);
+  });
+
+  it('a change of somebody else appears without a reload', async () => {
+    const { page, go, api } = ann;
+    await go('/secrets', 'Secrets');
+    await page.waitForSelector('.table-row');
+    await api('POST', '/secrets', { name: 'FROM_ELSEWHERE', type: 'generic', value: 'x' });
+    await page.getByText('FROM_ELSEWHERE').waitFor();
+    expectQuiet(ann);
+  });
+});

@@ -1,0 +1,51 @@
+// The console, built by Vite when its sources, or those of the client in it, are not those of the last build. Invariant: a build that fails
+// leaves the last one in place, and no program reads half a build.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { root } from './wrangler.mjs';
+
+const require = createRequire(path.join(root, 'package.json'));
+const home = path.join(root, 'packages', 'console');
+const client = path.join(root, 'packages', 'client');
+export const consoleDist = path.join(home, 'dist');
+const stamp = path.join(consoleDist, '.built-from');
+
+/** A digest of all that goes into the build. */
+function sources() {
+  const hash = createHash('sha256');
+  for (const dir of [path.join(client, 'src'), path.join(home, 'src')])
+    for (const entry of fs.readdirSync(dir, { recursive: true, withFileTypes: true }).filter((found) => found.isFile()))
+      add(path.join(entry.parentPath, entry.name));
+  for (const name of ['index.html', 'vite.config.ts', 'package.json']) add(path.join(home, name));
+  /** @param {string} file */
+  function add(file) {
+    hash.update(`${path.relative(root, file)}\0`).update(fs.readFileSync(file));
+  }
+  return hash.digest('hex');
+}
+
+/** @param {string} program @param {string[]} args */
+function run(program, args) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], { cwd: home, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`The console could not be built:\n${stdout}${stderr}`);
+}
+
+/** Builds the console if it has to be. @returns whether it was built */
+export function buildConsole() {
+  const wanted = sources();
+  if (fs.existsSync(stamp) && fs.readFileSync(stamp, 'utf8') === wanted) return false;
+  const vite = path.join(path.dirname(require.resolve('vite/package.json')), 'bin', 'vite.js');
+  const part = `${consoleDist}.${process.pid}`;
+  try {
+    run(vite, ['build', '--outDir', part, '--logLevel', 'error']);
+    fs.writeFileSync(path.join(part, '.built-from'), wanted);
+    fs.rmSync(consoleDist, { recursive: true, force: true });
+    fs.renameSync(part, consoleDist);
+  } finally {
+    fs.rmSync(part, { recursive: true, force: true });
+  }
+  return true;
+}
