@@ -10,9 +10,9 @@ import { after } from 'node:test';
 import { reachedAt } from '../../scripts/settings.mjs';
 
 export const project = path.resolve(import.meta.dirname, '..', '..');
-const LEFT_OUT = ['.git', '.sdks', '.wrangler', '.dev.vars', '.production.vars'];
-/** What a package has beside its source. */
-const IN_PACKAGES = /packages.[^/\\]+.(node_modules|dist)$/;
+const LEFT_OUT = ['node_modules', '.git', '.sdks', '.wrangler', '.dev.vars', '.production.vars'];
+/** What packages have installed for themselves. */
+const IN_PACKAGES = /packages.[^/\\]+.node_modules$/;
 const NOT_INHERITED = [
   ...['HOST', 'PORT', 'STATE_DIR', 'BOOTSTRAP_TOKEN', 'MASTER_KEYS', 'ALLOW_PRIVATE_TARGETS', 'PLATFORM_BASE_URLS', 'PUBLIC_URL'],
   ...['NODE_TEST_CONTEXT', 'NODE_OPTIONS', 'INIT_CWD'],

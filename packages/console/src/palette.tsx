@@ -1,5 +1,4 @@
 // The command palette: goes to a page, a secret or an action by a few letters (the ARIA combobox pattern, by Zag).
-import { signal } from '@preact/signals';
 import * as combobox from '@zag-js/combobox';
 import { normalizeProps, useMachine } from '@zag-js/preact';
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
@@ -7,12 +6,7 @@ import { useLocation } from 'wouter-preact';
 import { here, useRead, vault } from './api';
 import { may } from './may';
 import { pages } from './pages';
-
-export const isPaletteOpen = signal(false);
-
-export const openPalette = (): void => {
-  isPaletteOpen.value = true;
-};
+import { isPaletteOpen } from './palette-open';
 
 interface Entry {
   label: string;
@@ -57,7 +51,7 @@ function useFound(typed: string): Entry[] {
   }, [typed, prefix, secrets.data]);
 }
 
-export function Palette() {
+export default function Palette() {
   const dialog = useRef<HTMLDialogElement>(null);
   const [typed, setTyped] = useState('');
   const [, go] = useLocation();

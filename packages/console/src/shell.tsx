@@ -2,12 +2,13 @@
 // stop of the Tab key is a link that skips the navigation.
 import { Keyboard, LogOut, Menu as MenuIcon, Monitor, Moon, Search, Sun } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
+import { lazy, Suspense } from 'preact/compat';
 import { useEffect, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { environments, useEnvironments } from './environments';
 import { may } from './may';
 import { type PageEntry, pages } from './pages';
-import { isPaletteOpen, openPalette, Palette } from './palette';
+import { isPaletteOpen, openPalette } from './palette-open';
 import { me, signOut } from './session';
 import { Shortcuts, showShortcuts } from './shortcuts';
 import { chooseTheme } from './theme';
@@ -20,6 +21,7 @@ import { report } from './ui/toast';
 /** Whether the navigation has it for the member who is signed in. */
 const isShown = ({ hidden, needs }: PageEntry): boolean => !hidden && (!needs || may(needs));
 
+const Palette = lazy(() => import('./palette'));
 const groups = [...new Set(pages.map(({ group }) => group))];
 
 function Entry({ page, onGo }: { page: PageEntry; onGo: () => void }) {
@@ -139,7 +141,11 @@ export function Shell({ children }: { children: ComponentChildren }) {
         {/* Pages choose an environment when they open, so they wait until these are known. */}
         {isPending ? <Skeleton /> : children}
       </main>
-      {isPaletteOpen.value && <Palette />}
+      {isPaletteOpen.value && (
+        <Suspense fallback={null}>
+          <Palette />
+        </Suspense>
+      )}
       <Shortcuts />
     </div>
   );
