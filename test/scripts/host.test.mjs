@@ -53,12 +53,13 @@ it('allowed_addresses: work where only this machine reaches the service', { time
 
   // The page at / needs no credential; its links lead somewhere, for a browser and for a program.
   const origin = `http://localhost:${service.port}`;
-  const paths = ['/sign-in', '/approvals', '/docs', '/api/v1/openapi.json', '/healthz'];
+  const paths = ['/console', '/sign-in', '/approvals', '/docs', '/api/v1/openapi.json', '/healthz'];
+  const shown = ['/console', '/console/approvals', '/docs', '/api/v1/openapi.json', '/healthz'];
   const browser = await fetch(service.base, { headers: { Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' } });
   assert.deepEqual([browser.status, browser.headers.get('content-type')], [200, 'text/html; charset=utf-8']);
   assert.match(browser.headers.get('content-security-policy') ?? '', /^default-src 'none'/);
   const page = await browser.text();
-  for (const path of paths) assert.ok(page.includes(`href="${path}"`), path);
+  for (const path of shown) assert.ok(page.includes(`href="${path}"`), path);
   for (const Accept of ['*/*', 'application/json', 'nonsense']) {
     const { name, version, ...links } = await (await fetch(service.base, { headers: { Accept } })).json();
     assert.ok(name && version);

@@ -82,8 +82,9 @@ export class Context {
     const project = this.project?.settings[field];
     if (project) return { value: project, source: 'project' };
     const profile = readProfiles(this.configDir)[this.profile];
-    // A profile's organisation and environment are those of its vault.
-    if (!profile?.[field] || (field !== 'url' && profile.url !== this.setting('url')?.value)) return undefined;
+    if (!profile?.[field]) return undefined;
+    // A profile's organisation and environment are those of its vault and of its credential; a token of a variable may be of another.
+    if (field !== 'url' && (this.host.env.SVC_TOKEN || profile.url !== this.setting('url')?.value)) return undefined;
     return { value: checked(field, profile[field], `${field} of the profile ${this.profile}`), source: 'profile' };
   }
 
