@@ -39,10 +39,13 @@ export function packed(name, dir) {
   return { file: path.join(dir, path.basename(filename)), files: files.map((/** @type {{ path: string }} */ { path }) => path) };
 }
 
-/** npm's settings of this machine, for homes that are empty: where packages come from, and what is downloaded already. */
-const npm = Object.fromEntries(
-  ['registry', 'cache'].map((name) => [`npm_config_${name}`, execFileSync('npm', ['config', 'get', name], { encoding: 'utf8' }).trim()]),
-);
+/** What homes that are empty have of this machine: where packages come from, what is downloaded already, and which authorities are trusted. */
+const ofMachine = {
+  ...Object.fromEntries(
+    ['registry', 'cache'].map((name) => [`npm_config_${name}`, execFileSync('npm', ['config', 'get', name], { encoding: 'utf8' }).trim()]),
+  ),
+  ...(process.env.NODE_EXTRA_CA_CERTS && { NODE_EXTRA_CA_CERTS: process.env.NODE_EXTRA_CA_CERTS }),
+};
 
 /** A machine of somebody: an empty home, no variables, and no directory of the project among those with programs. */
 export class Machine {
@@ -59,7 +62,7 @@ export class Machine {
       SVC_KEYCHAIN: 'off',
       npm_config_update_notifier: 'false',
       npm_config_fund: 'false',
-      ...npm,
+      ...ofMachine,
       ...env,
     };
   }

@@ -1,9 +1,10 @@
 // The packages as they would be published, used by somebody who has nothing but the two tarballs: installed in an empty home, against a service
 // in a copy of the project. By itself: npm run test:packed
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: sources of programs.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { before, describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { startProxy } from '../packages/proxy.mjs';
 import { ciPlatform, holdsNone, Machine, packed, personInBrowser, scratch, targetPlatform, until } from './newcomer.mjs';
 import { copyOfProject, freePort, project, startService } from './service.mjs';
@@ -48,7 +49,7 @@ before(() => {
   client = packed('@secrets-vault/client', tarballs);
 });
 
-describe('packages', { concurrency: 1 }, () => {
+describe('packages', { concurrency: 1, timeout: 240_000 }, () => {
   it('package: npx and a global install run svc in an empty home', async () => {
     const { version } = JSON.parse(fs.readFileSync(path.join(project, 'packages/cli/package.json'), 'utf8'));
     const once = await new Machine().run('npx', ['--yes', '--package', cli.file, 'svc', '--version']);
@@ -106,7 +107,7 @@ describe('packages', { concurrency: 1 }, () => {
     const planned = await me.json(['sync', 'run', id, '--dry-run']);
     assert.deepEqual(
       planned.data.map((/** @type {{ action: string }} */ { action }) => action),
-      ['create', 'create'],
+      ['created', 'created'],
     );
     assert.deepEqual(target.asked, ['GET /apps/demo/config-vars']);
     assert.equal((await me.svc(['doctor'])).code, 0);
@@ -166,7 +167,7 @@ describe('packages', { concurrency: 1 }, () => {
   });
 });
 
-describe('packages: a program with the client', { concurrency: 1 }, () => {
+describe('packages: a program with the client', { concurrency: 1, timeout: 240_000 }, () => {
   const app = new Machine();
   /** @type {Awaited<ReturnType<typeof startProxy>>} */
   let proxy;
@@ -179,10 +180,12 @@ describe('packages: a program with the client', { concurrency: 1 }, () => {
     assert.equal((await app.run('npm', ['install', '--no-audit', client.file])).code, 0);
   });
 
+  after(() => proxy.close());
+
   it('types: a strict program compiles against the tarball, its dependencies too', async () => {
     app.write(
       'app.ts',
-      `import { createVault, type Change, ForbiddenError, type Secret, VaultError } from '@secrets-vault/client';
+      `import { createVault, type Change, PermissionError, type Secret, VaultError } from '@secrets-vault/client';
        const vault = createVault({ url: 'https://vault.example.com', org: 'org_1', credential: 'svc_live_x' });
        const secret: Secret = await vault.get('A');
        const text: string = secret.reveal();
@@ -191,7 +194,7 @@ describe('packages: a program with the client', { concurrency: 1 }, () => {
        const email: string | undefined = data.data[0]?.email;
        // @ts-expect-error: a secret is no text.
        const wrong: string = secret;
-       try { stop(); } catch (error) { if (error instanceof ForbiddenError || error instanceof VaultError) console.log(error.code, email, wrong); }`,
+       try { stop(); } catch (error) { if (error instanceof PermissionError || error instanceof VaultError) console.log(error.code, email, wrong); }`,
     );
     const options = {
       strict: true,
@@ -287,6 +290,5 @@ describe('packages: a program with the client', { concurrency: 1 }, () => {
     assert.deepEqual([refused.code, refused.stdout, fs.existsSync(file)], [3, '', false], refused.stderr);
     proxy.down(true);
     assert.deepEqual(await run().then(({ code, stdout }) => [code, stdout]), [7, '']);
-    proxy.close();
   });
 });
