@@ -52,6 +52,8 @@ function texts(most: number, n: number): string[] {
     // Hexadecimal.
     filled('f', most),
     `${n || ''}${'m'.repeat(60)}@${domain}example.com`.slice(-most),
+    `https://${n || ''}example.com/${'p'.repeat(most)}`.slice(0, most),
+    `c${n}${'c'.repeat(most)}`.slice(0, most),
     '59 23 1-31 JAN-DEC SUN-SAT',
     '2097-12-31T23:59:59.999999999+00:00',
     `ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128`,
@@ -118,13 +120,17 @@ function largestList(schema: z.core.$ZodType, { element }: Def, valid: (value: u
 }
 
 function largestMap({ keyType, valueType }: Def, valid: (value: unknown) => boolean): Record<string, unknown> {
-  // Keys have to differ; values need not.
-  const value = largest(valueType as z.core.$ZodType);
-  const entries = Array.from({ length: 100 }, (_, n) => [largest(keyType as z.core.$ZodType, n) as string, value]);
-  for (let size = entries.length; size; size--) {
-    const map = Object.fromEntries(entries.slice(0, size));
-    if (valid(map)) return map;
-  }
+  // Keys have to differ; values need not. Where lists are too large together, one of their items is.
+  const whole = largest(valueType as z.core.$ZodType);
+  const values = Array.isArray(whole) ? [whole, whole[0]] : [whole];
+  const keys = Array.from({ length: 100 }, (_, n) => largest(keyType as z.core.$ZodType, n) as string);
+  // The claims of a trust name a workload.
+  for (const first of [{}, { sub: 'job' }])
+    for (const value of values)
+      for (let size = keys.length; size; size--) {
+        const map = { ...first, ...Object.fromEntries(keys.slice(0, size).map((key) => [key, value])) };
+        if (valid(map)) return map;
+      }
   throw new Error('no map is valid');
 }
 
@@ -133,7 +139,22 @@ function largestObject({ shape = {} }: Def, valid: (value: unknown) => boolean):
   const all = Object.fromEntries(Object.entries(shape).map(([name, field]) => [name, largest(field)]));
   const without = (...names: string[]) => Object.fromEntries(Object.entries(all).filter(([name]) => !names.includes(name)));
   const names = Object.keys(shape).sort((a, b) => bytesOf(all[a]) - bytesOf(all[b]));
-  const ways = [all, ...names.map((a) => without(a)), ...names.flatMap((a) => names.map((b) => without(a, b)))];
+  // Where the whole is bounded too, its lists are cut, and so are the objects in them.
+  const first = (item: unknown, fields: number) =>
+    item instanceof Object ? Object.fromEntries(Object.entries(item).slice(0, fields)) : item;
+  const cut = (most: number, fields: number) =>
+    Object.fromEntries(
+      Object.entries(all).map(([name, value]) => [
+        name,
+        Array.isArray(value) ? value.slice(0, most).map((item) => first(item, fields)) : value,
+      ]),
+    );
+  const ways = [
+    all,
+    ...names.map((a) => without(a)),
+    ...names.flatMap((a) => names.map((b) => without(a, b))),
+    ...[8, 4, 2, 1].flatMap((most) => [100, 10].map((fields) => cut(most, fields))),
+  ];
   const found = ways.find(valid);
   if (!found) throw new Error(`no object is valid: ${names.join(', ')}`);
   return found;

@@ -33,6 +33,7 @@ export const COMMANDS: Record<string, Entry> = {
   token: { section: 'Access', summary: 'Session tokens', load: () => import('./token.ts') },
   trust: { section: 'Access', summary: 'Workloads that sign in with OIDC tokens', load: () => import('./trust.ts') },
   member: { section: 'Access', summary: 'People', load: () => import('./member.ts') },
+  mcp: { section: 'Access', summary: 'Let an AI agent use secrets without seeing them', load: () => import('./mcp.ts') },
   approval: { section: 'Access', summary: 'Requests that wait for other people', load: () => import('./approval.ts') },
   audit: { section: 'Operations', summary: 'Read the audit log', load: () => import('./audit.ts') },
   sync: { section: 'Operations', summary: 'Write secrets to other platforms', load: () => import('./sync.ts') },

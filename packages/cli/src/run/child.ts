@@ -78,7 +78,7 @@ export class NotStarted extends CliError {
   }
 }
 
-function notStarted(file: string, error: NodeJS.ErrnoException): CliError {
+export function notStarted(file: string, error: NodeJS.ErrnoException): CliError {
   const name = clean(file);
   if (error.code === 'ENOENT') return new NotStarted(`There is no command ${name}.`, 127, 'Check its name and PATH');
   if (error.code === 'E2BIG') return usage('The secrets are too large for an environment.', 'Narrow them with --prefix or --only');

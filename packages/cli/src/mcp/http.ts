@@ -1,0 +1,114 @@
+// http_request: a request with values in its headers, query or body. Invariants: it goes to a host of the list alone, and no redirect is
+// followed; a value cannot begin another header; what comes back is bounded and masked, headers too.
+import { CliError, usage } from '../errors.ts';
+import { clean } from '../text.ts';
+import { VERSION } from '../version.ts';
+import { checkBindings, checkedAddress } from './hosts.ts';
+import { Gathered } from './output.ts';
+import { expand, hasReference, referencesIn } from './references.ts';
+import type { Session } from './session.ts';
+
+export interface Ask {
+  method: string;
+  url: string;
+  query?: Record<string, string>;
+  headers?: Record<string, string>;
+  basic_auth?: { username: string; password: string };
+  body?: string;
+  timeout: number;
+  characters: number;
+}
+
+export interface Answer {
+  status: number;
+  status_text: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** Headers that the connection decides. */
+const NOT_SET = /^(host|content-length|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|proxy-.*|sec-.*)$/i;
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** What a header value may hold: no line break, which would begin another header. */
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** Sends a request. */
+export async function httpRequest(session: Session, ask: Ask, signal: AbortSignal): Promise<Answer> {
+  const { headers = {}, query = {}, basic_auth, body } = ask;
+  if (hasReference(decoded(ask.url)))
+    throw usage('A secret does not stand in url: addresses are kept in logs.', 'Place it in headers, basic_auth, body or query');
+  const url = checkedAddress(ask.url, session.policy.hosts);
+  checkHeaders(headers);
+  if (body !== undefined && /^(GET|HEAD)$/.test(ask.method)) throw usage(`${ask.method} has no body.`);
+  const texts = [...Object.values(headers), ...Object.values(query), ...(basic_auth ? Object.values(basic_auth) : []), body ?? ''];
+  const names = referencesIn(texts);
+  checkBindings(names, session.policy.bindings, url);
+  const values = await session.values(names, session.reasonFor('http_request', `${ask.method} ${url.host}`));
+  const value = (name: string) => values.get(name) as string;
+  for (const [name, text] of Object.entries(query)) url.searchParams.append(name, expand(text, value));
+  const sent = new Headers({ 'User-Agent': `svc-mcp/${VERSION}` });
+  for (const [name, text] of Object.entries(headers)) sent.set(name, headerValue(name, expand(text, value)));
+  if (basic_auth) sent.set('Authorization', basic(expand(basic_auth.username, value), expand(basic_auth.password, value)));
+  const content = body === undefined ? undefined : expand(body, escapedFor(sent.get('Content-Type') ?? '', value));
+  return send(session, url, { method: ask.method, headers: sent, body: content }, ask, signal);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function checkHeaders(headers: Record<string, string>): void {
+  for (const [name, text] of Object.entries(headers)) {
+    if (!TOKEN.test(name) || NOT_SET.test(name)) throw usage(`The header ${clean(name)} cannot be set.`);
+    headerValue(name, text);
+  }
+}
+
+function headerValue(name: string, text: string): string {
+  // safety: mcp-header-break
+  if (!HEADER_VALUE.test(text)) throw usage(`The header ${clean(name)} would hold a line break or another character that no header can.`);
+  return text;
+}
+
+function basic(username: string, password: string): string {
+  if (username.includes(':')) throw usage('A user name of basic_auth has no colon.');
+  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+}
+
+/** A value within a body: escaped as its content type needs, so that it stays one value. */
+function escapedFor(contentType: string, value: (name: string) => string): (name: string) => string {
+  if (/^\s*application\/([\w.-]+\+)?json\b/i.test(contentType)) return (name) => JSON.stringify(value(name)).slice(1, -1);
+  if (/^\s*application\/x-www-form-urlencoded\b/i.test(contentType)) return (name) => encodeURIComponent(value(name));
+  return value;
+}
+
+async function send(session: Session, url: URL, init: RequestInit, { timeout, characters }: Ask, signal: AbortSignal): Promise<Answer> {
+  const ends = AbortSignal.any([signal, session.closing.signal, AbortSignal.timeout(timeout * 1000)]);
+  try {
+    // safety: mcp-no-redirect
+    const response = await fetch(url, { ...init, redirect: 'manual', signal: ends });
+    const body = new Gathered();
+    if (response.body) for await (const chunk of response.body) if (!body.push(chunk)) break;
+    const headers: Record<string, string> = {};
+    for (const [name, text] of response.headers) {
+      const key = session.mask(name);
+      const shown = session.mask(Buffer.from(text, 'latin1')).slice(0, 2_000);
+      headers[key] = key in headers ? `${headers[key]}\n${shown}` : shown;
+    }
+    return {
+      status: response.status,
+      status_text: session.mask(response.statusText),
+      headers,
+      body: body.shown(session, characters),
+    };
+  } catch (error) {
+    signal.throwIfAborted();
+    const why = (error as { cause?: { code?: unknown } }).cause?.code;
+    const what = ends.aborted ? `did not answer within ${timeout} s` : `cannot be reached${typeof why === 'string' ? ` (${why})` : ''}`;
+    throw new CliError(`${url.host} ${what}. The request may have had its effect.`, { exit: 'unreachable', code: 'REQUEST_FAILED' });
+  }
+}

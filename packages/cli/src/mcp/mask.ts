@@ -1,0 +1,133 @@
+// Masking: no output leaves with a value in it that this process has placed. Invariants: what is masked is looked for in whole outputs, before
+// they are cut; a value is masked from when it was read until the process ends; parts of a value are not masked, since whoever can make outputs
+// would then find a value out character by character.
+import { decoded, digits, dump, plainView, readings, unfolded, unnumbered, type View } from './views.ts';
+
+/** Shorter values would mask half of every output. */
+export const SHORTEST = 4;
+/** How many values one process can mask. */
+const MOST = 500;
+/** A line of a value with several lines is masked by itself from this length on. */
+const SHORTEST_LINE = 16;
+
+/** Tokens of the vault itself, whosever they are. */
+const OWN = /(?:svc_live_|svc_agent_|svcsess_|svcag_|svcprov_|svcbg_|svcenrol_|svcshare_)[A-Za-z0-9]{30,}/g;
+
+interface Part {
+  from: number;
+  to: number;
+  label: string;
+}
+
+interface Masked {
+  label: string;
+  /** Bytes of UTF-8, one character each. */
+  plain: string[];
+  /** Without white space. */
+  bare: string[];
+  base64: string[];
+  hex: string;
+}
+
+export class Masker {
+  private readonly values = new Map<string, Masked>();
+  private longest = 0;
+
+  /** Masks a value from now on. @returns whether there was room for it */
+  add(name: string, value: string): boolean {
+    if (this.values.has(value)) return true;
+    if (this.values.size >= MOST) return false;
+    const bytes = Buffer.from(value);
+    const plain = bytes.toString('latin1');
+    const trimmed = plain.trim();
+    const lines = plain.split(/\r?\n/).filter((line) => line.trim().length >= SHORTEST_LINE);
+    const forms = [...new Set([plain, trimmed, ...(lines.length > 1 || lines[0] !== plain ? lines.map((line) => line.trim()) : [])])];
+    const readable = forms.filter((form) => form.length >= SHORTEST);
+    this.values.set(value, {
+      label: `[svc:${name}]`,
+      plain: [...readable, [...plain].reverse().join('')],
+      bare: [...new Set(readable.map((form) => form.replace(/[\s\0]+/g, '')))].filter((form) => form.length >= SHORTEST),
+      base64: base64Of(Buffer.from(trimmed, 'latin1')),
+      hex: Buffer.from(trimmed, 'latin1').toString('hex'),
+    });
+    this.longest = Math.max(this.longest, bytes.length);
+    return true;
+  }
+
+  /** How much of the end of an output that was cut off can be the beginning of a value. */
+  get margin(): number {
+    return this.longest * 6 + 128;
+  }
+
+  /** An output with its values masked. @param isCut whether the output went on, so that a value may begin at its end */
+  mask(output: Buffer | string, isCut = false): string {
+    const text = Buffer.from(output).toString('latin1');
+    const kept = isCut ? Math.max(0, text.length - this.margin) : text.length;
+    const merged: Part[] = [];
+    for (const part of this.partsOf(text).sort((a, b) => a.from - b.from || b.to - a.to)) {
+      const last = merged.at(-1);
+      if (last && part.from < last.to) last.to = Math.max(last.to, part.to);
+      else merged.push({ ...part });
+    }
+    const pieces: string[] = [];
+    let done = 0;
+    for (const { from, to, label } of merged) {
+      if (from >= kept) break;
+      pieces.push(utf8(text.slice(done, from)), label);
+      done = to;
+    }
+    pieces.push(utf8(text.slice(done, Math.max(done, kept))));
+    return pieces.join('');
+  }
+
+  private partsOf(text: string): Part[] {
+    const parts: Part[] = [];
+    const own = plainView(text);
+    for (const match of text.matchAll(OWN)) parts.push({ from: match.index, to: match.index + match[0].length, label: '[svc credential]' });
+    if (this.values.size === 0) return parts;
+    const views = readings(text);
+    for (const view of views) {
+      const flat = unfolded(view);
+      const letters = decoded(flat, /[-_]/g, (char) => (char === '-' ? '+' : '/')) ?? flat;
+      const hex = digits(view);
+      for (const value of this.values.values()) {
+        find(parts, view, value.plain, value.label);
+        if (flat !== view) find(parts, flat, value.bare, value.label);
+        findBase64(parts, letters, value.base64, value.label);
+        find(parts, hex, [value.hex], value.label);
+      }
+    }
+    const dumped = dump(own);
+    if (dumped) for (const value of this.values.values()) find(parts, dumped, [value.hex], value.label);
+    const bare = unnumbered(own);
+    if (bare) for (const value of this.values.values()) find(parts, bare, [...value.bare, value.hex], value.label);
+    return parts;
+  }
+}
+
+function find(parts: Part[], { text, from, to }: View, patterns: string[], label: string): void {
+  for (const pattern of patterns)
+    for (let at = text.indexOf(pattern); at >= 0; at = text.indexOf(pattern, at + pattern.length))
+      parts.push({ from: from[at] as number, to: to[at + pattern.length - 1] as number, label });
+}
+
+/** The same in base64. The characters beside it hold bits of it too, if they belong to the same text. */
+function findBase64(parts: Part[], { text, from, to }: View, patterns: string[], label: string): void {
+  const belongs = (at: number) => /[A-Za-z0-9+/]/.test(text[at] ?? '') && to[at] === from[at + 1];
+  for (const pattern of patterns)
+    for (let at = text.indexOf(pattern); at >= 0; at = text.indexOf(pattern, at + pattern.length)) {
+      const last = at + pattern.length - 1;
+      const next = to[last] === from[last + 1] && /[A-Za-z0-9+/=]/.test(text[last + 1] ?? '') ? last + 1 : last;
+      parts.push({ from: from[at > 0 && belongs(at - 1) ? at - 1 : at] as number, to: to[next] as number, label });
+    }
+}
+
+/** What base64 always has of some bytes, wherever they stand in what was encoded. In the alphabet with + and /. */
+function base64Of(bytes: Buffer): string[] {
+  return [0, 1, 2].map((before) => {
+    const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
+    return text.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));
+  });
+}
+
+const utf8 = (text: string) => Buffer.from(text, 'latin1').toString();

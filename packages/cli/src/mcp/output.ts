@@ -1,0 +1,36 @@
+// Outputs of programs and servers: gathered up to a bound, masked as a whole, and only then cut to what a model reads.
+import type { Session } from './session.ts';
+
+/** Bytes that are kept of one stream; what follows is read and thrown away. */
+export const MOST_KEPT = 384 * 1024;
+/** Characters that one stream may take in an answer. */
+export const DEFAULT_CHARACTERS = 20_000;
+export const MOST_CHARACTERS = 100_000;
+
+export class Gathered {
+  private readonly chunks: Buffer[] = [];
+  private size = 0;
+  total = 0;
+
+  /** @returns whether there is still room */
+  push(chunk: Uint8Array): boolean {
+    this.total += chunk.length;
+    const room = MOST_KEPT - this.size;
+    if (room > 0) {
+      this.chunks.push(Buffer.from(chunk.subarray(0, room)));
+      this.size += Math.min(room, chunk.length);
+    }
+    return this.total <= MOST_KEPT;
+  }
+
+  /** The output, masked, then cut in its middle. */
+  shown(session: Session, characters: number): string {
+    const isCut = this.total > this.size;
+    // safety: mcp-mask-before-cut
+    const text = session.mask(Buffer.concat(this.chunks), isCut);
+    if (text.length <= characters) return isCut ? `${text}\n[… the rest of ${this.total} bytes is left out]` : text;
+    const head = Math.ceil(characters * 0.4);
+    const tail = characters - head;
+    return `${text.slice(0, head)}\n[… ${text.length - characters} characters are left out${isCut ? `, and the end of ${this.total} bytes` : ''}]\n${text.slice(-tail)}`;
+  }
+}

@@ -1,0 +1,137 @@
+// What all tools of one server share: the vault, what may be done with it, and which values are masked. Invariants: a value is masked before
+// anything that could show it happens; every read is a request of its own, with a reason, so the audit log has it; an approval is used only
+// where all that a call needs can be had.
+import type { Secret, Vault } from '@secrets-vault/client';
+import { asCliError, CliError, usage } from '../errors.ts';
+import { type SecretInfo, secretNamed } from '../secrets.ts';
+import { clean } from '../text.ts';
+import type { AllowedHost, Bindings } from './hosts.ts';
+import { Masker, SHORTEST } from './mask.ts';
+
+/** What the person who starts the server decides. */
+export interface Policy {
+  hosts: AllowedHost[];
+  bindings: Bindings;
+  /** The only programs that may be run; undefined for all. */
+  commands?: string[];
+  allowRead: boolean;
+}
+
+/** More at once than any command needs. */
+const MOST_VALUES = 50;
+/** In bytes. The end of an output that was cut off is left out as far as such a value could reach into it. */
+const LONGEST_VALUE = 32 * 1024;
+
+interface Held {
+  name: string;
+  id: string;
+  status: string;
+}
+
+export class Session {
+  readonly masker = new Masker();
+  /** Ends what still runs when the server ends. */
+  readonly closing = new AbortController();
+
+  constructor(
+    readonly vault: Vault,
+    readonly environment: string,
+    readonly policy: Policy,
+    /** Directory in which commands run. */
+    readonly root: string,
+    readonly env: NodeJS.ProcessEnv,
+    private readonly reason: string | undefined,
+    token: string,
+  ) {
+    // The server's own token lies in its environment or in a file, where a program of the same user finds it.
+    // safety: mcp-own-token
+    this.masker.add('credential of this server', token);
+  }
+
+  /** The reason of a request, as the audit log keeps it. */
+  reasonFor(tool: string, what: string): string {
+    const text = [this.reason, `mcp ${tool}: ${what}`].filter(Boolean).join('; ');
+    return text.replace(/[^\x20-\x7e]/g, '?').slice(0, 256);
+  }
+
+  /** Values of secrets, which are masked from now on. */
+  async values(names: string[], reason: string): Promise<Map<string, string>> {
+    if (names.length > MOST_VALUES) throw usage(`At most ${MOST_VALUES} secrets at a time.`);
+    const read = (name: string, approval?: string) => this.vault.get(name, { environment: this.environment, reason, approval });
+    const first = await Promise.all(names.map((name) => read(name).catch((error: unknown) => heldOf(name, error))));
+    const waiting = first.filter((one) => isHeld(one) && one.status !== 'approved');
+    // safety: mcp-approvals-together
+    if (waiting.length > 0) throw notYet(waiting as Held[]);
+    const found = new Map<string, string>();
+    for (const [at, one] of first.entries()) {
+      const name = names[at] as string;
+      const value = (isHeld(one) ? await read(name, one.id) : one).reveal();
+      this.hide(name, value);
+      found.set(name, value);
+    }
+    return found;
+  }
+
+  /** Masks a value from now on, or refuses to use it. */
+  hide(name: string, value: string): void {
+    // safety: mcp-short-value
+    if (value.trim().length < SHORTEST)
+      throw usage(`The value of ${clean(name)} is too short to be masked: it has fewer than ${SHORTEST} characters. It is not used.`);
+    if (Buffer.byteLength(value) > LONGEST_VALUE) throw usage(`The value of ${clean(name)} is too long to be masked. It is not used.`);
+    if (!this.masker.add(name, value)) throw usage('This server has used as many values as it can mask.', 'Start it again');
+  }
+
+  /** A secret without its value; undefined where this agent sees none of that name. */
+  async find(name: string, reason: string): Promise<SecretInfo | undefined> {
+    const query = { environment: this.environment, prefix: secretNamed(name), limit: 100 };
+    for (let cursor: string | undefined; ; ) {
+      const { data } = await this.vault.api.GET('/orgs/{org_id}/secrets', {
+        params: { path: { org_id: this.vault.org }, query: { ...query, cursor } },
+        headers: { 'X-Access-Reason': reason },
+      });
+      const found = data.data.find((row) => row.name === name);
+      if (found || !data.next_cursor) return found;
+      cursor = data.next_cursor;
+    }
+  }
+
+  mask(output: Buffer | string, isCut = false): string {
+    return this.masker.mask(output, isCut);
+  }
+}
+
+const isHeld = (one: Secret | Held): one is Held =>
+  'id' in one && 'status' in one && typeof one.id === 'string' && one.id.startsWith('apr_');
+
+/** What an approval holds; anything else is thrown on. */
+function heldOf(name: string, error: unknown): Held {
+  const held = heldBy(error);
+  if (!held) throw error;
+  return { name, ...held };
+}
+
+/** The approval that a call waits for. */
+export function heldBy(error: unknown): { id: string; status: string } | undefined {
+  const { approval } = error as { approval?: { id?: unknown; status?: unknown } };
+  if (!approval || typeof approval.id !== 'string' || !/^apr_[A-Za-z0-9]{1,60}$/.test(approval.id)) return undefined;
+  return { id: approval.id, status: String(approval.status) };
+}
+
+/** Why a call was not made, and how it is. */
+export function notYet(held: Held[]): CliError {
+  const list = held.map(({ name, id, status }) => `${clean(name)}: ${id} (${clean(status)})`).join(', ');
+  return new CliError(`A person has to approve this first: ${list}. Nothing was done.`, {
+    exit: 'approval',
+    code: 'APPROVAL_REQUIRED',
+    next: 'Tell the person, call wait_for_approval with the id, then make the same call again',
+  });
+}
+
+/** Any failure in words, masked, with the next step. */
+export function failureText(session: Session, thrown: unknown): string {
+  const { message, problem } = asCliError(thrown);
+  const lines = [`${message}${problem.code && problem.code !== 'USAGE' ? ` (${problem.code})` : ''}`];
+  for (const { path, message: what } of problem.details ?? []) lines.push(`${path}: ${what}`);
+  if (problem.next) lines.push(problem.next);
+  return session.mask(lines.join('\n'));
+}

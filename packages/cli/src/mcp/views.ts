@@ -1,0 +1,118 @@
+// Other ways to read an output: without its line folding, and with its escapes decoded. A value that was encoded stands in one of them as it
+// is. Invariant: each position of a view knows which part of the output it stands for.
+
+/** A text of bytes (one character for each), and where its characters come from. */
+export interface View {
+  text: string;
+  from: Uint32Array;
+  to: Uint32Array;
+}
+
+export function plainView(text: string): View {
+  const from = Uint32Array.from({ length: text.length }, (_, at) => at);
+  return { text, from, to: from.map((at) => at + 1) };
+}
+
+/**
+ * A view of a view, in which each match of `pattern` reads as what `decode` makes of it, which is no longer than the match. Undefined where
+ * nothing matches.
+ */
+export function decoded(view: View, pattern: RegExp, decode: (match: string, ...groups: string[]) => string): View | undefined {
+  const size = view.text.length;
+  const parts: string[] = [];
+  const from = new Uint32Array(size);
+  const to = new Uint32Array(size);
+  let [done, length] = [0, 0];
+  const copy = (end: number) => {
+    parts.push(view.text.slice(done, end));
+    from.set(view.from.subarray(done, end), length);
+    to.set(view.to.subarray(done, end), length);
+    length += end - done;
+  };
+  for (const match of view.text.matchAll(pattern)) {
+    const [whole, ...groups] = match;
+    copy(match.index);
+    done = match.index + whole.length;
+    const read = decode(whole, ...groups);
+    parts.push(read);
+    from.fill(view.from[match.index] as number, length, length + read.length);
+    to.fill(view.to[done - 1] as number, length, length + read.length);
+    length += read.length;
+  }
+  if (done === 0) return undefined;
+  copy(size);
+  return { text: parts.join(''), from: from.subarray(0, length), to: to.subarray(0, length) };
+}
+
+/** Bytes of a code point in UTF-8. */
+const bytesOf = (code: number): string => (code > 0x10ffff ? '' : Buffer.from(String.fromCodePoint(code)).toString('latin1'));
+const hexByte = (hex: string) => String.fromCharCode(Number.parseInt(hex, 16));
+
+const CONTROLS: Record<string, string> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f', v: '\v', a: '\x07', e: '\x1b', E: '\x1b', 0: '\0' };
+const ESCAPES =
+  /\\u([0-9a-fA-F]{4})(?:\\u([dD][c-fC-F][0-9a-fA-F]{2}))?|\\u\{([0-9a-fA-F]{1,6})\}|\\x([0-9a-fA-F]{2})|\\([0-7]{2,3})|\\([\s\S])/g;
+
+/** Escapes of JSON, of programming languages and of shells. */
+const unescaped = (view: View) =>
+  decoded(view, ESCAPES, (_, unit, low, code, hex, octal, char) => {
+    if (unit) return bytesOf(surrogates(Number.parseInt(unit, 16), low)) + (low && !isHigh(unit) ? bytesOf(Number.parseInt(low, 16)) : '');
+    if (code) return bytesOf(Number.parseInt(code, 16));
+    if (hex) return hexByte(hex);
+    if (octal) return String.fromCharCode(Number.parseInt(octal, 8) & 255);
+    return char === undefined ? '' : (CONTROLS[char] ?? char);
+  });
+
+const isHigh = (unit: string) => /^d[89ab]/i.test(unit);
+const surrogates = (unit: number, low: string | undefined) =>
+  low && unit >= 0xd800 && unit < 0xdc00 ? 0x10000 + ((unit - 0xd800) << 10) + (Number.parseInt(low, 16) - 0xdc00) : unit;
+
+/** Quotes within single quotes of shells. */
+const unquoted = (view: View) => decoded(view, /'\\''|'"'"'/g, () => "'");
+
+/** Percent-encoding, and that of forms, where + is a space. */
+const unpercented = (view: View) => decoded(view, /%([0-9a-fA-F]{2})/g, (_, hex = '') => hexByte(hex));
+const unformed = (view: View) => decoded(view, /%([0-9a-fA-F]{2})|\+/g, (_, hex) => (hex ? hexByte(hex) : ' '));
+
+const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+const unentitied = (view: View) =>
+  decoded(view, /&(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6}));/g, (_, name, decimal, hex) =>
+    name ? (ENTITIES[name] ?? '') : bytesOf(Number.parseInt(decimal ?? hex ?? '', decimal ? 10 : 16)),
+  );
+
+const DECODERS = [unescaped, unpercented, unentitied];
+const OUTER = [...DECODERS, unformed, unquoted];
+
+/** Without what folds lines and separates digits: white space, NUL bytes of UTF-16, and what quotes lines. */
+export const unfolded = (view: View): View => decoded(view, /[\s\0]+/g, () => '') ?? view;
+
+/** Bytes as hexadecimal digits without what stands between them: `73 65`, `73:65`, `0x73, 0x65`. */
+export const digits = (view: View): View => {
+  const bare = decoded(view, /0x(?=[0-9a-fA-F])|[\s:,\-;{}[\]]+/g, () => '') ?? view;
+  return { ...bare, text: bare.text.toLowerCase() };
+};
+
+/**
+ * The digits of a hex dump as xxd, hexdump -C and od write it: each line without its offset and its column of text, both of which belong to
+ * its digits.
+ */
+export function dump(view: View): View | undefined {
+  const found = decoded(view, /^[0-9a-fA-F]{4,16}(:?)[ \t]+(.+)$/gm, (whole, colon, rest = '') => {
+    const [columns = ''] = rest.split(colon ? /[ \t]{2}/ : /[|>]/, 1);
+    return /^[0-9a-fA-F \t]+$/.test(columns) ? columns.replace(/[ \t]/g, '').toLowerCase() : whole;
+  });
+  return found && unfolded(found);
+}
+
+/** Without numbers at the beginnings of lines, and without white space: `od -c`, numbered lines. */
+export function unnumbered(view: View): View | undefined {
+  const found = decoded(view, /^[ \t]*[0-9a-fA-F]{1,16}:?[ \t]+/gm, () => '');
+  return found && unfolded(found);
+}
+
+/** All readings of an output, at most two encodings deep. */
+export function readings(text: string): View[] {
+  const plain = plainView(text);
+  const once = OUTER.map((decode) => decode(plain)).filter((view) => view !== undefined);
+  const twice = once.flatMap((view) => DECODERS.map((decode) => decode(view)).filter((other) => other !== undefined));
+  return [plain, ...once, ...twice];
+}

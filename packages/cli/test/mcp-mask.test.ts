@@ -1,0 +1,155 @@
+// Masking: what of a value is found in outputs, in which encodings, and what is not.
+import { describe, expect, it } from 'vitest';
+import { Masker } from '../src/mcp/mask.ts';
+import { expand, referencesIn } from '../src/mcp/references.ts';
+
+const VALUE = `sk_live-"Zürich"/a\\b c&d<e>'f'+=%41\u{1f511}x`;
+const PLAIN = 'correct-horse-battery-staple';
+const bytes = (text: string) => Buffer.from(text);
+const masked = (text: string | Buffer, value = VALUE) => {
+  const masker = new Masker();
+  masker.add('KEY', value);
+  return masker.mask(text);
+};
+const utf16 = (text: string) =>
+  Array.from({ length: text.length }, (_, at) => text.charCodeAt(at)).map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`);
+const folded = (text: string, width: number) => (text.match(new RegExp(`.{1,${width}}`, 'gs')) ?? []).join('\n');
+const xxd = (text: string) =>
+  (
+    bytes(text)
+      .toString('hex')
+      .match(/.{1,32}/g) ?? []
+  )
+    .map((line, at) => {
+      const ascii = Buffer.from(line, 'hex')
+        .toString('latin1')
+        .replace(/[^\x20-\x7e]/g, '.');
+      return `${(at * 16).toString(16).padStart(8, '0')}: ${(line.match(/.{1,4}/g) ?? []).join(' ').padEnd(39)}  ${ascii}`;
+    })
+    .join('\n');
+
+const ENCODINGS: Record<string, (text: string) => string | Buffer> = {
+  'as it is': (text) => text,
+  JSON: (text) => JSON.stringify(text),
+  'JSON in ASCII': (text) => utf16(text).join(''),
+  'JSON within JSON': (text) => JSON.stringify(JSON.stringify({ text })),
+  base64: (text) => bytes(text).toString('base64'),
+  'base64, one byte before': (text) => bytes(`u${text}`).toString('base64'),
+  'base64, two bytes before': (text) => bytes(`u:${text}\n`).toString('base64'),
+  'base64 in lines': (text) => folded(bytes(text).toString('base64'), 20),
+  'base64 in JSON, in lines': (text) => JSON.stringify(folded(bytes(text).toString('base64'), 20)),
+  base64url: (text) => bytes(text).toString('base64url'),
+  'percent-encoding': (text) => encodeURIComponent(text),
+  'percent-encoding of every byte': (text) => bytes(text).toString('hex').replace(/../g, '%$&'),
+  'percent-encoding twice': (text) => encodeURIComponent(encodeURIComponent(text)),
+  'a form': (text) => new URLSearchParams({ text }).toString(),
+  hexadecimal: (text) => bytes(text).toString('hex'),
+  'hexadecimal in capitals, with colons': (text) =>
+    bytes(text)
+      .toString('hex')
+      .toUpperCase()
+      .replace(/..(?=.)/g, '$&:'),
+  'hexadecimal of C': (text) => bytes(text).toString('hex').replace(/../g, '0x$&, '),
+  'escapes of every byte': (text) => bytes(text).toString('hex').replace(/../g, '\\x$&'),
+  'octal escapes': (text) => [...bytes(text)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join(''),
+  xxd: xxd,
+  HTML: (text) =>
+    text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;'),
+  'shell, in single quotes': (text) => `'${text.replaceAll("'", "'\\''")}'`,
+  'shell, with backslashes': (text) => text.replace(/[^A-Za-z0-9\x80-\u{10ffff}]/gu, '\\$&'),
+  'UTF-16': (text) => Buffer.from(text, 'utf16le'),
+  'reversed bytes': (text) => Buffer.from(bytes(text)).reverse(),
+  'folded lines': (text) => folded(text, 7),
+};
+
+describe('masking', () => {
+  it.each(Object.entries(ENCODINGS))('masking: a value is found in %s', (name, encode) => {
+    for (const value of name === 'UTF-16' ? [PLAIN] : [VALUE, PLAIN]) {
+      const output = encode(value);
+      const shown = masked(Buffer.concat([bytes('before \n'), Buffer.from(output), bytes('\nafter')]), value);
+      expect(shown).toContain('[svc:KEY]');
+      expect(shown).toMatch(/^before/);
+      expect(shown).toContain('after');
+      for (const piece of [value, output.toString()]) expect(shown).not.toContain(piece.slice(4, 16));
+    }
+  });
+
+  it('masking: what is no value stays as it is, whatever its bytes', () => {
+    for (const text of ['', 'plain', 'ünï \u{1f511} \\u00 %4 &amp; +', '{"a": "\\n"}', 'deadbeef: 7365 6372', 'a\0b', '[svc:KEY]'])
+      expect(masked(text)).toBe(text);
+  });
+
+  it('masking: values that overlap or hold one another leave nothing', () => {
+    const masker = new Masker();
+    for (const [name, value] of [
+      ['SHORT', 'horse'],
+      ['LONG', 'correct-horse-battery'],
+      ['NEXT', 'battery-staple'],
+    ] as const)
+      masker.add(name, value);
+    expect(masker.mask('x correct-horse-battery-staple y horse')).toBe('x [svc:LONG] y [svc:SHORT]');
+  });
+
+  it('masking: long lines of a value are masked each by itself, and so is the value without its last line break', () => {
+    const pem = `-----BEGIN PRIVATE KEY-----\n${'Ab3d'.repeat(16)}\n${'Xy9z'.repeat(16)}\n-----END PRIVATE KEY-----\n`;
+    for (const text of [
+      pem.trim(),
+      pem.replaceAll('\n', '\r\n'),
+      `1: ${'Ab3d'.repeat(16)}`,
+      `${'Xy9z'.repeat(16)}  `,
+      JSON.stringify({ pem }),
+    ])
+      expect(masked(text, pem)).not.toMatch(/Ab3dAb3d|Xy9zXy9z/);
+  });
+
+  it('masking: an output that was cut does not end in the beginning of a value', () => {
+    const masker = new Masker();
+    masker.add('KEY', PLAIN);
+    for (let cut = 1; cut < PLAIN.length; cut++) {
+      const shown = masker.mask(`${'.'.repeat(1000)}${PLAIN.slice(0, cut)}`, true);
+      expect(shown).toMatch(/^\.+$/);
+      expect(shown.length).toBeGreaterThan(500);
+    }
+  });
+
+  it('masking: tokens of the vault are masked whether they were placed or not', () => {
+    for (const prefix of ['svc_live_', 'svcsess_', 'svcag_', 'svc_agent_', 'svcprov_', 'svcbg_'])
+      expect(new Masker().mask(`T=${prefix}${'Ab1'.repeat(16)}.`)).toBe('T=[svc credential].');
+  });
+
+  it('masking: parts of a value are not masked, so that nobody finds one out character by character', () => {
+    expect(masked(PLAIN.slice(0, -1), PLAIN)).toBe(PLAIN.slice(0, -1));
+  });
+
+  it('masking: a quarter of a megabyte and a hundred values take less than a few seconds', () => {
+    const masker = new Masker();
+    for (let n = 0; n < 100; n++) masker.add(`K${n}`, `value-${n}-${'x'.repeat(30)}`);
+    const started = process.cpuUsage();
+    masker.mask(`${'%41+\\u0041 0x41 &amp; '.repeat(11_000)}value-7-${'x'.repeat(30)}`);
+    const { user } = process.cpuUsage(started);
+    expect(user / 1e6).toBeLessThan(8);
+  });
+});
+
+describe('references', () => {
+  it('reference: names are found once, and what stands around stays', () => {
+    expect(referencesIn(['Bearer {{svc:A}}', '{{ svc: app/b.c-d }}{{svc:A}}', 'none'])).toEqual(['A', 'app/b.c-d']);
+    expect(expand('x{{svc:A}}y{{ SVC:A }}', () => '1')).toBe('x1y1');
+  });
+
+  it('reference: one in a value is not expanded, and neither is $& of a replacement', () => {
+    expect(expand('{{svc:A}}{{svc:B}}', (name) => (name === 'A' ? '{{svc:B}}' : '$&$1'))).toBe('{{svc:B}}$&$1');
+    expect(expand('{{svc:A}}}', () => '{{svc:B}')).toBe('{{svc:B}}');
+  });
+
+  it.each([
+    '{{svc:}}',
+    '{{svc:a b}}',
+    '{{svc:../x y}}',
+    '{{svc:A',
+    '{{svc:{{svc:A}}}}',
+    '{{svc:A}',
+    '{{svc:-A}}',
+    '{{ svc :A}}'.replace(' :', ':='),
+  ])('reference: %s is refused', (text) => expect(() => referencesIn([text])).toThrow());
+});
