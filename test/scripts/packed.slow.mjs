@@ -5,6 +5,8 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { startProxy } from '../packages/proxy.mjs';
 import { ciPlatform, holdsNone, Machine, packed, personInBrowser, scratch, targetPlatform, until } from './newcomer.mjs';
 import { copyOfProject, freePort, project, startService } from './service.mjs';
@@ -165,6 +167,33 @@ describe('packages', { concurrency: 1, timeout: 240_000 }, () => {
     const read = await job.run('node', ['job.js']);
     assert.equal(read.stdout, '[redacted] four\n', read.stderr);
   });
+
+  it('agent: the official MCP client lists secrets and runs a command with one, and never sees a value', async () => {
+    const { token } = await me.json([
+      ...['agent', 'create', 'triage', '--scopes', 'secrets:read,secrets:list'],
+      ...['--environments', 'production', '--secrets', 'DATABASE_URL', '--ttl', '1h'],
+    ]);
+    const env = { ...me.env, SVC_TOKEN: token, SVC_URL: url, SVC_ORG_ID: org };
+    const transport = new StdioClientTransport({
+      command: path.join(me.bin, 'svc'),
+      args: ['mcp', '--env', 'production'],
+      env,
+      cwd: me.work,
+    });
+    const agent = new Client({ name: 'newcomer', version: '1.0.0' });
+    await agent.connect(transport);
+    const names = (await agent.listTools()).tools.map(({ name }) => name);
+    assert.ok(names.includes('run_command') && !names.includes('read_secret'), names.join());
+    const listed = JSON.stringify(await agent.callTool({ name: 'list_secrets', arguments: {} }));
+    assert.match(listed, /DATABASE_URL/);
+    const command = ['node', '-p', '`${process.env.GIVEN.length} ${process.env.GIVEN}`'];
+    const ran = JSON.stringify(
+      await agent.callTool({ name: 'run_command', arguments: { command, env: { GIVEN: '{{svc:DATABASE_URL}}' } } }),
+    );
+    assert.match(ran, /4 /);
+    assert.ok(!(listed + ran).includes('four'), ran);
+    await agent.close();
+  });
 });
 
 describe('packages: a program with the client', { concurrency: 1, timeout: 240_000 }, () => {
@@ -274,6 +303,8 @@ describe('packages: a program with the client', { concurrency: 1, timeout: 240_0
   });
 
   it('fallback: the copy starts the command while the vault is away, and never after a revocation', async () => {
+    proxy.close();
+    proxy = await startProxy(service.base);
     const env = { ...key.env, SVC_URL: proxy.url };
     const run = () => me.svc(['run', '--fallback', '.svc.fallback', '--', 'node', '-p', 'process.env.DATABASE_URL'], { env });
     const file = path.join(me.work, '.svc.fallback');
