@@ -301,30 +301,4 @@ describe('packages: a program with the client', { concurrency: 1, timeout: 240_0
     child.kill('SIGTERM');
     await child.done;
   });
-
-  it('fallback: the copy starts the command while the vault is away, and never after a revocation', async () => {
-    proxy.close();
-    proxy = await startProxy(service.base);
-    const env = { ...key.env, SVC_URL: proxy.url };
-    const run = () => me.svc(['run', '--fallback', '.svc.fallback', '--', 'node', '-p', 'process.env.DATABASE_URL'], { env });
-    const file = path.join(me.work, '.svc.fallback');
-    /** Runs it, which has to show the value. */
-    const shows = async () => {
-      const ran = await run();
-      assert.equal(ran.stdout, 'six\n', ran.stderr);
-    };
-    await shows();
-    assert.ok(!fs.readFileSync(file, 'utf8').includes('six'));
-    proxy.down(true);
-    await shows();
-    proxy.reset();
-    proxy.fail({ kind: 'refuse', status: 503, times: 99 });
-    await shows();
-    proxy.reset();
-    await me.ok(['key', 'revoke', key.id, '--yes']);
-    const refused = await run();
-    assert.deepEqual([refused.code, refused.stdout, fs.existsSync(file)], [3, '', false], refused.stderr);
-    proxy.down(true);
-    assert.deepEqual(await run().then(({ code, stdout }) => [code, stdout]), [7, '']);
-  });
 });
