@@ -8,7 +8,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const root = path.resolve(import.meta.dirname, '..', '..');
-const BOOTSTRAP_TOKEN = 'bootstrap-token-of-the-packages-tests-0123456789';
+export const BOOTSTRAP_TOKEN = 'bootstrap-token-of-the-packages-tests-0123456789';
 
 /** A free port. @returns {Promise<number>} */
 export const freePort = () =>

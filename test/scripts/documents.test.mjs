@@ -1,6 +1,6 @@
 // The commands of README.md, the guides and the operations pages. Each document is one script that runs exactly as it stands there, in
 // bash and, where it is installed, in zsh, beside one service that `npm start` started on a copy of the project. It has an organisation of
-// its own: the blocks of the README that are marked as set-up come first. Only the port is another.
+// its own: the blocks of the guide to the API that are marked as set-up come first, except in the README. Only the port is another.
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -11,7 +11,8 @@ import { blocksOf, markdownFiles, read } from './markdown.mjs';
 import { copyOfProject, env, startService } from './service.mjs';
 
 const documents = ['README.md', ...markdownFiles().filter((file) => /^docs\/(guides|operations|generate)\//.test(file))];
-const setUp = blocksOf(read('README.md')).filter((block) => block.setUp);
+const SET_UP = 'docs/guides/api.md';
+const setUp = blocksOf(read(SET_UP)).filter((block) => block.setUp);
 const END = '-- end of block --';
 
 /** @param {string} file */
@@ -47,11 +48,12 @@ it('commands: those of every document work', { timeout: 200_000 }, async (t) => 
   for (const document of documents)
     for (const shell of shells)
       await t.test(`commands: ${document}, in ${shell}`, async (t) => {
-        for (const name of fs.readdirSync(dir)) if (name.endsWith('.sql')) fs.rmSync(path.join(dir, name));
+        for (const name of fs.readdirSync(dir))
+          if (name.endsWith('.sql') || name === '.svc.json' || name === '.config') fs.rmSync(path.join(dir, name), { recursive: true });
         for (const { file, text } of blocksOf(read(document))) if (file) fs.writeFileSync(path.join(dir, file), text);
         for (const { skip, line } of shellOf(document)) if (skip) t.diagnostic(`line ${line} does not run here: ${skip}`);
         const blocks = shellOf(document).filter(({ skip }) => !skip);
-        const before = document === 'README.md' ? [] : setUp;
+        const before = document === 'README.md' || document === SET_UP ? [] : setUp;
         const script = [...before, ...blocks].map(({ text }) => `${text}echo '${END}'\n`).join('');
         const { status, stdout, stderr } = await run(shell, script, dir, port);
         const outputs = stdout.split(`${END}\n`).slice(before.length);

@@ -17,6 +17,7 @@ const VARIABLES: Record<string, string> = {
   SVC_TRUST_ID: 'the trust that accepts the OIDC token of the job; used where nothing is stored',
   'SVC_ID_TOKEN, SVC_ID_TOKEN_FILE': 'the OIDC token, or a file with it, on platforms where svc does not find it by itself',
   SVC_REASON: 'why; the audit log keeps it with each request',
+  BOOTSTRAP_TOKEN: 'the bootstrap token of a deployment, for `svc org` alone',
   SVC_KEYCHAIN: '`off`: store credentials in files, never in the keychain of the system',
   NO_COLOR: 'no colours',
 };

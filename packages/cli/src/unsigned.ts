@@ -8,11 +8,18 @@ interface Answer {
   error?: { code?: string; message?: string; docs?: string; retry_after?: number };
 }
 
+interface Init {
+  body?: object;
+  token?: string;
+  idempotencyKey?: string;
+}
+
 /** Calls the API. @param path below /api/v1 */
-export async function call<Result>(host: Host, url: string, path: string, init: { body?: object; token?: string } = {}): Promise<Result> {
+export async function call<Result>(host: Host, url: string, path: string, init: Init = {}): Promise<Result> {
   const headers: Record<string, string> = { 'User-Agent': `svc/${VERSION}` };
   if (init.body) headers['Content-Type'] = 'application/json';
   if (init.token) headers.Authorization = `Bearer ${init.token}`;
+  if (init.idempotencyKey) headers['Idempotency-Key'] = init.idempotencyKey;
   let response: Response;
   try {
     response = await (host.fetch ?? fetch)(`${url}/api/v1${path}`, {

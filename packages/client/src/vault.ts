@@ -1,4 +1,5 @@
 // `createVault`: one organisation's vault, for one credential. Invariant: values leave it as `Secret` alone.
+/// <reference lib="esnext.disposable" preserve="true" />
 import { Cache, type Loaded } from './cache.js';
 import { type Api, apiOf } from './client.js';
 import type { Tokens } from './credentials.js';

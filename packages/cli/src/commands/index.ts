@@ -12,6 +12,7 @@ export const COMMANDS: Record<string, Entry> = {
   logout: { section: 'Start', summary: 'Sign out, and forget the stored credential', load: () => import('./logout.ts') },
   whoami: { section: 'Start', summary: 'Show who is signed in, and what they may do', load: () => import('./whoami.ts') },
   init: { section: 'Start', summary: 'Choose organisation and environment for a directory', load: () => import('./init.ts') },
+  org: { section: 'Start', summary: 'Create organisations of a deployment', load: () => import('./org.ts') },
   run: { section: 'Secrets', summary: 'Run a command with secrets in its environment', load: () => import('./run.ts') },
   get: { section: 'Secrets', summary: 'Print the value of a secret', load: () => import('./get.ts') },
   set: { section: 'Secrets', summary: 'Create a secret, or give it a new value', load: () => import('./set.ts') },
