@@ -283,11 +283,15 @@ to addresses are refused. Set PUBLIC_URL to the origin that they use.
 Secrets Vault Service is ready at ${worker.PUBLIC_URL}${worker.PUBLIC_URL === at ? '' : ` (here ${at})`}; Ctrl-C ends it.
 API reference: ${at}/docs · OpenAPI: ${at}/api/v1/openapi.json
 
-${isLocalHost(reachedAt(host)) ? `To create an organisation, run this in another terminal, in ${root}:
+${
+  isLocalHost(reachedAt(host))
+    ? `To create an organisation, run this in another terminal, in ${root}:
 
 npx svc org create Acme --email you@example.com --url ${at}
 
-With curl instead` : 'To create an organisation, store a secret and read it back'}, paste these in another terminal${fromShell ? ' where BOOTSTRAP_TOKEN is set' : ''}:
+With curl instead`
+    : 'To create an organisation, store a secret and read it back'
+}, paste these in another terminal${fromShell ? ' where BOOTSTRAP_TOKEN is set' : ''}:
 
 ANSWER=$(curl -sS ${at}/api/v1/orgs -H "Authorization: Bearer ${token}" ${json} -d '{"name":"Acme","owner":{"email":"you@example.com","name":"You"}}'); ORG=$(printf '%s' "$ANSWER" | sed -n 's/.*"org":{[^{}]*"id":"\\([^"]*\\)".*/\\1/p'); KEY=$(printf '%s' "$ANSWER" | sed -n 's/.*"token":"\\([^"]*\\)".*/\\1/p'); if [ -n "$KEY" ]; then echo "organisation $ORG"; printf '%s' "$ANSWER" | sed -n 's/.*"enrolment_url":"\\([^"]*\\)".*/to sign in, register a passkey: \\1/p'; else printf '%s\\n' "$ANSWER"; fi
 
