@@ -1,5 +1,6 @@
-// `npm test`: every check and every test. Checks go two at a time, each with its output in one piece; tests follow one kind after the other,
-// because they use both cores themselves. Invariants: the exit code is 0 only where all passed; and the last line names what failed.
+// `npm test`: every check and every test. Checks go two at a time, and so do the tests that mostly wait for programs and browsers, each with its
+// output in one piece. The tests in the runtime follow alone, because they use both cores themselves. Invariants: the exit code is 0 only where
+// all passed; and the last line names what failed.
 import { spawn } from 'node:child_process';
 import os from 'node:os';
 import path from 'node:path';
@@ -16,25 +17,31 @@ const checks = [
   { name: 'migrations', command: 'npm run --silent check:migrations' },
 ];
 /** @type {Step[]} */
-const tests = [
+const waiting = [
   { name: 'tests of scripts', command: 'npm run --silent test:scripts' },
-  { name: 'tests of vendors', command: 'npm run --silent test:vendors' },
   { name: 'tests of packages', command: 'npm run --silent test:packages' },
-  { name: 'tests in the runtime', command: 'npm run --silent test:runtime' },
+  { name: 'tests of vendors', command: 'npm run --silent test:vendors' },
 ];
+/** @type {Step} */
+const runtime = { name: 'tests in the runtime', command: 'npm run --silent test:runtime' };
 
 /** @type {string[]} */
 const failed = [];
-const open = [...checks];
-await Promise.all(Array.from({ length: Math.min(2, os.availableParallelism()) }, work));
-for (const step of tests) if (failed.length === 0) await run(step, false);
+await inPairs(checks);
+if (failed.length === 0) await inPairs(waiting);
+if (failed.length === 0) await run(runtime, false);
 if (failed.length) {
   process.stderr.write(`npm test failed: ${failed.join(', ')}.\n`);
   process.exitCode = 1;
 }
 
-async function work() {
-  for (let step = open.shift(); step; step = open.shift()) await run(step, true);
+/** Runs steps two at a time. @param {Step[]} steps */
+async function inPairs(steps) {
+  const open = [...steps];
+  const work = async () => {
+    for (let step = open.shift(); step; step = open.shift()) await run(step, true);
+  };
+  await Promise.all(Array.from({ length: Math.min(2, os.availableParallelism()) }, work));
 }
 
 /** Runs a step to its end. @param {Step} step @param {boolean} isKept Whether its output waits until then. @returns {Promise<void>} */

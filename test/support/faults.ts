@@ -30,6 +30,8 @@ export interface Faults {
   queued: unknown[];
   /** Every statement that was put to D1, with the parameters of one time. */
   asked: Map<string, unknown[]>;
+  /** Hears of each statement as its parameters are bound. */
+  bound: ((sql: string, params: unknown[]) => void) | null;
   /** What time it is for gates, if not the real one. */
   clock: number | null;
   /** Another number is another isolate: one that holds no keys yet. */
@@ -53,6 +55,7 @@ const none = () => ({
   orphans: [],
   queued: [],
   asked: new Map<string, unknown[]>(),
+  bound: null,
   clock: null,
   before: null,
 });
@@ -152,6 +155,7 @@ function statement(real: D1PreparedStatement, through: Through, sql: string, par
       if (name === 'bind')
         return (...given: unknown[]) => {
           faults.asked.set(sql, given);
+          faults.bound?.(sql, given);
           return statement(target.bind(...given), through, sql, given);
         };
       if (READS.has(name as string))
