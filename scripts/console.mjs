@@ -33,6 +33,20 @@ function run(program, args) {
   if (status !== 0) throw new Error(`The console could not be built:\n${stdout}${stderr}`);
 }
 
+/** Puts a build in the place of the last one. Another process may have done the same meanwhile: then its build stays. @param {string} part @param {string} wanted */
+function replaceDist(part, wanted) {
+  const old = `${part}.old`;
+  try {
+    if (fs.existsSync(consoleDist)) fs.renameSync(consoleDist, old);
+    fs.renameSync(part, consoleDist);
+  } catch (error) {
+    if (!fs.existsSync(consoleDist) && fs.existsSync(old)) fs.renameSync(old, consoleDist);
+    if (!fs.existsSync(stamp) || fs.readFileSync(stamp, 'utf8') !== wanted) throw error;
+  } finally {
+    fs.rmSync(old, { recursive: true, force: true });
+  }
+}
+
 /** Builds the console if it has to be. @returns whether it was built */
 export function buildConsole() {
   const wanted = sources();
@@ -42,8 +56,7 @@ export function buildConsole() {
   try {
     run(vite, ['build', '--outDir', part, '--logLevel', 'error']);
     fs.writeFileSync(path.join(part, '.built-from'), wanted);
-    fs.rmSync(consoleDist, { recursive: true, force: true });
-    fs.renameSync(part, consoleDist);
+    replaceDist(part, wanted);
   } finally {
     fs.rmSync(part, { recursive: true, force: true });
   }

@@ -1,5 +1,6 @@
 // What an error says to a person. Invariant: the service's own message comes first; nothing of a request or a value is in it.
 import { VaultError } from '@secrets-vault/client';
+import { RefusedError } from './public-api';
 
 export interface Explained {
   title: string;
@@ -19,7 +20,14 @@ const byName: Record<string, Explained> = {
   },
 };
 
+/** Where signing in is refused, the service says the same for every reason. */
+const passkeyRefused: Explained = {
+  title: 'This passkey was not accepted',
+  help: 'Try another one, or ask an owner of your organisation for a new enrolment link.',
+};
+
 export function explain(error: unknown): Explained {
+  if (error instanceof RefusedError) return error.code === 'UNAUTHENTICATED' ? passkeyRefused : { title: error.message };
   if (error instanceof VaultError) return { title: error.message, docs: error.docs };
   const { name, cause } = error as { name?: string; cause?: { name?: string } };
   const known = byName[cause?.name ?? ''] ?? byName[name ?? ''];

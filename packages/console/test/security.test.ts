@@ -1,6 +1,14 @@
 // What protects the console: headers, where tokens and values may be, and sessions that end elsewhere.
 import { beforeAll, describe, expect, it } from 'vitest';
+import { explain } from '../src/errors.ts';
+import { RefusedError } from '../src/public-api.ts';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
+
+it('console: a refused sign-in says what to do, in one way for every reason, and other refusals in the words of the service', () => {
+  const refused = explain(new RefusedError(401, { code: 'UNAUTHENTICATED', message: 'whatever the reason' }));
+  expect([refused.title, refused.help]).toEqual(['This passkey was not accepted', expect.stringContaining('new enrolment link')]);
+  expect(explain(new RefusedError(429, { code: 'RATE_LIMITED', message: 'Wait a minute.' })).title).toBe('Wait a minute.');
+});
 
 describe.skipIf(!executablePath)('console: security', () => {
   useBrowser();

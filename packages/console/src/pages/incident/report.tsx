@@ -58,6 +58,18 @@ const Credential = ({ kind, id, name }: { kind: string; id: string; name: string
   </>
 );
 
+/** A version of a secret that the credential read or wrote, and when. */
+const Touched = (secret: Contained['read'][number]) => (
+  <>
+    <span class="grow truncate">
+      <SecretLink {...secret} />
+    </span>
+    <span class="dim">
+      version {secret.version}, <Time at={secret.time} />
+    </span>
+  </>
+);
+
 /** @param again what continues a containment that was not finished */
 export function Report({ result, again }: { result: Contained; again: ComponentChildren }) {
   const due = result.rotation_due ?? [];
@@ -104,36 +116,8 @@ export function Report({ result, again }: { result: Contained; again: ComponentC
           )}
         />
         <Part title="Revoked" items={result.revoked} none="It had ended before." row={(each) => <Credential {...each} />} />
-        <Part
-          title="Read"
-          items={result.read}
-          none="It read no value."
-          row={(secret) => (
-            <>
-              <span class="grow truncate">
-                <SecretLink {...secret} />
-              </span>
-              <span class="dim">
-                version {secret.version}, <Time at={secret.time} />
-              </span>
-            </>
-          )}
-        />
-        <Part
-          title="Written"
-          items={result.written}
-          none="It changed no secret."
-          row={(secret) => (
-            <>
-              <span class="grow truncate">
-                <SecretLink {...secret} />
-              </span>
-              <span class="dim">
-                version {secret.version}, <Time at={secret.time} />
-              </span>
-            </>
-          )}
-        />
+        <Part title="Read" items={result.read} none="It read no value." row={(secret) => <Touched {...secret} />} />
+        <Part title="Written" items={result.written} none="It changed no secret." row={(secret) => <Touched {...secret} />} />
         <Part
           title="Shared"
           items={result.shared}
