@@ -23,7 +23,7 @@ const variables = {
   ...{ PORT: String(port), PUBLIC_URL: url, ALLOW_PRIVATE_TARGETS: 'true', NODE_EXTRA_CA_CERTS: ci.certificate },
   PLATFORM_BASE_URLS: JSON.stringify({ heroku: target.url }),
 };
-let service = await startService(copy, variables);
+const service = await startService(copy, variables);
 /** The machine of the owner. */
 const me = new Machine();
 /** @type {{ file: string, files: string[] }} */
@@ -293,12 +293,35 @@ describe('packages: a program with the client', { concurrency: 1, timeout: 240_0
   it('restart: a vault that restarts leaves the process as it is, and tells of what changes afterwards', async () => {
     const child = me.start('svc', ['run', '--watch', '--', 'node', '-e', SHOW]);
     await until(() => child.said.stdout.includes('is five'));
-    await service.stop();
-    service = await startService(copy, variables);
+    await service.restart();
     assert.equal(child.said.stdout, 'is five\n', child.said.stderr);
     await me.ok(['rotate', 'DATABASE_URL', '--yes'], 'six');
     await until(() => child.said.stdout.includes('is six'));
     child.kill('SIGTERM');
     await child.done;
+  });
+
+  it('fallback: the copy starts the command while the vault is away, and never after a revocation', async () => {
+    const env = { ...key.env, SVC_URL: proxy.url };
+    const run = () => me.svc(['run', '--fallback', '.svc.fallback', '--', 'node', '-p', 'process.env.DATABASE_URL'], { env });
+    const file = path.join(me.work, '.svc.fallback');
+    /** Runs it, which has to show the value. */
+    const shows = async () => {
+      const ran = await run();
+      assert.equal(ran.stdout, 'six\n', ran.stderr);
+    };
+    await shows();
+    assert.ok(!fs.readFileSync(file, 'utf8').includes('six'));
+    proxy.down(true);
+    await shows();
+    proxy.reset();
+    proxy.fail({ kind: 'refuse', status: 503, times: 99 });
+    await shows();
+    proxy.reset();
+    await me.ok(['key', 'revoke', key.id, '--yes']);
+    const refused = await run();
+    assert.deepEqual([refused.code, refused.stdout, fs.existsSync(file)], [3, '', false], refused.stderr);
+    proxy.down(true);
+    assert.deepEqual(await run().then(({ code, stdout }) => [code, stdout]), [7, '']);
   });
 });
