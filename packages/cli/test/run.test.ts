@@ -215,6 +215,7 @@ describe('fallback', () => {
 
   it('fallback: it serves no other environment, prefix or credential, and not past its age', async () => {
     const { token } = await call(at.url, at.key, 'POST', `/orgs/${at.org}/agent-credentials`, { name: 'a', scopes: ['secrets:read'] });
+    expect((await run()).code).toBe(0);
     await away(async () => {
       expect((await run('--env', 'staging')).code).toBe(7);
       expect((await run('--prefix', 'DATA')).code).toBe(7);
