@@ -8,7 +8,8 @@ import { Who } from '../../people';
 import { me } from '../../session';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/dialog';
-import { Badge, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
+import { Crumbs, LoadingPage, Missing } from '../../ui/page';
+import { Badge, Facts, Id, PageHead, Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 import { nameOfKind } from '../credentials/words';
 import { operationWords } from '../policies/words';
@@ -147,20 +148,12 @@ export default function ApprovalPage({ params: { id = '' } }: { params: Record<s
     refetch,
   } = useRead(['approvals', 'one', id], (signal) => vault().api.GET('/orgs/{org_id}/approvals/{id}', { ...at(id), signal }));
   const [asking, setAsking] = useState<'reject' | 'cancel' | null>(null);
-  if (error)
-    return (
-      <>
-        <PageHead title="Approval" />
-        <ErrorNote error={error} onRetry={refetch} />
-      </>
-    );
-  if (isPending || !approval) return <Skeleton />;
+  if (error) return <Missing what="approval" list={['/approvals', 'Approvals']} error={error} onRetry={refetch} />;
+  if (isPending || !approval) return <LoadingPage />;
   const isOpen = approval.status === 'pending' || approval.status === 'approved';
   return (
     <>
-      <nav class="crumbs" aria-label="Where you are">
-        <Link href="/approvals">Approvals</Link>
-      </nav>
+      <Crumbs places={[['/approvals', 'Approvals']]} />
       <PageHead
         title={approval.summary}
         lead={

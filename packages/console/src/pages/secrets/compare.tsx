@@ -6,6 +6,7 @@ import { environments } from '../../environments';
 import { useParameter } from '../../router';
 import { Button } from '../../ui/button';
 import { SelectField } from '../../ui/field';
+import { Crumbs } from '../../ui/page';
 import { Badge, Empty, PageHead, type Tone } from '../../ui/parts';
 import { Table } from '../../ui/table';
 
@@ -49,6 +50,7 @@ export default function Compare() {
   const rows = found?.rows.filter(({ kind }) => showSame || kind !== 'same') ?? [];
   return (
     <>
+      <Crumbs places={[['/secrets', 'Secrets']]} />
       <PageHead title="Compare environments" lead="Shows which secrets differ. Values are compared here and not shown." />
       <div class="filters">
         <div class="columns grow">

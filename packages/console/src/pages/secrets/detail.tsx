@@ -1,13 +1,14 @@
 // One secret: its value on request, its history, who read it, its links and grants, and what can be done with it.
 import { ApprovalRequiredError } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
-import { Link, useLocation } from 'wouter-preact';
+import { useLocation } from 'wouter-preact';
 import { forget, here, useRead, vault } from '../../api';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/dialog';
 import { Held } from '../../ui/form';
 import { Menu } from '../../ui/menu';
-import { Empty, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
+import { Crumbs, LoadingPage, Missing, type Place } from '../../ui/page';
+import { Facts, Id, PageHead, Time } from '../../ui/parts';
 import { SecretValue } from '../../ui/secret-value';
 import { Tabs } from '../../ui/tabs';
 import { tell } from '../../ui/toast';
@@ -29,6 +30,17 @@ const useSecret = (id: string) =>
     ]);
     return { data: { secret: found.data.data[0], versions: history.data.data } };
   });
+
+/** The list, its environment, and the folders in the name. */
+function placesOf({ environment, name }: Secret): Place[] {
+  const folders = name.split('/').slice(0, -1);
+  const at = (path: string) => `/secrets?${new URLSearchParams({ environment, ...(path && { path }) })}`;
+  return [
+    ['/secrets', 'Secrets'],
+    [at(''), environment],
+    ...folders.map((folder, index): Place => [at(`${folders.slice(0, index + 1).join('/')}/`), folder]),
+  ];
+}
 
 type Doing = 'edit' | 'value' | 'rotate' | 'delete' | 'destroy' | null;
 
@@ -123,22 +135,10 @@ function Doings({ secret, doing, end }: { secret: Secret; doing: Doing; end: () 
 export default function SecretPage({ params: { id = '' } }: { params: Record<string, string> }) {
   const { data, error, isPending, refetch } = useSecret(id);
   const [doing, setDoing] = useState<Doing>(null);
-  if (error)
-    return (
-      <>
-        <PageHead title="Secret" />
-        <ErrorNote error={error} onRetry={refetch} />
-      </>
-    );
-  if (isPending || !data) return <Skeleton />;
+  if (error) return <Missing what="secret" list={['/secrets', 'Secrets']} error={error} onRetry={refetch} />;
+  if (isPending || !data) return <LoadingPage />;
   const { secret, versions } = data;
-  if (!secret)
-    return (
-      <>
-        <PageHead title="Secret" />
-        <Empty title="There is no such secret">It was destroyed, or you may not see it.</Empty>
-      </>
-    );
+  if (!secret) return <Missing what="secret" list={['/secrets', 'Secrets']} />;
   const isDeleted = secret.status === 'deleted';
   const restore = async () => {
     await vault().api.POST('/orgs/{org_id}/secrets/{id}/restore', pathOf(id));
@@ -147,9 +147,7 @@ export default function SecretPage({ params: { id = '' } }: { params: Record<str
   };
   return (
     <>
-      <nav class="crumbs" aria-label="Where you are">
-        <Link href={`/secrets?environment=${secret.environment}`}>Secrets</Link> / {secret.environment}
-      </nav>
+      <Crumbs places={placesOf(secret)} />
       <PageHead title={secret.name} lead={<StatusBadge status={secret.status} />}>
         {isDeleted ? (
           <Button kind="primary" onPress={restore}>
