@@ -3,7 +3,7 @@ import { version } from '../../version';
 import { ruleNames } from './engine/formats';
 import type { Shown } from './service';
 
-/** The name of what was scanned, where it was no file. */
+/** The name used for a text that is not a file. */
 const TEXT = 'text';
 
 const messageOf = ({ rule, preview, live, secret_id }: Shown): string =>
@@ -13,7 +13,7 @@ const messageOf = ({ rule, preview, live, secret_id }: Shown): string =>
     ...(live === undefined ? [] : [live ? 'It was live.' : 'It is not live.']),
   ].join(' ');
 
-/** A path as a relative reference of URIs: two slashes at its start would name a host. */
+/** A path as a relative URI reference: two leading slashes would name a host. */
 const uriOf = (path: string): string => path.replace(/^\/+/, '/').split('/').map(encodeURIComponent).join('/');
 
 export function sarifOf({ id, findings }: { id: string; findings: readonly Shown[] }, base: string) {
