@@ -96,6 +96,19 @@ function Account() {
   );
 }
 
+/** A text that is cut off is whole on hover. */
+function onOver({ target }: PointerEvent): void {
+  const cut = target instanceof Element ? target.closest<HTMLElement>('.truncate, .who') : null;
+  if (cut && !cut.title && cut.scrollWidth > cut.clientWidth) cut.title = cut.textContent;
+}
+
+function useWholeTexts(): void {
+  useEffect(() => {
+    addEventListener('pointerover', onOver);
+    return () => removeEventListener('pointerover', onOver);
+  }, []);
+}
+
 /** Opens the palette by Ctrl K or ⌘ K, and by `/` outside of fields. */
 function usePaletteKeys(): void {
   useEffect(() => {
@@ -114,6 +127,7 @@ function usePaletteKeys(): void {
 export function Shell({ children }: { children: ComponentChildren }) {
   const [isOpen, setOpen] = useState(false);
   usePaletteKeys();
+  useWholeTexts();
   const { isPending, error } = useEnvironments();
   useEffect(() => {
     if (error && !environments.value.length) report(error);

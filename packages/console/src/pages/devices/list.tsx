@@ -12,7 +12,7 @@ import { Listing } from '../../ui/listing';
 import { MakeButton } from '../../ui/make-button';
 import { Menu } from '../../ui/menu';
 import { Badge, Empty, PageHead, Time } from '../../ui/parts';
-import type { Column } from '../../ui/table';
+import { type Column, Lines } from '../../ui/table';
 import { tell } from '../../ui/toast';
 import { DeviceDetail } from './detail';
 import { DeviceForm } from './form';
@@ -79,7 +79,7 @@ function Acting({ doing, device, onClose }: { doing: Doing; device: Device; onCl
 }
 
 const columns: Column<Device>[] = [
-  { label: 'Name', width: 'minmax(9rem, 1.5fr)', cell: ({ name }) => <span class="truncate">{name}</span> },
+  { label: 'Name', width: 'minmax(9rem, 1.5fr)', cell: ({ name, platform }) => <Lines sub={platform}>{name}</Lines> },
   { label: 'Status', width: '6rem', cell: (device) => <DeviceStatus {...device} /> },
   { label: 'Platform', width: '8rem', wide: true, cell: ({ platform }) => <span class="truncate block">{platform}</span> },
   {

@@ -5,6 +5,7 @@ import { Button } from '../../ui/button';
 import { Listing } from '../../ui/listing';
 import { MakeButton } from '../../ui/make-button';
 import { Badge, Empty, PageHead, Time } from '../../ui/parts';
+import { Lines } from '../../ui/table';
 import { eventsInWords } from './events';
 import { NewWebhook, type Webhook } from './webhook-form';
 
@@ -35,7 +36,15 @@ export default function Webhooks() {
         keyOf={({ id }) => id}
         hrefOf={({ id }) => `/webhooks/${id}`}
         columns={[
-          { label: 'URL', width: 'minmax(14rem, 2.2fr)', cell: ({ url }) => <span class="mono truncate">{url}</span> },
+          {
+            label: 'URL',
+            width: 'minmax(14rem, 2.2fr)',
+            cell: ({ url, events, description }) => (
+              <Lines mono sub={description || eventsInWords(events as '*' | string[])}>
+                {url}
+              </Lines>
+            ),
+          },
           { label: 'Status', width: '7rem', cell: (webhook) => <WebhookStatus {...webhook} /> },
           {
             label: 'Events',

@@ -52,16 +52,14 @@ export default function Compare() {
     <>
       <Crumbs places={[['/secrets', 'Secrets']]} />
       <PageHead title="Compare environments" lead="Shows which secrets differ. Values are compared here and not shown." />
-      <div class="filters">
-        <div class="columns grow">
-          <SelectField label="First environment" value={left} onValue={setLeft} choices={choices} />
-          <SelectField label="Second environment" value={right} onValue={setRight} choices={choices} />
-        </div>
-      </div>
-      <div class="row spaced">
+      <div class="compared spaced">
+        <SelectField label="First environment" value={left} onValue={setLeft} choices={choices} />
+        <SelectField label="Second environment" value={right} onValue={setRight} choices={choices} />
         <Button kind="primary" disabled={!left || !right || left === right} onPress={compare}>
           Compare
         </Button>
+      </div>
+      <div class="row spaced">
         {found && (
           <label class="row">
             <input type="checkbox" checked={showSame} onChange={(event) => setShowSame(event.currentTarget.checked)} /> Show secrets that

@@ -1,5 +1,6 @@
 // One secret: its value on request, its history, who read it, its links and grants, and what can be done with it.
 import { ApprovalRequiredError } from '@secrets-vault/client';
+import { Link2, Users } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { forget, here, useRead, vault } from '../../api';
@@ -13,10 +14,11 @@ import { SecretValue } from '../../ui/secret-value';
 import { Tabs } from '../../ui/tabs';
 import { tell } from '../../ui/toast';
 import { EditSecret, NewValue, Rotate } from './change';
+import { GrantSecret } from './grant';
 import { Versions } from './history';
 import { type Secret, StatusBadge } from './list';
 import { Readers } from './readers';
-import { Shares } from './shares';
+import { NewLink, Shares } from './shares';
 
 const pathOf = (id: string) => ({ params: { path: { ...here(), id } } });
 
@@ -42,7 +44,7 @@ function placesOf({ environment, name }: Secret): Place[] {
   ];
 }
 
-type Doing = 'edit' | 'value' | 'rotate' | 'delete' | 'destroy' | null;
+type Doing = 'edit' | 'value' | 'rotate' | 'grant' | 'link' | 'delete' | 'destroy' | null;
 
 function Overview({ secret }: { secret: Secret }) {
   const [held, setHeld] = useState<ApprovalRequiredError | null>(null);
@@ -76,11 +78,13 @@ function Overview({ secret }: { secret: Secret }) {
           [
             'Tags',
             Object.keys(secret.tags).length ? (
-              Object.entries(secret.tags).map(([key, value]) => (
-                <span key={key} class="badge plain mono">
-                  {value ? `${key}: ${value}` : key}
-                </span>
-              ))
+              <span class="chips">
+                {Object.entries(secret.tags).map(([key, value]) => (
+                  <span key={key} class="badge plain mono">
+                    {value ? `${key}: ${value}` : key}
+                  </span>
+                ))}
+              </span>
             ) : (
               <span class="dim">None</span>
             ),
@@ -89,7 +93,7 @@ function Overview({ secret }: { secret: Secret }) {
             'Rotate every',
             secret.rotate_every_seconds ? `${Math.round(secret.rotate_every_seconds / 86_400)} days` : <span class="dim">Not set</span>,
           ],
-          ['Ends', <Time at={secret.expires_at} none="Never" />],
+          ['Expires', <Time at={secret.expires_at} none="Never" />],
           ['Created', <Time at={secret.created_at} />],
           ['Changed', <Time at={secret.updated_at} />],
           ['Id', <Id id={secret.id} />],
@@ -112,6 +116,8 @@ function Doings({ secret, doing, end }: { secret: Secret; doing: Doing; end: () 
   if (doing === 'edit') return <EditSecret secret={secret} onClose={end} />;
   if (doing === 'value') return <NewValue secret={secret} onClose={end} />;
   if (doing === 'rotate') return <Rotate secret={secret} onClose={end} />;
+  if (doing === 'grant') return <GrantSecret secret={secret} onClose={end} />;
+  if (doing === 'link') return <NewLink secret={secret} onClose={end} />;
   if (doing === 'delete')
     return (
       <Confirm title={`Delete ${secret.name}?`} action="Delete secret" onConfirm={() => remove(false)} onClose={end}>
@@ -155,10 +161,19 @@ export default function SecretPage({ params: { id = '' } }: { params: Record<str
           </Button>
         ) : (
           <>
+            {secret.status === 'active' && (
+              <Menu
+                label="Share this secret"
+                actions={[
+                  { label: 'With people, teams or agents', icon: <Users size={15} />, onSelect: () => setDoing('grant') },
+                  { label: 'By a link that ends', icon: <Link2 size={15} />, onSelect: () => setDoing('link') },
+                ]}
+              >
+                Share
+              </Menu>
+            )}
             <Button onPress={() => setDoing('rotate')}>Rotate</Button>
-            <Button kind="primary" onPress={() => setDoing('value')}>
-              New value
-            </Button>
+            <Button onPress={() => setDoing('value')}>New value</Button>
           </>
         )}
         <Menu
