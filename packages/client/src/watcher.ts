@@ -1,5 +1,5 @@
-// The event stream: tells of changes as they happen, and keeps a connection open for as long as somebody wants it. Invariants: what is heard
-// on a connection that is open misses nothing; after a gap, everything is asked about anew; events carry names, never values.
+// The event stream: reports changes as they happen, and reconnects until it is stopped. Invariants: an open connection
+// misses no event; after a gap, everything cached is revalidated; events contain names, never values.
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { AuthenticationError, ConnectionError, VaultError } from './errors.js';
 import { sleep } from './wait.js';
@@ -8,30 +8,30 @@ import { sleep } from './wait.js';
 export interface Change {
   /** The slug of the environment. */
   environment: string;
-  /** The names that changed: one, two for a rename, more where a poll found them. */
+  /** The names that changed: one, two for a rename, possibly more from a poll. */
   names: string[];
-  /** What happened, such as `SECRET_ROTATED`; null where a poll found it. */
+  /** The event type, such as `SECRET_ROTATED`; null if a poll found the change. */
   type: string | null;
 }
 
-/** The kinds of events after which a read gives something else. */
+/** The event types that change the result of a read. */
 const KINDS = ['CREATED', 'UPDATED', 'ROTATED', 'DELETED', 'RESTORED', 'REVOKED', 'EXPIRED'].map((kind) => `SECRET_${kind}`).join(',');
-/** The vault writes at once, then at least every 25 seconds. */
+/** The vault writes immediately, then at least every 25 seconds. */
 const FIRST_WITHIN = 10_000;
 const NEXT_WITHIN = 40_000;
 const LONGEST_PAUSE = 15_000;
-/** After how many polls a stream that was refused is tried again. */
+/** The number of polls before a refused stream is tried again. */
 const POLLS = 20;
 
 export interface WatcherOptions {
   /** Opens the stream with this query and `Last-Event-ID`. */
   open(query: string, lastEventId: string | null, signal: AbortSignal): Promise<Response>;
   onChange(change: Change, version: number | null): void;
-  /** The stream is open as connection `n`, or closed with 0. */
+  /** Called with the number of the open connection, or 0 when it closes. */
   onConnection(n: number): void;
-  /** Events may have been missed, or there is no stream: asks about everything that is held. */
+  /** Revalidates everything cached, because events may have been missed or there is no stream. */
   poll(): Promise<void>;
-  /** The credential has ended. */
+  /** Called when the vault no longer accepts the credential. */
   onEnd(): void;
 }
 
@@ -46,7 +46,7 @@ export class Watcher {
     this.#options = options;
   }
 
-  /** Begins, if it has not yet. */
+  /** Starts the stream if it is not running. */
   start(): void {
     if (this.#isRunning || this.#ending.signal.aborted) return;
     this.#isRunning = true;
@@ -127,7 +127,7 @@ export class Watcher {
   #opened(): void {
     this.#connections++;
     this.#options.onConnection(this.#connections);
-    // What happened before the stream was open is not told by it.
+    // The stream does not report changes from before it was open.
     this.#options.poll().catch(() => {});
   }
 
