@@ -59,7 +59,7 @@ describe('secrets', () => {
   });
 
   it('copy, diff: environments are compared by name, and existing secrets are kept unless --overwrite is given', async () => {
-    await set('SHARED', 'same', '-e', 'staging', '--description', 'both', '--tag', 'team=web');
+    await set('SHARED', 'same', '-e', 'staging', '--description', 'both', '--tag', 'team=web', '--tag', 'tier=1');
     await set('ONLY', 'left', '-e', 'staging');
     const differing = await machine.svc(['diff', 'staging', 'development', '--exit-code', '--json']);
     expect(differing.code).toBe(9);
@@ -70,7 +70,7 @@ describe('secrets', () => {
     await ok(['copy', 'SHARED', 'ONLY', '--from', 'staging', '--to', 'development']);
     expect((await json(['list', '-e', 'development'])).data.find(({ name }: { name: string }) => name === 'SHARED')).toMatchObject({
       description: 'both',
-      tags: { team: 'web' },
+      tags: { team: 'web', tier: '1' },
     });
     await set('ONLY', 'changed', '-e', 'development');
     expect(
@@ -188,6 +188,10 @@ describe('access', () => {
       'github',
       '--claim',
       'sub=repo:acme/app:*',
+      '--claim',
+      'event_name=push',
+      '--claim',
+      'event_name=workflow_dispatch',
       '--scopes',
       'secrets:read',
       '--environments',
@@ -196,7 +200,7 @@ describe('access', () => {
     const [, id = ''] = /SVC_TRUST_ID=(trs_\w+)/.exec(made.stdout) ?? [];
     expect(await json(['trust', 'show', id])).toMatchObject({
       issuer: 'https://token.actions.githubusercontent.com',
-      claims: { sub: 'repo:acme/app:*' },
+      claims: { sub: 'repo:acme/app:*', event_name: ['push', 'workflow_dispatch'] },
     });
     expect((await json(['trust', 'list'])).data).toHaveLength(1);
     await ok(['trust', 'delete', id, '--yes']);

@@ -87,10 +87,11 @@ export class Cache {
     this.#entries.clear();
   }
 
-  /** Revalidates all cached entries that are not fresh. */
-  async refresh(): Promise<void> {
+  /** Revalidates all cached entries that are not fresh. Returns whether any entry is still cached. */
+  async refresh(): Promise<boolean> {
     const held = [...this.#entries.values()].filter((entry) => entry.held && !this.#isFresh(entry));
     await Promise.all(held.map((entry) => this.read(entry).catch(() => {})));
+    return [...this.#entries.values()].some((entry) => entry.held);
   }
 
   #entryOf<T>(wanted: Wanted<T>): Entry<T> {

@@ -33,7 +33,7 @@ export default command<Options>({
   options: {
     '--type <type>': { description: 'type of the secret; default for a new secret: generic', choices: TYPES },
     '--description <text>': 'purpose of the secret; not encrypted',
-    '--tag <key=value>': { description: 'tag; may be repeated', parse: (text, flag) => [tag(text, flag)], repeat: true },
+    '--tag <key=value>': { description: 'tag; may be repeated', parse: tag, repeat: true },
     '--ttl <duration>': { description: 'lifetime, such as 12h or 30d', parse: duration },
     '--create': 'fail if the secret exists',
     ...VALUE_OPTIONS,

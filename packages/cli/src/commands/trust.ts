@@ -56,8 +56,8 @@ const group: Group = {
       options: {
         '--issuer <issuer>': `iss claim of the platform, or ${Object.keys(ISSUERS).join(', ')}`,
         '--claim <name=glob>': {
-          description: 'claim that tokens must have; sub is required; may be repeated',
-          parse: (text, flag) => [tag(text, flag)],
+          description: 'claim that tokens must have; at least one must identify the workload; may be repeated',
+          parse: tag,
           repeat: true,
         },
         '--audiences <list>': { description: 'accepted aud claims, separated by commas; default: the address of the vault', parse: list },

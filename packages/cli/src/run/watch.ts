@@ -1,7 +1,7 @@
 // svc run --watch: restarts the child when its values change. Invariants: there is one child at a time; a change that does not affect
-// the child does not restart it; if the vault is unreachable, the child keeps running.
+// the child does not restart it; if the vault is unreachable or refuses, the child keeps running and a warning is shown once.
 import type { Context } from '../context.ts';
-import { asCliError } from '../errors.ts';
+import { asCliError, type CliError } from '../errors.ts';
 import { Child, forwardSignals } from './child.ts';
 import type { Variables } from './variables.ts';
 
@@ -18,8 +18,8 @@ export interface Watched {
   isStale: boolean;
   /** Reads the values again. */
   read(): Promise<Variables>;
-  /** Calls `onChange` when a value may have changed. Returns a function that unsubscribes. */
-  subscribe(onChange: () => void): () => void;
+  /** Calls `onChange` when a value may have changed, and `onRefused` when changes can no longer be watched. Returns a function that unsubscribes. */
+  subscribe(onChange: () => void, onRefused: (error: unknown) => void): () => void;
   /** How long a child may take to exit, in milliseconds. */
   grace: number;
 }
@@ -30,8 +30,12 @@ export async function runWatched(context: Context, { line, first, isStale, read,
   let child = new Child(line, first.env, context.host.cwd);
   let stale = isStale;
   let wake: () => void = () => {};
+  const tell = teller(context);
   const stopForwarding = forwardSignals(Boolean(context.host.stdin.isTTY), () => child);
-  const unsubscribe = subscribe(() => wake());
+  const unsubscribe = subscribe(
+    () => wake(),
+    (error) => tell.warn(error, 'Changes are no longer watched'),
+  );
   const retry = setInterval(() => stale && wake(), RETRY);
   try {
     for (;;) {
@@ -41,10 +45,11 @@ export async function runWatched(context: Context, { line, first, isStale, read,
       const outcome = await Promise.race([child.ended, changed]);
       if (outcome !== 'changed') return outcome;
       const next = await read().catch((error: unknown) => {
-        context.out.warn(`The values could not be refreshed: ${asCliError(error).message} The command keeps its current values.`);
+        tell.warn(error, 'The values could not be refreshed');
         return undefined;
       });
       if (!next) continue;
+      tell.over();
       stale = false;
       const differing = differences(current, next);
       if (differing.length === 0) continue;
@@ -58,6 +63,34 @@ export async function runWatched(context: Context, { line, first, isStale, read,
     unsubscribe();
     stopForwarding();
   }
+}
+
+/** Warns why the command keeps its current values, and what to do: once per reason, until values can be read again. */
+function teller(context: Context) {
+  const told = new Set<string>();
+  return {
+    warn(error: unknown, what: string): void {
+      const failure = asCliError(error);
+      const reason = `${what} ${failure.problem.code}`;
+      if (told.has(reason)) return;
+      told.add(reason);
+      const next = nextStep(context, failure);
+      context.out.warn(`${what}: ${failure.message} The command keeps its current values.${next ? `\n  next: ${next}` : ''}`);
+    },
+    over: () => told.clear(),
+  };
+}
+
+/** The step that restores watching. None if the vault is unreachable: svc retries automatically. */
+function nextStep(context: Context, { problem: { exit, next } }: CliError): string | undefined {
+  if (exit === 'unreachable') return undefined;
+  const kind = context.identity()?.kind;
+  const renewed = {
+    variable: 'Set SVC_TOKEN to a valid credential',
+    ci: 'Check the trust in SVC_TRUST_ID',
+    stored: 'Sign in again: svc login',
+  };
+  return exit === 'signedOut' && kind ? `${renewed[kind]}, then restart the command` : next;
 }
 
 /** The names whose values differ. */
