@@ -5146,9 +5146,9 @@ export interface components {
              */
             events?: components["schemas"]["IntegrationEvents"];
             /**
-             * @description Of kind sync: ids of environments; null for those that its maker may read.
+             * @description Of kind sync: slugs of environments; null for those that its maker may read.
              * @example [
-             *       "env_01M9xQeKcX3vTz6nWJfQ4b"
+             *       "production"
              *     ]
              */
             environments?: string[] | null;
