@@ -19,10 +19,13 @@ export async function countRefused({ THROTTLE }: Pick<Env, 'THROTTLE'>, ip: stri
   return wait;
 }
 
-/** Counts one attempt, whether it succeeds or not, of what few are enough of. Answers 0, or after how many seconds the next one is taken. */
-export const countAttempt = ({ THROTTLE }: Pick<Env, 'THROTTLE'>, what: 'device login' | 'user code', who: string): Promise<number> =>
+/** Attempts a minute that are counted whether they succeed or not. Many people may share an address, and each starts logins of their own. */
+const ATTEMPTS = { 'device login': 100, 'user code': 20 };
+
+/** Counts one attempt of these. Answers 0, or after how many seconds the next one is taken. */
+export const countAttempt = ({ THROTTLE }: Pick<Env, 'THROTTLE'>, what: keyof typeof ATTEMPTS, who: string): Promise<number> =>
   THROTTLE.getByName(`${what} ${who}`)
-    .refused()
+    .refused(ATTEMPTS[what])
     .catch(() => {
       throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
     });

@@ -13,9 +13,12 @@ export const EnrolIn = z.strictObject({ token, response: Attestation }).openapi(
 export const LoginOptionsIn = z.strictObject({}).openapi('LoginOptionsIn');
 export const LoginIn = z.strictObject({ response: Assertion }).openapi('LoginIn');
 
+/** What a terminal proves itself by. Longer than any that is genuine: another kind of token gets the answer to one that is not. */
+export const Proof = z.string().min(1).max(4096);
+
 export const RefreshIn = z
   .strictObject({
-    refresh_token: z.string().min(1).max(200).optional().openapi({ description: 'Of a terminal session.', example: 'svcref_…' }),
+    refresh_token: Proof.optional().openapi({ description: 'Of a terminal session.', example: 'svcref_…' }),
   })
   .openapi('RefreshIn');
 
