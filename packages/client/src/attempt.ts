@@ -11,7 +11,12 @@ export interface Outgoing {
   signal: AbortSignal | undefined;
 }
 
-/** The `fetch` of the platform, or what stands in for it. */
+/**
+ * The `fetch` of the platform, or what stands in for it.
+ *
+ * @example
+ * createVault({ url, org, credential, fetch: (input, init) => env.VAULT.fetch(input, init) });
+ */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** Bodies that have no end, or whose reader wants the parts as they come. */

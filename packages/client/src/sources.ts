@@ -6,16 +6,31 @@ import { fixedToken, RenewedTokens, type Token, type Tokens, tokenOf } from './c
 import { AuthenticationError, CredentialError } from './errors.js';
 import type { CallOptions, Transport } from './transport.js';
 
-/** A session of `svc login`, as `POST /auth/device/token` and `POST /auth/refresh` answer it. */
+/**
+ * A session of `svc login`, as `POST /auth/device/token` and `POST /auth/refresh` answer it.
+ *
+ * @example
+ * const session: TerminalSession = JSON.parse(await readFile('session.json', 'utf8'));
+ */
 export interface TerminalSession {
+  /** A JWT of ten minutes. */
   token: string;
-  /** ISO 8601. */
+  /** When `token` ends, in ISO 8601. */
   expiresAt: string;
   /** Serves once: each refresh gives the next one. */
   refresh_token: string;
 }
 
-/** Where a terminal session is kept. Several processes may share it. */
+/**
+ * Where a terminal session is kept. Several processes may share it.
+ *
+ * @example
+ * const terminal: TerminalStore = {
+ *   load: async () => JSON.parse(await keychain.get('vault')),
+ *   save: (session) => keychain.set('vault', JSON.stringify(session)),
+ * };
+ * createVault({ url, org, credential: { terminal } });
+ */
 export interface TerminalStore {
   /** The session that is kept now, or null. Called before each refresh, since another process may have refreshed. */
   load(): Promise<TerminalSession | null> | TerminalSession | null;
@@ -23,7 +38,12 @@ export interface TerminalStore {
   save(session: TerminalSession): Promise<void> | void;
 }
 
-/** An OIDC token of the platform that runs this program, which a trust of the organisation accepts. */
+/**
+ * An OIDC token of the platform that runs this program, which a trust of the organisation accepts.
+ *
+ * @example
+ * createVault({ url, org, credential: { oidc: { file: '/var/run/vault/token' }, trustId: 'trs_6TuVw7XyZa8BcDe9FgHi0j' } });
+ */
 export interface OidcCredential {
   /**
    * The token, a file that holds it (read anew each time), a function that gets one, or `'ci'`: found in the environment of the platform.
@@ -49,7 +69,12 @@ export interface OidcCredential {
  */
 export type Credential = string | OidcCredential | { terminal: TerminalStore } | TokenSource;
 
-/** Tokens that the caller keeps itself, such as those of a browser session. */
+/**
+ * Tokens that the caller keeps itself, such as those of a browser session.
+ *
+ * @example
+ * createVault({ url, org, credential: { current: async () => session.token, after: async () => (await session.renew()).token } });
+ */
 export interface TokenSource {
   /** A token for a call. */
   current(signal?: AbortSignal): Promise<string>;
