@@ -41,7 +41,7 @@ export default command<Options>({
     'run --watch --fallback .svc.fallback -- node app.js': 'Restart it when a value changes, and start it also while the vault is away',
   },
   notes: [
-    'Signals are passed on, and svc ends with the exit code of the command: 128 and the number of the signal if one ended it, 127 if there is no such command.',
+    'Signals reach the command. The exit code is that of the command, 128 and the number of the signal if one ended it, or 127 if there is no such command.',
     'Secrets whose names are no variable names are left out, and so are reserved names such as PATH, LD_PRELOAD and NODE_OPTIONS, which change how programs run. The credentials of svc are not passed on.',
     'A fallback copy is never used after the vault has refused the credential: then it is deleted. Its key is in the keychain or in the directory of svc.',
   ],
