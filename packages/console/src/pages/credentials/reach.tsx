@@ -157,7 +157,7 @@ export const LIFETIMES = [
 
 export const LifetimeField = ({ reach, change, problems, canStay }: Props & { canStay: boolean }) => (
   <SelectField
-    label="Ends after"
+    label="Expires after"
     value={reach.lifetime}
     onValue={(lifetime) => change({ lifetime })}
     choices={canStay ? [...LIFETIMES, { value: '', label: 'Never: until somebody revokes it' }] : LIFETIMES}
