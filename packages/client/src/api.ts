@@ -10617,7 +10617,7 @@ export interface operations {
                  */
                 actor?: string;
                 /**
-                 * @description Only entries with this action.
+                 * @description Only entries of this action, or of any of several, separated by commas.
                  * @example secret.read
                  */
                 action?: string;

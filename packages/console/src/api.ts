@@ -90,6 +90,8 @@ export const useRead = <Answer>(
 
 /** A list of more pages than this is not read again by itself when something changes: it says so, and begins again when asked to. */
 const LONG = 5;
+/** Empty pages that are read one after the other, before somebody says that it shall go on. */
+const MOST_EMPTY = 20;
 type Pages = InfiniteData<Page<unknown>>;
 const isLong = ({ state: { data } }: { state: { data?: unknown } }): boolean => ((data as Pages | undefined)?.pages?.length ?? 0) > LONG;
 
@@ -122,8 +124,9 @@ export function useList<Item, Of extends Page<unknown> = Page<Item>>(
   const more = () => void (hasNextPage && !isFetching && !isFetchNextPageError && fetchNextPage());
   // A page can be empty and yet not be the last: for somebody who is limited to some names, or has filters that few match.
   const isEmptySoFar = Boolean(data && hasNextPage && !rows.length && !isFetchNextPageError);
+  const isSearching = isEmptySoFar && (data?.pages.length ?? 0) % MOST_EMPTY !== 0;
   useEffect(() => {
-    if (isEmptySoFar) more();
+    if (isSearching) more();
   });
   const hash = JSON.stringify(key);
   const again = async () => {
@@ -133,7 +136,9 @@ export function useList<Item, Of extends Page<unknown> = Page<Item>>(
   };
   return {
     ...query,
-    isPending: query.isPending || isEmptySoFar,
+    isPending: query.isPending || isSearching || (isEmptySoFar && isFetching),
+    /** Nothing was found in a good part of the list, and there is more of it. */
+    isUnfinished: isEmptySoFar,
     error: shownError(error, data),
     /** Why no more can be read, while what was read stays. */
     moreError: isFetchNextPageError ? error : null,

@@ -1,7 +1,7 @@
 // A list that is read page by page: its skeleton, its error, its table, and what stands there when it is empty.
 import type { ComponentProps } from 'preact';
 import { Button } from './button';
-import { ErrorNote, Skeleton } from './parts';
+import { Empty, ErrorNote, Skeleton } from './parts';
 import { Table } from './table';
 
 /** What `useList` gives. */
@@ -13,6 +13,7 @@ export interface Read<Row> {
   more: () => void;
   /** Why no further page could be read. */
   moreError?: unknown;
+  isUnfinished?: boolean;
   fetchNextPage?: () => unknown;
   /** Whether a long list is no longer as it was read. */
   isChanged?: boolean;
@@ -28,6 +29,12 @@ export function Listing<Row>({
 }: { list: Read<Row>; skeleton?: number; rows?: Row[] } & Omit<TableProps<Row>, 'rows' | 'onEnd'>) {
   if (list.error) return <ErrorNote error={list.error} onRetry={list.refetch} />;
   if (list.isPending) return <Skeleton rows={skeleton} />;
+  if (list.isUnfinished && !list.moreError)
+    return (
+      <Empty title="Nothing found so far" action={<Button onPress={async () => void (await list.fetchNextPage?.())}>Look further</Button>}>
+        Part of the list was searched. There is more of it.
+      </Empty>
+    );
   return (
     <>
       {list.isChanged && (

@@ -108,17 +108,17 @@ interface Filters {
   status: string;
 }
 
-/** Half of what a person needs to notice a delay: somebody who types quickly asks once. */
+/** Somebody who types quickly asks once: after so many milliseconds without a key. */
 const SETTLED_AFTER = 150;
 
 /** A text once nobody has typed for a moment; an emptied one at once. */
 function useSettled(text: string): string {
   const [settled, settle] = useState(text);
   useEffect(() => {
-    const timer = setTimeout(() => settle(text), SETTLED_AFTER);
+    const timer = setTimeout(() => settle(text), text ? SETTLED_AFTER : 0);
     return () => clearTimeout(timer);
   }, [text]);
-  return text && settled ? settled : text;
+  return text ? settled : '';
 }
 
 /** The folders and secrets directly below a path, or all secrets whose names begin with what is searched. */
