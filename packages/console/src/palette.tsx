@@ -4,9 +4,12 @@ import { normalizeProps, useMachine } from '@zag-js/preact';
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { here, useRead, vault } from './api';
+import { defaultEnvironment, environments } from './environments';
 import { may } from './may';
 import { pages } from './pages';
 import { isPaletteOpen } from './palette-open';
+import { signOut } from './session';
+import { make, makes, showShortcuts } from './shortcuts';
 
 interface Entry {
   label: string;
@@ -24,38 +27,59 @@ const pageEntries = pages
     words: `${label} ${group} ${words ?? ''}`.toLowerCase(),
   }));
 
-/** Pages whose words begin with what was typed, and secrets whose names do. */
-function useFound(typed: string): Entry[] {
+/** What can be done from anywhere, and on this page. */
+const actions = (): (Entry & { words: string; run: () => void })[] => [
+  ...(makes() ? [{ label: 'New, on this page', value: 'do:make', hint: 'Action · N', words: 'new create add make', run: make }] : []),
+  { label: 'Keyboard shortcuts', value: 'do:keys', hint: 'Action · ?', words: 'keyboard shortcuts keys help', run: showShortcuts },
+  { label: 'Sign out', value: 'do:leave', hint: 'Action', words: 'sign out log out leave', run: () => void signOut() },
+];
+
+const MOST = 8;
+/** Environments that are searched, one after the other until enough is found: the default one first. */
+const MOST_ENVIRONMENTS = 5;
+
+/** The first secrets whose names begin so. By name within an environment, which is quick however many there are. */
+async function secretsNamed(prefix: string, signal: AbortSignal): Promise<{ data: Entry[] }> {
+  const slugs = environments.value.map(({ slug }) => slug).sort((one) => (one === defaultEnvironment.value ? -1 : 0));
+  const found: Entry[] = [];
+  for (const environment of slugs.slice(0, MOST_ENVIRONMENTS)) {
+    const { data } = await vault().api.GET('/orgs/{org_id}/secrets', {
+      params: { path: here(), query: { environment, prefix, sort: 'name', limit: MOST - found.length } },
+      signal,
+    });
+    found.push(...data.data.map(({ id, name }) => ({ label: name, value: `/secrets/${id}`, hint: environment })));
+    if (found.length >= MOST) break;
+  }
+  return { data: found };
+}
+
+/** Pages and actions whose words begin with what was typed, and secrets whose names do. */
+function useFound(typed: string) {
   const [settled, settle] = useState('');
   useEffect(() => {
-    const timer = setTimeout(() => settle(typed), 120);
+    const timer = setTimeout(() => settle(typed), 150);
     return () => clearTimeout(timer);
   }, [typed]);
   const prefix = settled.trim();
   const secrets = useRead(
     ['secrets', 'palette', prefix],
-    (signal) => vault().api.GET('/orgs/{org_id}/secrets', { params: { path: here(), query: { prefix, limit: 8 } }, signal }),
-    prefix.length > 0,
+    (signal) => secretsNamed(prefix, signal),
+    prefix.length > 0 && may('secrets:list'),
   );
-  return useMemo(() => {
+  const found = useMemo(() => {
     const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = pageEntries.filter((page) => (!page.needs || may(page.needs)) && words.every((word) => page.words.includes(word)));
-    const named = prefix
-      ? (secrets.data?.data ?? []).map((secret) => ({
-          label: secret.name ?? '',
-          value: `/secrets/${secret.id}`,
-          hint: secret.environment ?? '',
-        }))
-      : [];
-    return [...named, ...found];
+    const fits = (entry: { words: string }) => words.every((word) => entry.words.includes(word));
+    const shown = pageEntries.filter((page) => (!page.needs || may(page.needs)) && fits(page));
+    return [...(prefix && typed ? (secrets.data ?? []) : []), ...shown, ...actions().filter(fits)];
   }, [typed, prefix, secrets.data]);
+  return { found, isSearching: typed.trim() !== prefix || (prefix.length > 0 && secrets.isFetching) };
 }
 
 export default function Palette() {
   const dialog = useRef<HTMLDialogElement>(null);
   const [typed, setTyped] = useState('');
   const [, go] = useLocation();
-  const found = useFound(typed);
+  const { found, isSearching } = useFound(typed);
   const close = () => {
     isPaletteOpen.value = false;
   };
@@ -73,7 +97,9 @@ export default function Palette() {
     onValueChange({ value }: { value: string[] }) {
       if (!value[0]) return;
       close();
-      go(value[0]);
+      const action = actions().find((each) => each.value === value[0]);
+      if (action) action.run();
+      else go(value[0]);
     },
   });
   const api = combobox.connect(service, normalizeProps);
@@ -102,7 +128,7 @@ export default function Palette() {
             </li>
           ))}
         </ul>
-        {!found.length && <p class="dim palette-none">Nothing begins like that.</p>}
+        {!found.length && <p class="dim palette-none">{isSearching ? 'Searching …' : 'Nothing begins like that.'}</p>}
       </div>
     </dialog>
   );

@@ -1,10 +1,11 @@
 // svc set: creates a secret or gives it a new value. Invariant: the value comes from a prompt, from stdin or from the vault's generator,
 // never from an argument.
+import { secretTypes } from '@secrets-vault/client';
 import { command, duration, tag } from '../command.ts';
 import { type Context, isProduction } from '../context.ts';
 import { CliError, usage } from '../errors.ts';
 import { canAsk } from '../prompts.ts';
-import { lookUpSecret, type SecretInfo, secretNamed, TYPES } from '../secrets.ts';
+import { lookUpSecret, type SecretInfo, secretNamed } from '../secrets.ts';
 import {
   checkValueOptions,
   givenValue,
@@ -31,7 +32,7 @@ export default command<Options>({
   confirms: true,
   args: { '<name>': 'the name of the secret', ...VALUE_ARGUMENT },
   options: {
-    '--type <type>': { description: 'its type; generic for a new secret', choices: TYPES },
+    '--type <type>': { description: 'its type; generic for a new secret', choices: secretTypes },
     '--description <text>': 'what it is for; not encrypted',
     '--tag <key=value>': { description: 'a tag; may be given several times', parse: (text, flag) => [tag(text, flag)], repeat: true },
     '--ttl <duration>': { description: 'its lifetime, such as 12h or 30d', parse: duration },

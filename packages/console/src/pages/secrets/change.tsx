@@ -1,4 +1,5 @@
 // The dialogs that change a secret: its details, its value, and a rotation.
+import { secretTypes } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { forget, here, vault } from '../../api';
 import { Dialog } from '../../ui/dialog';
@@ -7,7 +8,7 @@ import { Form, useProblems } from '../../ui/form';
 import { SecretValue } from '../../ui/secret-value';
 import { tell } from '../../ui/toast';
 import { GENERATED } from './create';
-import { type Secret, TYPES } from './list';
+import type { Secret } from './list';
 
 interface Props {
   secret: Secret;
@@ -86,7 +87,7 @@ export function EditSecret({ secret, onClose }: Props) {
           label="Type"
           value={draft.type}
           onValue={(type) => change({ type })}
-          choices={TYPES.map((type) => ({ value: type, label: type }))}
+          choices={secretTypes.map((type) => ({ value: type, label: type }))}
         />
         <TextField
           label="Description"

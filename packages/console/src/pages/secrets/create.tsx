@@ -1,4 +1,5 @@
 // The dialog that stores a new secret: a value that somebody types, or one that the service generates and shows once.
+import { secretTypes } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { forget, here, vault } from '../../api';
@@ -8,7 +9,7 @@ import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field';
 import { Form, type Problems, useProblems } from '../../ui/form';
 import { SecretValue } from '../../ui/secret-value';
 import { tell } from '../../ui/toast';
-import { type Secret, TYPES } from './list';
+import type { Secret } from './list';
 
 /** The types whose values the service can generate. */
 export const GENERATED = ['password', 'ssh_key', 'private_key', 'webhook_secret'];
@@ -50,7 +51,7 @@ function Body({ draft, change, problems }: { draft: Draft; change: (part: Partia
           label="Type"
           value={draft.type}
           onValue={(type) => change({ type, generated: draft.generated && GENERATED.includes(type) })}
-          choices={TYPES.map((type) => ({ value: type, label: type }))}
+          choices={secretTypes.map((type) => ({ value: type, label: type }))}
           error={problems.of('type')}
         />
       </div>

@@ -1,5 +1,5 @@
 // The secrets of an environment: searched, filtered, and in the folders that `/` in names makes.
-import type { components } from '@secrets-vault/client';
+import { type components, secretTypes } from '@secrets-vault/client';
 import { Download, Folder, GitCompare, Plus, Upload } from 'lucide-preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
@@ -16,19 +16,6 @@ import { NewSecret } from './create';
 
 export type Secret = components['schemas']['Secret'];
 
-export const TYPES = [
-  'generic',
-  'api_key',
-  'password',
-  'database_url',
-  'certificate',
-  'private_key',
-  'ssh_key',
-  'oauth_token',
-  'webhook_secret',
-  'env_var',
-  'json',
-] as const;
 const tones: Record<string, Tone> = { active: 'good', expired: 'warn', revoked: 'bad', deleted: 'bad' };
 
 export const StatusBadge = ({ status }: { status: string }) => <Badge tone={tones[status]}>{status}</Badge>;
@@ -201,7 +188,7 @@ export default function Secrets() {
           choices={environments.value.map(({ slug, name }) => ({ value: slug, label: name }))}
         />
         <FilterText label="Names that begin with" value={search} onValue={setSearch} />
-        <FilterSelect label="Type" all="All types" value={type} onValue={setType} choices={TYPES} />
+        <FilterSelect label="Type" all="All types" value={type} onValue={setType} choices={secretTypes} />
         <FilterSelect
           label="Status"
           all="Not deleted"
