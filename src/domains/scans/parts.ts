@@ -2,12 +2,8 @@
 // found.
 import type { Kind, PageKind } from '../../auth/token';
 
-/** A genuine token of this organisation that stands in the text. */
-export interface FoundToken {
-  kind: Kind | PageKind;
-  /** SHA-256 of the token. */
-  hash: string;
-}
+/** A genuine token of this organisation that stands in the text; a refresh token says whose session it renews, and which of its tokens it is. */
+export type FoundToken = { kind: Kind | PageKind; hash: string } | { kind: 'refresh'; hash: string; session: string; n: number };
 
 export interface ScanInput {
   id: string;
