@@ -6,7 +6,7 @@ import { version } from '../../version';
 import { ruleNames } from './engine/formats';
 import type { Located } from './service';
 
-/** The name of what was scanned, where it was no file. */
+/** The name used for a text that is not a file. */
 const TEXT = 'text';
 
 const HELP: Record<string, string> = {
@@ -23,7 +23,7 @@ const messageOf = ({ rule, preview, live, secret_id }: Located): string =>
     ...(live === undefined ? [] : [live ? 'It was live.' : 'It is not live.']),
   ].join(' ');
 
-/** A path as a relative reference of URIs: two slashes at its start would name a host. */
+/** A path as a relative URI reference: two leading slashes would name a host. */
 const uriOf = (path: string): string => path.replace(/^\/+/, '/').split('/').map(encodeURIComponent).join('/');
 
 function ruleOf(rule: string) {

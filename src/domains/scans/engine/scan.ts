@@ -1,5 +1,5 @@
-// Scans the files of one request. Invariants: a finding holds the position of a credential and never the credential; the work is bounded
-// for any input.
+// Scans the files of one request. Invariants: a finding contains the position of a credential and never the credential itself; the work is
+// bounded for any input.
 import { readDeviceCode, readRefreshToken } from '../../../auth/proofs';
 import { readPageToken, readToken } from '../../../auth/token';
 import { sha256 } from '../../../crypto/digest';
@@ -13,7 +13,7 @@ export interface File {
   content: string;
 }
 
-/** Something that was found, by its place in one of the files. */
+/** A finding, by its place in one of the files. */
 export interface Found extends Position {
   rule: string;
   path: string | null;
@@ -21,17 +21,17 @@ export interface Found extends Position {
   at: number;
   length: number;
   prefix: string;
-  /** Of a token of this service that is an organisation's. */
+  /** For a token of this service that belongs to an organisation: its organisation and hash. */
   token?: FoundToken & { org: string };
 }
 
-/** What tells genuine tokens of this deployment. */
+/** The keys that genuine tokens of this deployment are signed with. */
 export interface TokenKeys {
   tag: Uint8Array;
   proof: Uint8Array;
 }
 
-/** What could be the value of a secret, and where it stands first. */
+/** Possible values of secrets, with the places where each occurs first. */
 export type Places = Map<string, { file: number; at: number }[]>;
 
 export interface Scanned {
@@ -43,7 +43,7 @@ export interface Scanned {
   truncated: boolean;
 }
 
-/** Bounds of one scan. */
+/** Limits of one scan. */
 export const MOST_FINDINGS = 1000;
 export const MOST_CANDIDATES = 20_000;
 /** Places of one value that are reported. */
@@ -57,7 +57,7 @@ const prefixOf = (spelled: string) => /^svc(?:_live|_agent|[a-z]+)_/.exec(spelle
 
 type OwnHit = Hit & { token?: Found['token'] };
 
-/** Tokens of this deployment, recognised by their tag whatever surrounds them. */
+/** Tokens of this deployment, recognised by their tag regardless of the surrounding text. */
 function ownTokens(text: string, { tag, proof }: TokenKeys): OwnHit[] {
   const all = (form: RegExp, read: (spelled: string) => { token?: Found['token'] } | null): OwnHit[] =>
     [...text.matchAll(form)].flatMap(({ 0: spelled, index: at }) => {
@@ -76,7 +76,7 @@ function ownTokens(text: string, { tag, proof }: TokenKeys): OwnHit[] {
       const read = readRefreshToken(proof, spelled);
       return read && { token: { kind: 'refresh', hash: sha256(spelled), ...read } };
     }),
-    // A device code is nobody's until it is confirmed, and ends within minutes.
+    // A device code belongs to no organisation, and expires within minutes.
     ...all(DEVICE_CODE, (spelled) => (readDeviceCode(proof, spelled) === null ? null : {})),
   ];
 }
@@ -107,7 +107,7 @@ export function scanFiles(files: readonly File[], keys: TokenKeys): Scanned {
   return { files, found, candidates, positionOf, truncated: truncated || isCut };
 }
 
-/** Candidates for values in all files, the likeliest first: each text once, with its first places. */
+/** Candidates for values in all files, likeliest first, each once with its first places. */
 function candidatesIn(files: readonly File[]): { candidates: Places; isCut: boolean } {
   const candidates: Places = new Map();
   let isCut = false;
