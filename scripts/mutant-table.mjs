@@ -2403,6 +2403,12 @@ export const mutants = [
     notice: 'api/scans/scans: of the right form but without its tag it is none',
   },
   {
+    name: 'a scan says of a refresh token that was used that it is live',
+    tag: 'scan-used-refresh-token',
+    change: { from: "kind === 'refresh' && !row?.refresh?.live.includes(token.n)", to: 'false' },
+    notice: 'api/scans/scans: is live until it has been used',
+  },
+  {
     name: 'the preview of a finding shows more than four characters',
     tag: 'scan-preview-redacted',
     change: { from: 'prefix.slice(0, SHOWN)', to: 'prefix' },
