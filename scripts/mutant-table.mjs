@@ -11,7 +11,7 @@
  * @property {string} [file] Instead of a tag, for a migration: it was released, and never changes.
  * @property {'remove' | 'never' | 'always' | { from: string, to: string }} change The statement goes, its condition (that of `if` or of
  *   `A ? B : C`) becomes false or true, or a text in it that occurs there once is replaced. The first three survive a change of names.
- * @property {string} notice
+ * @property {string} notice `packages/cli/run: …` is of packages/cli/test/run.test.ts, any other of test.
  * @property {string} [survives] Why no test can notice: another safety covers this one.
  */
 
@@ -1339,6 +1339,18 @@ export const mutants = [
     tag: 'list-steps-bounded',
     change: 'remove',
     notice: 'api/limits/flood: a list ends its page early, and its pages show each secret once',
+  },
+  {
+    name: 'a list by folders compares any number of names',
+    tag: 'folder-steps-bounded',
+    change: 'remove',
+    notice: 'api/limits/flood: a list ends its page early, and its pages show each secret once: by folders',
+  },
+  {
+    name: 'a list by folders shows a folder of which the caller may list nothing',
+    tag: 'folder-within-permissions',
+    change: { from: '!row || !matches(row)', to: '!row' },
+    notice: 'api/secrets/list: tells a limited credential of no folder but those of names that it may list',
   },
   {
     name: 'a bulk read compares any number of names',
@@ -2790,6 +2802,12 @@ export const mutants = [
     notice: 'api/trusts/trusts: acts on its session tokens at once',
   },
   {
+    name: 'workload identity: a session token outlives what its trust gives by now',
+    tag: 'shortened-trust-shortens-sessions',
+    change: 'always',
+    notice: 'api/trusts/trusts: that gives a shorter lifetime shortens its session tokens at once',
+  },
+  {
     name: 'workload identity: a session token lives on when its trust names another issuer',
     tag: 'trust-issuer',
     change: 'never',
@@ -2820,9 +2838,21 @@ export const mutants = [
     notice: 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
   },
   {
-    name: 'workload identity: a token may be of any age',
+    name: 'workload identity: a token may be issued in the future',
+    tag: 'issuer-token-issued',
+    change: 'remove',
+    notice: 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
+  },
+  {
+    name: 'workload identity: a token serves for longer than it says',
+    tag: 'issuer-token-end',
+    change: 'never',
+    notice: 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
+  },
+  {
+    name: 'workload identity: a token may be older than an hour',
     tag: 'issuer-token-age',
-    change: { from: 'MOST_AGE', to: '8_640_000' },
+    change: 'never',
     notice: 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
   },
   {

@@ -8,9 +8,17 @@ import path from 'node:path';
 
 const TAG_LINE = /^[ \t]*\/\/ safety: (.+)\n/gm;
 
-/** The sources that mutants may change: src and the migrations. @param {string} root @returns {Sources} */
+const MUTATED = ['src', 'migrations', 'packages/cli/src'];
+
+/** The file of tests that a mutant's `notice` names. @param {string} name @returns {string} */
+export function testFile(name) {
+  const [, pack, file] = /^packages\/([^/]+)\/(.+)$/.exec(name) ?? [];
+  return pack ? `packages/${pack}/test/${file}.test.ts` : `test/${name}.test.ts`;
+}
+
+/** The sources that mutants may change: those of the service, the migrations, and those of svc. @param {string} root @returns {Sources} */
 export function sourcesIn(root) {
-  const files = ['src', 'migrations'].flatMap((dir) =>
+  const files = MUTATED.flatMap((dir) =>
     fs.readdirSync(path.join(root, dir), { recursive: true, encoding: 'utf8' }).map((file) => path.posix.join(dir, file)),
   );
   return new Map(files.filter((file) => /\.(ts|sql)$/.test(file)).map((file) => [file, fs.readFileSync(path.join(root, file), 'utf8')]));

@@ -25,6 +25,14 @@ export type Strangers = QuickLRU<string, { identity: Identity; until: number }>;
 /** The intersection of the permissions of a credential and the agents above it, by revision: comparing patterns is expensive. */
 export type Overlaps = QuickLRU<string, PermissionSet>;
 
+/** A session token, limited by the current lifetime of its trust. */
+function boundedBy(trust: CredentialRow, session: CredentialRow): CredentialRow {
+  const end = session.created_at + (trust.trust?.ttl ?? 0) * 1000;
+  // safety: shortened-trust-shortens-sessions
+  return session.expires_at !== null && session.expires_at <= end ? session : { ...session, expires_at: end };
+}
+
+
 /**
  * A credential and its lineage, itself first. A credential with a missing ancestor has ended, as has one whose trust no longer accepts its
  * workload.
@@ -36,9 +44,12 @@ export function lineageOf(core: { rows: Pick<Rows, 'get'> }, row: CredentialRow)
     const above = core.rows.get('credential', parent);
     // safety: ends-with-missing-parent
     if (!above) return [{ ...row, revoked_at: row.revoked_at ?? 0 }, ...lineage.slice(1)];
-    // safety: repointed-trust-ends-sessions
-    if (above.kind === 'trust' && !stillAccepts(above, lineage.at(-1) as CredentialRow))
-      return [{ ...row, revoked_at: row.revoked_at ?? 0 }, ...lineage.slice(1)];
+    if (above.kind === 'trust') {
+      const session = lineage.at(-1) as CredentialRow;
+      // safety: repointed-trust-ends-sessions
+      if (!stillAccepts(above, session)) return [{ ...row, revoked_at: row.revoked_at ?? 0 }, ...lineage.slice(1)];
+      lineage[lineage.length - 1] = boundedBy(above, session);
+    }
     lineage.push(above);
     parent = parentIdOf(above);
   }

@@ -25,11 +25,14 @@ type Declaration<Q extends ListQuery> = Omit<Route<Q, z.ZodType>, 'method' | 'ne
   refusals?: Code[];
   /** The operation's input in addition to `limit` and `after`. */
   filters?(query: z.output<Q>): object;
+  /** What the answer holds beside the page. */
+  beside?(slice: Slice): object | undefined;
 };
 
 /** Declares a list: GET, 50 items by default. */
 export const listRoute = <Q extends ListQuery = typeof PageQuery>({
   filters,
+  beside,
   refusals = [],
   ...declaration
 }: Declaration<Q>): DeclaredRoute =>
@@ -39,5 +42,7 @@ export const listRoute = <Q extends ListQuery = typeof PageQuery>({
     method: 'get',
     refusals: [...refusals, 'INVALID_CURSOR'],
     prepare: ({ query }) => ({ input: { limit: query.limit ?? 50, after: query.cursor ?? null, ...filters?.(query) } }),
-    render: (slice: Slice, { params }, context: Context) => ({ json: pageOf(context, listName(declaration.path, params), slice) }),
+    render: (slice: Slice, { params }, context: Context) => ({
+      json: { ...pageOf(context, listName(declaration.path, params), slice), ...beside?.(slice) },
+    }),
   });

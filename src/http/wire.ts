@@ -77,11 +77,13 @@ export const pageQuery = {
   cursor: z.string().max(1000).optional().openapi({ description: 'next_cursor of the previous page.' }),
 };
 
-export const pageOf = <T extends z.ZodType>(item: T, name: string) =>
+/** @param beside what an answer holds beside the page */
+export const pageOf = <T extends z.ZodType, B extends z.ZodRawShape = Record<never, never>>(item: T, name: string, beside?: B) =>
   z
     .object({
       data: z.array(item),
       next_cursor: z.string().nullable().openapi({ description: 'Pass it as cursor to get the next page. null on the last page.' }),
       has_more: z.boolean(),
+      ...beside,
     })
     .openapi(name);

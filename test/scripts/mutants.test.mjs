@@ -4,10 +4,12 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { it } from 'node:test';
 import { transformSync } from 'esbuild';
-import { mutants } from '../../scripts/mutant-table.mjs';
-import { applied, sourcesIn, tagsIn } from '../../scripts/safety-tags.mjs';
+import { mutants as mutantsOfService } from '../../scripts/mutant-table.mjs';
+import { mutants as mutantsOfCli } from '../../scripts/mutant-table-cli.mjs';
+import { applied, sourcesIn, tagsIn, testFile } from '../../scripts/safety-tags.mjs';
 import { root } from '../../scripts/wrangler.mjs';
 
+const mutants = [...mutantsOfService, ...mutantsOfCli];
 const sources = sourcesIn(root);
 const of = (source) => new Map([['src/a.ts', source]]);
 const mutant = (change, tag = 'checked') => ({ name: 'nobody checks', tag, change, notice: 'a: b' });
@@ -31,7 +33,7 @@ it('mutants: each changes its source, which still parses', () => {
 
 it('mutants: each names an existing test file, and a file instead of a tag only for a migration', () => {
   for (const { name, tag, file, notice } of mutants) {
-    assert.ok(fs.existsSync(path.join(root, 'test', `${notice.split(': ')[0]}.test.ts`)), notice);
+    assert.ok(fs.existsSync(path.join(root, testFile(notice.split(': ')[0]))), notice);
     assert.ok(tag === undefined ? file?.startsWith('migrations/') : file === undefined, name);
   }
 });

@@ -88,7 +88,7 @@ function optionOf(flags: string, { description, choices, parse, repeat }: Option
   if (parse || repeat)
     option.argParser((text: string, before: unknown) => {
       const value = parse ? parse(text, flag) : text;
-      return repeat ? [...((before as unknown[]) ?? []), value].flat() : value;
+      return repeat ? [...((before as unknown[]) ?? []), value] : value;
     });
   return option;
 }

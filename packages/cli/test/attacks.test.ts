@@ -225,6 +225,7 @@ describe('terminal', () => {
   });
 
   it('escape sequences: a terminal gets a value with them made visible, a pipe gets the value itself', async () => {
+    await machine.svc(['set', 'ESCAPED', '--raw'], { stdin: ESCAPES });
     const shown = await machine.svc(['get', 'ESCAPED'], { terminal: true });
     expect(shown.stdout).not.toContain('\u001b');
     expect(shown.stderr).toContain('Control characters');

@@ -78,14 +78,14 @@ export class Machine {
   }
 
   /** Starts the built svc as a process. */
-  spawn(argv: string[], given: Given = {}): ChildProcess & { done: Promise<Ran>; said: () => string } {
+  spawn(argv: string[], given: Given = {}): ChildProcess & { done: Promise<Ran>; said: () => string; complained: () => string } {
     const child = spawn(process.execPath, [BIN, ...argv], { cwd: this.work, env: { ...this.env, ...given.env }, stdio: 'pipe' });
     const texts = { stdout: '', stderr: '' };
     child.stdout.on('data', (data) => (texts.stdout += data));
     child.stderr.on('data', (data) => (texts.stderr += data));
     child.stdin.end(given.stdin ?? '');
     const done = new Promise<Ran>((ended) => child.once('close', (code, signal) => ended({ code: code ?? -1, ...texts, json: signal })));
-    return Object.assign(child, { done, said: () => texts.stdout });
+    return Object.assign(child, { done, said: () => texts.stdout, complained: () => texts.stderr });
   }
 
   write(name: string, text: string): string {

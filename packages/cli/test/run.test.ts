@@ -146,6 +146,50 @@ describe('watch', () => {
   });
 });
 
+describe('watch: the vault refuses', () => {
+  const script = 'console.log(`value ${process.env.DATABASE_URL}`); setInterval(() => {}, 1000)';
+  /** A child that is watched, with an agent's credential of its own, once its stream is open. */
+  const watched = async (...argv: string[]) => {
+    const { id, token } = await call(at.url, at.key, 'POST', `/orgs/${at.org}/agent-credentials`, { name: 'w', scopes: ['secrets:read'] });
+    proxy.seen.length = 0;
+    const running = machine.spawn(['run', '--watch', '--only', 'DATABASE_URL', ...argv, ...node(script)], { env: { SVC_TOKEN: token } });
+    await until(() => running.said().includes(`value ${VALUE}`) && proxy.count('GET', '/events/stream') > 0);
+    const stopped = async () => {
+      expect(running.exitCode).toBe(null);
+      running.kill('SIGTERM');
+      return running.done;
+    };
+    const revoke = () => call(at.url, at.key, 'DELETE', `/orgs/${at.org}/agent-credentials/${id}`);
+    return { running, stopped, revoke };
+  };
+
+  it('watch: a revoked credential is told of once, with what to do; the command goes on, and its fallback copy is deleted', async () => {
+    const file = path.join(machine.work, 'watched.fallback');
+    const { running, stopped, revoke } = await watched('--fallback', file);
+    expect(fs.existsSync(file)).toBe(true);
+    await revoke();
+    await until(() => running.complained().includes('no longer watched'));
+    expect(fs.existsSync(file)).toBe(false);
+    const { code, stderr } = await stopped();
+    expect(code).toBe(143);
+    expect(stderr.match(/no longer watched/g)).toHaveLength(1);
+    expect(stderr).toMatch(/next: Set SVC_TOKEN to a valid credential, then start the command again/);
+  });
+
+  it('watch: a connection that fails is not told of, and the stream is opened again', async () => {
+    const { running, stopped } = await watched();
+    proxy.down(true);
+    await new Promise((done) => setTimeout(done, 1_000));
+    proxy.reset();
+    await until(() => proxy.count('GET', '/events/stream') > 0);
+    await put('DATABASE_URL', `${VALUE}2`);
+    await until(() => running.said().includes(`${VALUE}2`));
+    await put('DATABASE_URL', VALUE);
+    const { stderr } = await stopped();
+    expect(stderr).not.toContain('no longer watched');
+  });
+});
+
 describe('fallback', () => {
   const file = () => path.join(machine.work, 'copy.fallback');
   const run = (...argv: string[]) =>
@@ -171,6 +215,7 @@ describe('fallback', () => {
 
   it('fallback: it serves no other environment, prefix or credential, and not past its age', async () => {
     const { token } = await call(at.url, at.key, 'POST', `/orgs/${at.org}/agent-credentials`, { name: 'a', scopes: ['secrets:read'] });
+    expect((await run()).code).toBe(0);
     await away(async () => {
       expect((await run('--env', 'staging')).code).toBe(7);
       expect((await run('--prefix', 'DATA')).code).toBe(7);

@@ -87,10 +87,11 @@ export class Cache {
     this.#entries.clear();
   }
 
-  /** Asks the vault about everything that is held and may have changed. */
-  async refresh(): Promise<void> {
+  /** Asks the vault about everything that is held and may have changed. Answers whether something still is held. */
+  async refresh(): Promise<boolean> {
     const held = [...this.#entries.values()].filter((entry) => entry.held && !this.#isFresh(entry));
     await Promise.all(held.map((entry) => this.read(entry).catch(() => {})));
+    return [...this.#entries.values()].some((entry) => entry.held);
   }
 
   #entryOf<T>(wanted: Wanted<T>): Entry<T> {

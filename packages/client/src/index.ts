@@ -16,6 +16,7 @@ export {
   ServerError,
   VaultError,
 } from './errors.js';
+export type { ListenOptions } from './listeners.js';
 export type * from './options.js';
 export { Secret } from './secret.js';
 export type { Credential, OidcCredential, TerminalSession, TerminalStore, TokenSource } from './sources.js';

@@ -4,6 +4,7 @@ import { Cache, type Loaded } from './cache.js';
 import { type Api, apiOf } from './client.js';
 import type { Tokens } from './credentials.js';
 import { AuthenticationError, NotFoundError, VaultError } from './errors.js';
+import { Listeners, type ListenOptions } from './listeners.js';
 import type { CallOptions, Rotated, RotateOptions, SecretInfo, SetOptions, ValuesOptions, VaultOptions } from './options.js';
 import { Secret } from './secret.js';
 import { tokensOf } from './sources.js';
@@ -31,7 +32,7 @@ export class Vault {
   readonly #quick: Api;
   readonly #cache: Cache;
   readonly #watcher: Watcher;
-  readonly #listeners = new Set<(change: Change) => void>();
+  readonly #listeners = new Listeners();
   /** The version that listeners were last told of, by environment and name; 0 for one that is gone. */
   readonly #told = new Map<string, number>();
   #default: { slug: string; until: number } | null = null;
@@ -57,9 +58,13 @@ export class Vault {
       onChange: (change, version) => this.#heard(change, version),
       onConnection: (n) => {
         this.#cache.connection = n;
+        if (n > 0) this.#listeners.revive();
       },
       poll: () => this.#cache.refresh(),
-      onEnd: () => this.#cache.clear(),
+      onRefused: (error) => {
+        if (error instanceof AuthenticationError) this.#cache.clear();
+        this.#listeners.fail(error);
+      },
     });
   }
 
@@ -163,20 +168,21 @@ export class Vault {
   /**
    * Calls `listener` when secrets change: created, given a new value, renamed, deleted, restored, revoked or expired. It is told names, not
    * values; read what you need. The first listener opens the event stream, which {@link Vault.close} ends. Where there is no stream, the client
-   * asks every 15 seconds about what it has read before.
+   * asks every 15 seconds about what it has read before. `onError` is called when no more changes can be told, because the vault refuses.
    *
    * @returns a function that removes the listener
    * @example
-   * const stop = vault.onChange(async ({ names }) => {
-   *   if (names.includes('DATABASE_URL')) await reconnect(await vault.get('DATABASE_URL'));
-   * });
+   * const stop = vault.onChange(
+   *   async ({ names }) => {
+   *     if (names.includes('DATABASE_URL')) await reconnect(await vault.get('DATABASE_URL'));
+   *   },
+   *   { onError: (error) => log.error(`no changes are told any more: ${error.code}`) },
+   * );
    */
-  onChange(listener: (change: Change) => void): () => void {
-    this.#listeners.add(listener);
+  onChange(listener: (change: Change) => void, options?: ListenOptions): () => void {
+    const remove = this.#listeners.add(listener, options);
     if (!this.#isClosed) this.#watcher.start();
-    return () => {
-      this.#listeners.delete(listener);
-    };
+    return remove;
   }
 
   /**
@@ -244,32 +250,20 @@ export class Vault {
       this.#cache.invalidate(change.environment, name);
       this.#tell(change.environment, name, isGone(change) || change.names.indexOf(name) > 0 ? 0 : (version ?? 0));
     }
-    this.#report(change);
+    this.#listeners.report(change);
   }
 
   /** A read found other versions than the last one did. Those that an event told of before are no news. */
   #found(environment: string, versions: ReadonlyMap<string, number>): void {
     const names = [...versions].filter(([name, version]) => this.#told.get(`${environment} ${name}`) !== version).map(([name]) => name);
     for (const name of names) this.#tell(environment, name, versions.get(name) ?? 0);
-    if (names.length > 0) this.#report({ environment, names, type: null });
+    if (names.length > 0) this.#listeners.report({ environment, names, type: null });
   }
 
   #tell(environment: string, name: string, version: number): void {
     if (this.#listeners.size === 0) return;
     if (this.#told.size >= MOST_TOLD) this.#told.clear();
     this.#told.set(`${environment} ${name}`, version);
-  }
-
-  #report(change: Change): void {
-    for (const listener of this.#listeners)
-      try {
-        listener(change);
-      } catch (error) {
-        // A listener's fault is its own: it ends neither the stream nor the other listeners.
-        queueMicrotask(() => {
-          throw error;
-        });
-      }
   }
 
   async #idOf(name: string, call: CallOptions): Promise<string> {

@@ -29,10 +29,10 @@ export interface WatcherOptions {
   onChange(change: Change, version: number | null): void;
   /** The stream is open as connection `n`, or closed with 0. */
   onConnection(n: number): void;
-  /** Events may have been missed, or there is no stream: asks about everything that is held. */
-  poll(): Promise<void>;
-  /** The credential has ended. */
-  onEnd(): void;
+  /** Events may have been missed, or there is no stream: asks about everything that is held. Answers whether something still is. */
+  poll(): Promise<boolean>;
+  /** No more changes can be told: the credential has ended, or the stream is refused and there is nothing to ask about. */
+  onRefused(error: VaultError): void;
 }
 
 export class Watcher {
@@ -66,16 +66,25 @@ export class Watcher {
       signal.throwIfAborted();
       if (error instanceof AuthenticationError) {
         this.#isRunning = false; // a later listener tries again
-        this.#options.onEnd();
+        this.#options.onRefused(error);
         return;
       }
       failures = this.#connections > opened ? 1 : failures + 1;
-      if (error instanceof VaultError && error.code === 'EVENTS_GONE') this.#lastEventId = null;
-      const isRefused = error instanceof VaultError && !(error instanceof ConnectionError) && error.status < 500 && error.status !== 429;
-      for (let polls = isRefused && error.code !== 'EVENTS_GONE' ? POLLS : 1; polls > 0; polls--) {
-        await this.#options.poll();
-        await sleep(isRefused ? LONGEST_PAUSE : pauseAfter(failures), signal);
-      }
+      const refusal = isRefusal(error) ? error : null;
+      if (refusal?.code === 'EVENTS_GONE') this.#lastEventId = null;
+      await this.#pollAndWait(refusal, failures);
+    }
+  }
+
+  /** Until the next attempt. A stream that was refused is replaced by polls for a while. */
+  async #pollAndWait(refusal: VaultError | null, failures: number): Promise<void> {
+    const replaces = refusal !== null && refusal.code !== 'EVENTS_GONE';
+    for (let polls = replaces ? POLLS : 1; polls > 0; polls--) {
+      const holds = await this.#options.poll();
+      if (this.#ending.signal.aborted) return;
+      // What stands between, such as a proxy, refuses nothing in the vault's name.
+      if (replaces && !holds && refusal.code !== 'UNEXPECTED_RESPONSE') this.#options.onRefused(refusal);
+      await sleep(refusal ? LONGEST_PAUSE : pauseAfter(failures), this.#ending.signal);
     }
   }
 
@@ -146,3 +155,7 @@ export class Watcher {
 }
 
 const pauseAfter = (failures: number) => Math.min(LONGEST_PAUSE, 250 * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);
+
+/** The vault answered, and with no for the time being. */
+const isRefusal = (error: unknown): error is VaultError =>
+  error instanceof VaultError && !(error instanceof ConnectionError) && error.status < 500 && error.status !== 429;

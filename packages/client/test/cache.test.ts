@@ -6,6 +6,7 @@ import {
   createVault,
   GoneError,
   PermissionError,
+  VaultError,
   type VaultOptions,
 } from '@secrets-vault/client';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -229,6 +230,69 @@ describe('cache', () => {
     await revoke();
     await until(async () => (await vault.get(name).catch(() => null)) === null);
     expect(await thrown(vault.get(name))).toMatchObject({ code: 'TOKEN_REVOKED' });
+  });
+
+  it('revocation: a listener is told once that no more changes come, and a later one too', async () => {
+    const { vault, watch, revoke } = await reader();
+    const errors: VaultError[] = [];
+    const stop = vault.onChange(() => {}, { onError: () => errors.push(new VaultError('removed', { code: 'REMOVED', status: 0 })) });
+    vault.onChange(() => {}, { onError: (error) => errors.push(error) });
+    stop();
+    await watch();
+    await revoke();
+    await until(() => errors.length > 0);
+    expect(errors[0]).toBeInstanceOf(AuthenticationError);
+    expect(errors[0]).toMatchObject({ code: 'TOKEN_REVOKED', status: 401 });
+    vault.onChange(() => {}, { onError: (error) => errors.push(error) });
+    await until(() => errors.length === 2);
+    await new Promise((done) => setTimeout(done, 300));
+    expect(errors.map(({ code }) => code)).toEqual(['TOKEN_REVOKED', 'TOKEN_REVOKED']);
+  });
+
+  it('revocation: a refused stream is an error where nothing can be read either, and no error while polls replace it', async () => {
+    const name = fresh();
+    await at.put(name, 'one');
+    const body = { error: { code: 'INSUFFICIENT_SCOPE', message: 'm', docs: 'd' } };
+    const refuse = (part: string) =>
+      at.proxy.fail({ kind: 'refuse', status: 403, body, times: 99, when: ({ url = '' }) => url.includes(part) });
+    refuse('/events/stream');
+    const errors: VaultError[] = [];
+    const listening = async () => {
+      const { vault } = await reader();
+      await vault.get(name);
+      at.proxy.seen.length = 0;
+      return () => void vault.onChange(() => {}, { onError: (error) => errors.push(error) });
+    };
+    const [polls, ends] = [await listening(), await listening()];
+    polls();
+    await until(() => at.proxy.count('GET', READS) > 0);
+    await new Promise((done) => setTimeout(done, 100));
+    expect(errors).toEqual([]);
+    refuse(READS);
+    ends();
+    await until(() => errors.length > 0);
+    expect(errors).toMatchObject([{ code: 'INSUFFICIENT_SCOPE', status: 403 }]);
+  });
+
+  it('revocation: a person who has signed out is told of', async () => {
+    const credential = { terminal: { load: async () => null, save: async () => {} } };
+    const vault = createVault({ url: at.url, org: at.org, credential });
+    open.push(vault);
+    const error = await new Promise<VaultError>((onError) => vault.onChange(() => {}, { onError }));
+    expect(error).toMatchObject({ code: 'NO_CREDENTIAL' });
+  });
+
+  it('revocation: an outage is no error', async () => {
+    const { vault, watch } = await reader();
+    const errors: VaultError[] = [];
+    vault.onChange(() => {}, { onError: (error) => errors.push(error) });
+    await watch();
+    at.proxy.down(true);
+    await new Promise((done) => setTimeout(done, 300));
+    at.proxy.reset();
+    at.proxy.fail({ kind: 'refuse', status: 503 });
+    await watch();
+    expect(errors).toEqual([]);
   });
 
   it('lifetime: a value is not served past its end, not even in an outage', async () => {

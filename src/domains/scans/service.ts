@@ -7,6 +7,7 @@ import type { OrgKeys } from '../../crypto/keyring';
 import type { Also, Context, RenderContext } from '../../http/context';
 import { keysOf } from '../../http/context';
 import { fingerprintOf } from '../secrets/encryption';
+import type { Position } from './engine/lines';
 import { type File, type Found, MOST_FINDINGS, type Scanned, scanFiles } from './engine/scan';
 import type { KnownToken, ScanInput, ScanPart } from './parts';
 
@@ -77,6 +78,11 @@ export interface Shown {
   revoked?: boolean;
 }
 
+/** A finding with the position where it ends, which only SARIF reports. */
+export interface Located extends Shown {
+  end: Position;
+}
+
 /** The characters of a public prefix that are shown. */
 const SHOWN = 4;
 
@@ -124,9 +130,9 @@ export async function resultOf(context: RenderContext, scanning: Scanning, part:
   const { revoked, isCut } = scanning.revoke_live ? await revoke(context, part.tokens) : { revoked: new Set<string>(), isCut: false };
   const known = new Map(scanning.tokens.map((hash, at) => [hash, part.tokens[at] as KnownToken]));
   const stored = storedIn(scanning, part);
-  const findings = scanning.found.flatMap((found): (Shown & Place)[] => {
+  const findings = scanning.found.flatMap((found): (Located & Place)[] => {
     const token = found.token && known.get(found.token.hash);
-    const shown = { ...shownOf(found), ...(token && tokenShown(token, scanning.revoke_live, revoked)) };
+    const shown = { ...shownOf(scanning, found), ...(token && tokenShown(token, scanning.revoke_live, revoked)) };
     const key = `${found.file} ${found.at} ${found.length}`;
     const secrets = stored.get(key)?.secrets ?? [];
     stored.delete(key);
@@ -134,13 +140,13 @@ export async function resultOf(context: RenderContext, scanning: Scanning, part:
   });
   for (const { file, at, length, secrets } of stored.values()) {
     const path = (scanning.files[file] as File).path;
-    const shown = { ...shownOf({ rule: 'stored-secret', path, ...scanning.positionOf(file, at), file, at, length, prefix: '' }) };
+    const shown = shownOf(scanning, { rule: 'stored-secret', path, ...scanning.positionOf(file, at), file, at, length, prefix: '' });
     for (const secret_id of secrets) findings.push({ ...shown, secret_id });
   }
   findings.sort((a, b) => a.file - b.file || a.at - b.at);
   return {
     id: scanning.id,
-    findings: findings.slice(0, MOST_FINDINGS).map(({ file: _, at: __, ...shown }): Shown => shown),
+    findings: findings.slice(0, MOST_FINDINGS).map(({ file: _, at: __, ...shown }): Located => shown),
     truncated: scanning.truncated || isCut || findings.length > MOST_FINDINGS,
   };
 }
@@ -150,8 +156,8 @@ interface Place {
   at: number;
 }
 
-const shownOf = ({ rule, path, line, column, prefix, length, file, at }: Found): Shown & Place => ({
-  ...{ rule, path, line, column, preview: previewOf({ prefix, length }), file, at },
+const shownOf = ({ positionOf }: Scanning, { rule, path, line, column, prefix, length, file, at }: Found): Located & Place => ({
+  ...{ rule, path, line, column, preview: previewOf({ prefix, length }), file, at, end: positionOf(file, at + length) },
 });
 
 const tokenShown = ({ live, id, isShown, above }: KnownToken, revoke_live: boolean, revoked: Set<string>): Partial<Shown> => ({

@@ -181,7 +181,12 @@ export const Values = z
     example: { environment: 'production', values: { DATABASE_URL: 'postgres://…' }, versions: { DATABASE_URL: 1 }, withheld: [] },
   });
 
-export const SecretPage = pageOf(Secret, 'SecretPage');
+export const SecretPage = pageOf(Secret, 'SecretPage', {
+  folders: z
+    .array(z.string())
+    .openapi({ description: 'Present with delimiter: the folders of this page, each with its whole path and the / at its end.' })
+    .optional(),
+});
 export const VersionPage = pageOf(Version, 'VersionPage');
 
 export const ListQuery = z
@@ -200,11 +205,22 @@ export const ListQuery = z
     sort: z.enum(['name']).optional().openapi({
       description: 'name: sorts by name. Needs environment, and does not list deleted secrets. By default, secrets are sorted by creation.',
     }),
+    delimiter: z.enum(['/']).optional().openapi({
+      description:
+        'Lists what is directly below prefix: first folders, which hold the names that have a further / after prefix, then secrets, each in the order of names. limit counts both. Needs environment, and lists no deleted secrets.',
+    }),
   })
   .refine(({ sort, environment, status }) => !sort || (environment !== undefined && status !== 'deleted'), {
     path: ['sort'],
     message: 'needs environment, and a status other than deleted',
-  });
+  })
+  .refine(
+    ({ delimiter, environment, status, id }) => !delimiter || (environment !== undefined && status !== 'deleted' && id === undefined),
+    {
+      path: ['delimiter'],
+      message: 'needs environment, a status other than deleted, and no id',
+    },
+  );
 export const VersionQuery = z.strictObject({ version: QueryInteger(1, 999_999_999).optional() });
 export const ByNameQuery = VersionQuery.extend({ environment: EnvironmentRef.optional() });
 export const PutQuery = z.strictObject({ environment: EnvironmentRef.optional() });

@@ -8,7 +8,7 @@ import type { IssuerKey, Trust, Workload } from '../../db/trusts';
 import type { Spent } from '../../gate/exchanged';
 import { isAlgorithm, KEY_TYPES } from './keys';
 
-/** The maximum age of a token and the clock skew of its issuer, in seconds. */
+/** The maximum age of a token, and how far ahead of ours the clock of its issuer may be, in seconds. */
 const MOST_AGE = 3600;
 const SKEW = 30;
 
@@ -26,10 +26,12 @@ export type FindKeys = (kid: string | undefined) => Promise<IssuerKey[] | string
 type Problem = { problem: string };
 
 const MALFORMED = 'the token is malformed';
+const EXPIRED = 'the token has expired';
+const TOO_OLD = 'the token was issued too long ago';
 
 /** What is wrong with a token, from the library's error. */
 function problemOf(error: unknown): string {
-  if (error instanceof errors.JWTExpired) return error.claim === 'iat' ? 'the token was issued too long ago' : 'the token has expired';
+  if (error instanceof errors.JWTExpired) return error.claim === 'iat' ? TOO_OLD : EXPIRED;
   if (error instanceof errors.JWTClaimValidationFailed) {
     const { claim, reason } = error;
     if (claim === 'aud') return 'the audience does not match';
@@ -58,6 +60,17 @@ function spentOf(text: string, { issuer, key }: Workload, payload: { jti?: unkno
   return { digest: sha256(JSON.stringify([issuer, key, ...which])), until: (Math.min(exp, iat + MOST_AGE) + SKEW) * 1000 };
 }
 
+/**
+ * Why a token is too old or expired. Clock tolerance applies only to clocks ahead of ours: applied to the end, it would accept a token after
+ * its expiry.
+ */
+function overdue({ exp = 0, iat = 0 }: { exp?: number; iat?: number }, now: number): string | null {
+  // safety: issuer-token-end
+  if (exp <= now) return EXPIRED;
+  // safety: issuer-token-age
+  return now - iat > MOST_AGE ? TOO_OLD : null;
+}
+
 /** Verifies a token and checks its claims against the trust. */
 export async function verify(text: string, trust: Trust, findKeys: FindKeys, now = Date.now()): Promise<Verified | Problem> {
   const said = isJwt(text) ? named(text) : { problem: MALFORMED };
@@ -76,10 +89,13 @@ export async function verify(text: string, trust: Trust, findKeys: FindKeys, now
     const { payload } = await jwtVerify(text, await importJWK({ ...key }, alg), {
       algorithms: [alg],
       ...{ issuer: trust.issuer, audience: trust.audiences, requiredClaims: ['iss', 'aud', 'iat', 'exp'] },
-      // safety: issuer-token-age
+      // With it, the library refuses a time of issue that is to come.
+      // safety: issuer-token-issued
       maxTokenAge: MOST_AGE,
       ...{ clockTolerance: SKEW, currentDate: new Date(now) },
     });
+    const over = overdue(payload, now / 1000);
+    if (over) return { problem: over };
     const thumbprint = Object.entries(trust.keys ?? {}).find(([, one]) => one === key)?.[0] ?? null;
     const workload: Workload = {
       issuer: trust.issuer,

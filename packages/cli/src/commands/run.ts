@@ -55,7 +55,13 @@ export default command<Options>({
     try {
       if (!options.watch) return await runOnce(context, rest, first);
       const { vault } = await context.vault();
-      const subscribe = (onChange: () => void) => vault.onChange(onChange);
+      const subscribe = (onChange: () => void, onRefused: (error: unknown) => void) =>
+        vault.onChange(onChange, {
+          onError: (error) => {
+            onRefused(error);
+            destroyIfRefused(context, fallback, error);
+          },
+        });
       return await runWatched(context, { line: rest, first, isStale, read, subscribe, grace: (options.stopTimeout ?? 10) * 1000 });
     } catch (error) {
       if (!(error instanceof NotStarted)) throw error;
@@ -102,11 +108,16 @@ async function currentValues(context: Context, prefix: string | undefined, fallb
       .catch((error: unknown) => context.out.warn(`The fallback copy could not be written: ${asCliError(error).message}`));
     return values;
   } catch (error) {
-    const { status } = asCliError(error).problem;
-    if (fallback && (status === 401 || status === 403 || status === 410) && fallback.destroy())
-      context.out.warn('The vault refuses this credential, so the fallback copy was deleted.');
+    destroyIfRefused(context, fallback, error);
     throw error;
   }
+}
+
+/** A credential that the vault refuses starts nothing from a copy later. */
+function destroyIfRefused(context: Context, fallback: Fallback | undefined, error: unknown): void {
+  const { status } = asCliError(error).problem;
+  if (fallback && (status === 401 || status === 403 || status === 410) && fallback.destroy())
+    context.out.warn('The vault refuses this credential, so the fallback copy was deleted.');
 }
 
 /** The fallback copy. What it is for has to be known without asking the vault. */

@@ -33,7 +33,7 @@ export default command<Options>({
   options: {
     '--type <type>': { description: 'its type; generic for a new secret', choices: TYPES },
     '--description <text>': 'what it is for; not encrypted',
-    '--tag <key=value>': { description: 'a tag; may be given several times', parse: (text, flag) => [tag(text, flag)], repeat: true },
+    '--tag <key=value>': { description: 'a tag; may be given several times', parse: tag, repeat: true },
     '--ttl <duration>': { description: 'its lifetime, such as 12h or 30d', parse: duration },
     '--create': 'fail if it exists',
     ...VALUE_OPTIONS,

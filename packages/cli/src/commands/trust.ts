@@ -56,8 +56,8 @@ const group: Group = {
       options: {
         '--issuer <issuer>': `its iss claim, or ${Object.keys(ISSUERS).join(', ')}`,
         '--claim <name=glob>': {
-          description: 'a claim that tokens must have; sub is needed; may be given several times',
-          parse: (text, flag) => [tag(text, flag)],
+          description: 'a claim that tokens must have; one of them names the workload; may be given several times',
+          parse: tag,
           repeat: true,
         },
         '--audiences <list>': { description: 'accepted aud claims, separated by commas; the address of the vault by default', parse: list },

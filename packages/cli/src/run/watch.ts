@@ -1,7 +1,7 @@
 // svc run --watch: the child is started again when its values change. Invariants: there is one child at a time; a change that alters nothing
-// for the child restarts nothing; a vault that cannot be reached leaves the child as it is.
+// for the child restarts nothing; a vault that cannot be reached, or that refuses, leaves the child as it is and is told of once.
 import type { Context } from '../context.ts';
-import { asCliError } from '../errors.ts';
+import { asCliError, type CliError } from '../errors.ts';
 import { Child, forwardSignals } from './child.ts';
 import type { Variables } from './variables.ts';
 
@@ -18,8 +18,8 @@ export interface Watched {
   isStale: boolean;
   /** Reads the values anew. */
   read(): Promise<Variables>;
-  /** Calls back when something may have changed. */
-  subscribe(onChange: () => void): () => void;
+  /** Calls back when something may have changed, and when no change can be told any more. */
+  subscribe(onChange: () => void, onRefused: (error: unknown) => void): () => void;
   /** How long a child has to end, in milliseconds. */
   grace: number;
 }
@@ -30,8 +30,12 @@ export async function runWatched(context: Context, { line, first, isStale, read,
   let child = new Child(line, first.env, context.host.cwd);
   let stale = isStale;
   let wake: () => void = () => {};
+  const tell = teller(context);
   const stopForwarding = forwardSignals(Boolean(context.host.stdin.isTTY), () => child);
-  const unsubscribe = subscribe(() => wake());
+  const unsubscribe = subscribe(
+    () => wake(),
+    (error) => tell.warn(error, 'Changes are no longer watched'),
+  );
   const retry = setInterval(() => stale && wake(), RETRY);
   try {
     for (;;) {
@@ -41,10 +45,11 @@ export async function runWatched(context: Context, { line, first, isStale, read,
       const outcome = await Promise.race([child.ended, changed]);
       if (outcome !== 'changed') return outcome;
       const next = await read().catch((error: unknown) => {
-        context.out.warn(`The values could not be read anew: ${asCliError(error).message} The command goes on with those that it has.`);
+        tell.warn(error, 'The values could not be read anew');
         return undefined;
       });
       if (!next) continue;
+      tell.over();
       stale = false;
       const differing = differences(current, next);
       if (differing.length === 0) continue;
@@ -58,6 +63,34 @@ export async function runWatched(context: Context, { line, first, isStale, read,
     unsubscribe();
     stopForwarding();
   }
+}
+
+/** Says why the command goes on with the values that it has, and what to do: once for each reason, until values can be read again. */
+function teller(context: Context) {
+  const told = new Set<string>();
+  return {
+    warn(error: unknown, what: string): void {
+      const failure = asCliError(error);
+      const reason = `${what} ${failure.problem.code}`;
+      if (told.has(reason)) return;
+      told.add(reason);
+      const next = nextStep(context, failure);
+      context.out.warn(`${what}: ${failure.message} The command goes on with the values that it has.${next ? `\n  next: ${next}` : ''}`);
+    },
+    over: () => told.clear(),
+  };
+}
+
+/** What makes changes heard of again. A vault that cannot be reached is asked again without anybody. */
+function nextStep(context: Context, { problem: { exit, next } }: CliError): string | undefined {
+  if (exit === 'unreachable') return undefined;
+  const kind = context.identity()?.kind;
+  const renewed = {
+    variable: 'Set SVC_TOKEN to a valid credential',
+    ci: 'Check the trust that SVC_TRUST_ID names',
+    stored: 'Sign in again: svc login',
+  };
+  return exit === 'signedOut' && kind ? `${renewed[kind]}, then start the command again` : next;
 }
 
 /** The names whose values differ. */

@@ -114,7 +114,7 @@ export const graph: Operation<Record<string, never>> = {
     return ok({
       ...{ kind: row.kind, id, name: row.name, parent: parentOf(core, row) },
       children: childrenOf(core, ask.org, id),
-      grants: grantsOf(core, row, caller),
+      grants: grantsOf(core, lineage[0] ?? row, caller),
       reach: reachOf(core, endOf(core, ask.org, lineage) === null, caller),
     });
   },

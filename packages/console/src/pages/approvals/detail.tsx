@@ -8,7 +8,8 @@ import { Who } from '../../people';
 import { me } from '../../session';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/dialog';
-import { Badge, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
+import { Crumbs, LoadingPage, Missing } from '../../ui/page';
+import { Badge, Facts, Id, PageHead, Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 import { nameOfKind } from '../credentials/words';
 import { operationWords } from '../policies/words';
@@ -57,8 +58,8 @@ function Waiting({ approval, onReject }: { approval: Approval; onReject: () => v
       {isDecided
         ? `You have approved it. ${missing} more ${missing === 1 ? 'approval is' : 'approvals are'} needed.`
         : isOwn(approval)
-          ? 'You are behind this request, so others decide it.'
-          : 'You are not among those who may decide it.'}
+          ? 'You made this request, or answer for the credential that did. Somebody else has to decide it.'
+          : 'The policy does not name you as an approver.'}
     </p>
   );
 }
@@ -71,7 +72,7 @@ const Approved = ({ approval }: { approval: Approval }) => (
 );
 
 const factsOf = ({ requester, target, request, policies, operation, id, ...rest }: Approval): [string, ComponentChildren][] => [
-  ['Asks to', operationWords[operation] ?? operation],
+  ['Operation', operationWords[operation] ?? operation],
   [
     'Target',
     target.id?.startsWith('sec_') ? (
@@ -92,7 +93,7 @@ const factsOf = ({ requester, target, request, policies, operation, id, ...rest 
     </>,
   ],
   [
-    'Behind it',
+    'Responsible',
     requester.accountable.map(({ member_id, name }) => (
       <span key={member_id}>
         <Who id={member_id} name={name} />{' '}
@@ -100,24 +101,25 @@ const factsOf = ({ requester, target, request, policies, operation, id, ...rest 
     )),
   ],
   ['Reason', request.reason ?? <span class="dim">None given</span>],
-  ['From', [request.ip, request.place].filter(Boolean).join(' · ')],
-  ['Program', request.user_agent ?? <span class="dim">Unknown</span>],
+  ['From address', [request.ip, request.place].filter(Boolean).join(' · ')],
+  ['User agent', request.user_agent ?? <span class="dim">Unknown</span>],
   [
-    'Call',
+    'Request',
     <code>
       {request.method} {request.path}
     </code>,
   ],
   [
-    'Held by',
+    'Policy',
     policies.map((policy) => (
       <span key={policy.id}>
-        <Link href={`/policies/${policy.id}`}>{policy.name}</Link> <span class="dim">needs {policy.required}</span>{' '}
+        <Link href={`/policies/${policy.id}`}>{policy.name}</Link>{' '}
+        <span class="dim">needs {policy.required === 1 ? '1 approval' : `${policy.required} approvals`}</span>{' '}
       </span>
     )),
   ],
-  ['Asked', <Time at={rest.created_at} />],
-  [rest.ended_at ? 'Ended' : 'Open until', <Time at={rest.ended_at ?? rest.expires_at} />],
+  ['Requested', <Time at={rest.created_at} />],
+  [rest.ended_at ? 'Ended' : 'Expires', <Time at={rest.ended_at ?? rest.expires_at} />],
   ['Id', <Id id={id} />],
 ];
 
@@ -147,20 +149,12 @@ export default function ApprovalPage({ params: { id = '' } }: { params: Record<s
     refetch,
   } = useRead(['approvals', 'one', id], (signal) => vault().api.GET('/orgs/{org_id}/approvals/{id}', { ...at(id), signal }));
   const [asking, setAsking] = useState<'reject' | 'cancel' | null>(null);
-  if (error)
-    return (
-      <>
-        <PageHead title="Approval" />
-        <ErrorNote error={error} onRetry={refetch} />
-      </>
-    );
-  if (isPending || !approval) return <Skeleton />;
+  if (error) return <Missing what="approval" list={['/approvals', 'Approvals']} error={error} onRetry={refetch} />;
+  if (isPending || !approval) return <LoadingPage />;
   const isOpen = approval.status === 'pending' || approval.status === 'approved';
   return (
     <>
-      <nav class="crumbs" aria-label="Where you are">
-        <Link href="/approvals">Approvals</Link>
-      </nav>
+      <Crumbs places={[['/approvals', 'Approvals']]} />
       <PageHead
         title={approval.summary}
         lead={
