@@ -62,7 +62,7 @@ it('backup: a vault in use is backed up and restored', slow(200_000), async () =
   const before = written;
   const backedUp = await run(dir, 'backup', ['--output', 'b.sql', '--url', 'http://127.0.0.1:1']); // the rows below are no audit log
   assert.equal(backedUp.status, 0, backedUp.said);
-  assert.match(backedUp.said, /of 1 of 1 organisations are in their gates only and not in this backup: no vault answers at/);
+  assert.match(backedUp.said, /of 1 of 1 organisations are only in their gates and not in this backup: no vault answers at/);
   const during = written;
   going = false;
   await busy;
@@ -232,7 +232,7 @@ it('backup: the gates move their audit entries to the database first, or it says
   assert.deepEqual(counts(await backup('--url', shrinking.url)), [2, 0]);
 
   const other = await standIn({ orgs: ['org_of_another_vault'], archive: ok });
-  assert.match((await backup('--url', other.url)).said, /of 2 of 2 organisations .* check that it is the right one/);
+  assert.match((await backup('--url', other.url)).said, /of 2 of 2 organisations .* check that it is the right service/);
 
   const stranger = await standIn({ orgs, archive: ok, vault: false });
   assert.deepEqual(counts(await backup('--url', stranger.url)), [0, 2]);
