@@ -32,7 +32,6 @@ function boundedBy(trust: CredentialRow, session: CredentialRow): CredentialRow 
   return session.expires_at !== null && session.expires_at <= end ? session : { ...session, expires_at: end };
 }
 
-
 /**
  * A credential and its lineage, itself first. A credential with a missing ancestor has ended, as has one whose trust no longer accepts its
  * workload.

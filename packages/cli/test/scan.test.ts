@@ -29,7 +29,7 @@ describe('scan', () => {
     await set('LEAKED', 'correct horse battery staple');
     fs.writeFileSync(path.join(repo, 'clean.txt'), 'nothing\n');
     git('add', '.');
-    expect((await ok(['scan', '--staged'], { host: { cwd: repo } })).stderr).toContain('Nothing was found in 1 files.');
+    expect((await ok(['scan', '--staged'], { host: { cwd: repo } })).stderr).toContain('No credentials found in 1 files.');
     fs.writeFileSync(path.join(repo, 'odd\nname.env'), 'PASSWORD="correct horse battery staple"\n');
     git('add', '.');
     fs.writeFileSync(path.join(repo, 'odd\nname.env'), '');

@@ -1,4 +1,4 @@
-// What the package gives.
+// The public API of the package.
 export type { components, paths } from './api.js';
 export type { Fetch } from './attempt.js';
 export type { Api, Call } from './client.js';

@@ -1,4 +1,4 @@
-// What would be published: small, whole, and documented.
+// The package as published: small, complete and documented.
 import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -9,7 +9,7 @@ import { expect, it } from 'vitest';
 const run = promisify(execFile);
 const folder = path.resolve(import.meta.dirname, '..');
 
-it('package: it holds dist, README and LICENSE alone, stays small, and works once unpacked', async () => {
+it('package: contains only dist, README and LICENSE, stays small, and works once unpacked', async () => {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'pack-'));
   const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', dir], { cwd: folder });
   const [packed] = Object.values(JSON.parse(stdout)) as { filename: string; size: number; files: { path: string }[] }[];
@@ -24,7 +24,7 @@ it('package: it holds dist, README and LICENSE alone, stays small, and works onc
   expect(Object.keys(dependencies)).toEqual(['eventsource-parser', 'openapi-fetch']);
 });
 
-it('package: everything that it gives has a doc comment, and what is called an example', () => {
+it('package: every export has a doc comment, and every function an example', () => {
   const index = fs.readFileSync(path.join(folder, 'src/index.ts'), 'utf8');
   const sources = fs.readdirSync(path.join(folder, 'src')).filter((name) => name !== 'api.ts' && name !== 'index.ts');
   const text = sources.map((name) => fs.readFileSync(path.join(folder, 'src', name), 'utf8')).join('\n');
@@ -39,7 +39,7 @@ it('package: everything that it gives has a doc comment, and what is called an e
     expect(vault, method).toMatch(new RegExp(`@example(?:(?!\\*/)[^])*\\*/\\n {2}(?:async )?${method}\\(`));
 });
 
-it('package: its source uses nothing that one runtime alone has', () => {
+it('package: its source uses no runtime-specific API', () => {
   for (const name of fs.readdirSync(path.join(folder, 'src'))) {
     const text = fs.readFileSync(path.join(folder, 'src', name), 'utf8');
     expect(text, name).not.toMatch(/from '(node:|cloudflare:|bun|\.\.\/\.\.)/);

@@ -1,4 +1,4 @@
-// svc scan: credentials in files, before they are committed. Invariant: what is found is shown as a place and a redacted preview.
+// svc scan: finds credentials in files before they are committed. Invariant: a finding is shown as a location and a redacted preview.
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -28,32 +28,33 @@ interface Source {
 type Scan = components['schemas']['Scan'];
 type Finding = Scan['findings'][number];
 
-/** What one call may hold: less than the 1 MiB of a body. */
+/** Limits of one request: a body must be under 1 MiB. */
 const MOST_BYTES = 900_000;
 const MOST_FILES = 500;
 
 export default command<Options>({
   needs: 'vault',
   confirms: true,
-  args: { '[paths...]': 'files and directories; what git tracks here by default' },
+  args: { '[paths...]': 'files and directories; default: the files that git tracks here' },
   options: {
-    '--staged': 'what git has staged, for a pre-commit hook',
-    '--revoke-live': 'revoke live tokens of your organisation that are found',
+    '--staged': 'scan the files staged in git, for a pre-commit hook',
+    '--revoke-live': 'revoke live tokens of your organisation that the scan finds',
     '--sarif': 'print the findings as SARIF 2.1.0, for code scanning',
   },
   examples: {
-    scan: 'Scan what git tracks in this directory',
-    'scan --staged': 'Scan what would be committed',
+    scan: 'Scan the files that git tracks in this directory',
+    'scan --staged': 'Scan the files of the next commit',
     'scan logs/app.log': 'Scan one file',
     'scan --sarif > svc.sarif': 'Write a file for code scanning',
   },
   notes: [
-    `The exit code is ${EXIT_CODES.findings[0]} if something was found. As a pre-commit hook: printf '#!/bin/sh\\nexec svc scan --staged\\n' > .git/hooks/pre-commit && chmod +x .git/hooks/pre-commit`,
-    'The text is sent to your vault, which does not store it. Binary files and files over 900 kB are left out.',
+    `The exit code is ${EXIT_CODES.findings[0]} if the scan found credentials. To install a pre-commit hook: printf '#!/bin/sh\\nexec svc scan --staged\\n' > .git/hooks/pre-commit && chmod +x .git/hooks/pre-commit`,
+    'File contents are sent to your vault, which does not store them. Binary files and files over 900 kB are skipped.',
   ],
   async run(context, { rest: paths, options }) {
-    if (options.staged && paths.length > 0) throw usage('--staged takes no paths.');
-    if (options.revokeLive) await context.confirmDestruction('Live tokens that are found are revoked, the one that svc uses too.');
+    if (options.staged && paths.length > 0) throw usage('--staged and paths cannot be combined.');
+    if (options.revokeLive)
+      await context.confirmDestruction('This revokes every live token that the scan finds, including the token that svc uses.');
     const files = options.staged ? stagedFiles(context) : filesAt(context, paths);
     return options.sarif ? printSarif(context, options, files) : printFindings(context, options, files);
   },
@@ -75,7 +76,7 @@ async function printFindings(context: Context, options: Options, files: Iterable
   const findings: Finding[] = [];
   let files_scanned = 0;
   for await (const { answer, count } of answers<Scan>(context, options, files, 'json')) {
-    if (answer.truncated) context.out.warn('Not everything was scanned: scan fewer files at a time.');
+    if (answer.truncated) context.out.warn('The scan is incomplete. Scan fewer files at a time.');
     findings.push(...answer.findings);
     files_scanned += count;
   }
@@ -87,7 +88,7 @@ async function printFindings(context: Context, options: Options, files: Iterable
       preview: (row) => row.preview,
       state: (row) => (row.revoked ? 'revoked' : row.live === undefined ? undefined : row.live ? 'live' : 'not live'),
     },
-    `Nothing was found in ${files_scanned} files.`,
+    `No credentials found in ${files_scanned} files.`,
     { files: files_scanned },
   );
   return findings.length > 0 ? EXIT_CODES.findings[0] : 0;
@@ -134,7 +135,7 @@ function inGit(context: Context, args: string[]): Buffer {
   try {
     return git(context, args);
   } catch {
-    throw usage('git has no answer here.', 'Run svc scan in a git repository, or name files: svc scan FILE');
+    throw usage('git failed in this directory.', 'Run svc scan in a git repository, or pass files: svc scan FILE');
   }
 }
 
@@ -142,11 +143,11 @@ const namesOf = (listed: Buffer) => listed.toString().split('\0').filter(Boolean
 
 function* stagedFiles(context: Context): Generator<Source> {
   const names = namesOf(inGit(context, ['diff', '--cached', '--name-only', '--diff-filter=ACMR', '-z']));
-  // A colon and a path from the root name what is staged, whatever the directory and however the path begins.
+  // `:0:PATH` names the staged content by its path from the root, regardless of the current directory and of how the path begins.
   for (const name of names) if (isFileMode(context, name)) yield { path: name, bytes: inGit(context, ['cat-file', 'blob', `:0:${name}`]) };
 }
 
-/** Whether what is staged is a file: a submodule has no content, and that of a link is a path. */
+/** Whether the staged entry is a regular file: a submodule has no content, and the content of a link is a path. */
 const isFileMode = (context: Context, name: string) =>
   /^100/.test(inGit(context, ['ls-files', '--stage', '-z', '--', `:(top,literal)${name}`]).toString());
 
@@ -160,25 +161,25 @@ function* filesAt(context: Context, paths: string[]): Generator<Source> {
   }
 }
 
-/** The files of a path, without what git and package managers keep. */
+/** The files below a path, without .git and node_modules. */
 function below(cwd: string, name: string): string[] {
   const stat = fs.lstatSync(path.resolve(cwd, name), { throwIfNoEntry: false });
-  if (!stat) throw usage(`${clean(name)} is not there.`);
+  if (!stat) throw usage(`${clean(name)} does not exist.`);
   if (!stat.isDirectory()) return [name];
   const left = ['.git', 'node_modules'];
   return fs.readdirSync(path.resolve(cwd, name)).flatMap((entry) => (left.includes(entry) ? [] : below(cwd, path.join(name, entry))));
 }
 
-/** Calls of less than 1 MiB. */
+/** Batches for requests of less than 1 MiB. */
 function* batches(files: Iterable<Source>, context: Context): Generator<File[]> {
   let batch: File[] = [];
   let size = 0;
   for (const { path: name, bytes } of files) {
     if (bytes.includes(0)) continue;
-    const file = { path: clean(name), content: bytes.toString('utf8') }; // the vault takes no control characters in a path
+    const file = { path: clean(name), content: bytes.toString('utf8') }; // the vault refuses control characters in a path
     const length = Buffer.byteLength(JSON.stringify(file));
     if (length > MOST_BYTES) {
-      context.out.warn(`${clean(name)} is too large, and was not scanned.`);
+      context.out.warn(`${clean(name)} was skipped: it is too large.`);
       continue;
     }
     if (batch.length === MOST_FILES || (batch.length > 0 && size + length > MOST_BYTES)) {
