@@ -96,7 +96,7 @@ describe('workload identity: validation of a trust', () => {
     '* alone': [() => ({ claims: { sub: '*' } }), 'claims.sub'],
     'wildcards alone': [() => ({ claims: { sub: '*?*' } }), 'claims.sub'],
     '* in a list': [() => ({ claims: { sub: ['repo:acme/app:x', '*'] } }), 'claims.sub'],
-    '* for another claim': [() => ({ claims: { sub: 'repo:acme/app:x', ref: '*' } }), 'claims.ref'],
+    '* for sub beside another name': [() => ({ claims: { sub: '*', repository: 'acme/app' } }), 'claims.sub'],
     '* for a repository': [() => ({ claims: { repository: '*' } }), 'claims.repository'],
     'an empty list': [() => ({ claims: { sub: [] } }), 'claims.sub'],
     'an empty glob': [() => ({ claims: { sub: '' } }), 'claims.sub'],
@@ -186,6 +186,32 @@ describe('workload identity: validation of a trust', () => {
       ['https://accounts.google.com', { email: 'ci@acme.iam.gserviceaccount.com' }],
     ] as const)
       expect((await o.post('/trusts', { name: 'x', issuer, claims, scopes: ['secrets:read'] })).status).toBe(201);
+  });
+
+  it('an issuer of many accounts and claims that name none are refused, whichever of them changes', async () => {
+    const o = await newOrg();
+    const issuer = await newIssuer();
+    const github = { issuer: 'https://token.actions.githubusercontent.com' };
+    const owned = await newTrust(o, issuer, github);
+    const other = await newTrust(o, issuer, { claims: { sub: 'repo:*' } });
+    for (const answer of [
+      await o.patch(`/trusts/${owned.id}`, { claims: { sub: 'repo:*' } }),
+      await o.patch(`/trusts/${other.id}`, github),
+    ]) {
+      expect(codeOf(answer)).toEqual([400, 'VALIDATION_FAILED']);
+      expect(answer.json.error.details[0].path).toBe('claims');
+    }
+    expect((await o.get(`/trusts/${owned.id}`)).json.claims).toEqual(owned.claims);
+    expect((await o.get(`/trusts/${other.id}`)).json.issuer).toBe(issuer.url);
+    expect((await o.patch(`/trusts/${owned.id}`, { claims: { sub: 'repo:acme/site:*' } })).status).toBe(200);
+  });
+
+  it('* for a claim beside the one that names the workload: the token must have that claim', async () => {
+    const o = await newOrg();
+    const issuer = await newIssuer();
+    const trust = await newTrust(o, issuer, { claims: { sub: 'repo:acme/app:*', environment: '*' } });
+    expect((await exchange(o, trust, await issuer.sign({ environment: 'production' }))).status).toBe(201);
+    expect(codeOf(await exchange(o, trust, await issuer.sign()))).toEqual(UNAUTHENTICATED);
   });
 
   it('an organisation has 100 live trusts', async () => {
