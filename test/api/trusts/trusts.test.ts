@@ -1,5 +1,6 @@
 // Workload identity: trusts, and what the session tokens that they give may do.
 import { describe, expect, it } from 'vitest';
+import type { CredentialRow } from '../../../src/db/schema';
 import { newSignedIn, signIn } from '../../support/browser';
 import { finding, newReport } from '../../support/compliance';
 import { newAgent, newKey, newSession } from '../../support/credentials';
@@ -231,14 +232,24 @@ describe('workload identity: validation of a trust', () => {
     expect((await o.post('/trusts', trustIn(issuer))).status).toBe(201);
   });
 
-  it('a trust has 1,000 live session tokens', async () => {
+  it('a trust has 1,000 live session tokens; a shorter lifetime makes room', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
-    const trust = await newTrust(o, issuer);
-    await inCore(o, ({ descendants }) => {
-      descendants.hasSessions = () => true;
+    const trust = await newTrust(o, issuer, { ttlSeconds: 7200 });
+    const { id } = await newWorkload(o, trust, await issuer.sign());
+    await inCore(o, ({ rows }) => {
+      const row = rows.get('credential', id) as CredentialRow;
+      for (let n = 0; n < 999; n++) {
+        const copy = `tok_${String(n).padStart(22, '0')}`;
+        rows.put('credential', { ...row, id: copy, token_hash: copy, created_at: row.created_at - 300_000 });
+      }
     });
-    expect(codeOf(await exchange(o, trust, await issuer.sign()))).toEqual([409, 'LIMIT_REACHED']);
+    const answer = async () => codeOf(await exchange(o, trust, await issuer.sign()))[0];
+    expect(await answer()).toBe(409);
+    await o.patch(`/trusts/${trust.id}`, { ttlSeconds: 240 });
+    expect(await answer()).toBe(201);
+    await o.patch(`/trusts/${trust.id}`, { ttlSeconds: 7200 });
+    expect(await answer()).toBe(409);
   });
 });
 
