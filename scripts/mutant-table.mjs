@@ -2952,6 +2952,12 @@ export const mutants = [
     notice: 'api/trusts/trusts: refuses what would accept more than a workload',
   },
   {
+    name: 'workload identity: a trust is changed to accept every account of a platform',
+    tag: 'changed-trust-names-account',
+    change: 'never',
+    notice: 'api/trusts/trusts: an issuer of many accounts and claims that name none are refused, whichever of them changes',
+  },
+  {
     name: 'workload identity: a trust accepts every account of a platform',
     tag: 'shared-issuer-owner',
     change: 'always',

@@ -1,5 +1,6 @@
 // Workload identity: trusts, and what the session tokens that they give may do.
 import { describe, expect, it } from 'vitest';
+import type { CredentialRow } from '../../../src/db/schema';
 import { newSignedIn, signIn } from '../../support/browser';
 import { finding, newReport } from '../../support/compliance';
 import { newAgent, newKey, newSession } from '../../support/credentials';
@@ -96,7 +97,7 @@ describe('workload identity: validation of a trust', () => {
     '* alone': [() => ({ claims: { sub: '*' } }), 'claims.sub'],
     'wildcards alone': [() => ({ claims: { sub: '*?*' } }), 'claims.sub'],
     '* in a list': [() => ({ claims: { sub: ['repo:acme/app:x', '*'] } }), 'claims.sub'],
-    '* for another claim': [() => ({ claims: { sub: 'repo:acme/app:x', ref: '*' } }), 'claims.ref'],
+    '* for sub beside another name': [() => ({ claims: { sub: '*', repository: 'acme/app' } }), 'claims.sub'],
     '* for a repository': [() => ({ claims: { repository: '*' } }), 'claims.repository'],
     'an empty list': [() => ({ claims: { sub: [] } }), 'claims.sub'],
     'an empty glob': [() => ({ claims: { sub: '' } }), 'claims.sub'],
@@ -188,6 +189,32 @@ describe('workload identity: validation of a trust', () => {
       expect((await o.post('/trusts', { name: 'x', issuer, claims, scopes: ['secrets:read'] })).status).toBe(201);
   });
 
+  it('an issuer of many accounts and claims that name none are refused, whichever of them changes', async () => {
+    const o = await newOrg();
+    const issuer = await newIssuer();
+    const github = { issuer: 'https://token.actions.githubusercontent.com' };
+    const owned = await newTrust(o, issuer, github);
+    const other = await newTrust(o, issuer, { claims: { sub: 'repo:*' } });
+    for (const answer of [
+      await o.patch(`/trusts/${owned.id}`, { claims: { sub: 'repo:*' } }),
+      await o.patch(`/trusts/${other.id}`, github),
+    ]) {
+      expect(codeOf(answer)).toEqual([400, 'VALIDATION_FAILED']);
+      expect(answer.json.error.details[0].path).toBe('claims');
+    }
+    expect((await o.get(`/trusts/${owned.id}`)).json.claims).toEqual(owned.claims);
+    expect((await o.get(`/trusts/${other.id}`)).json.issuer).toBe(issuer.url);
+    expect((await o.patch(`/trusts/${owned.id}`, { claims: { sub: 'repo:acme/site:*' } })).status).toBe(200);
+  });
+
+  it('* for a claim beside the one that names the workload: the token must have that claim', async () => {
+    const o = await newOrg();
+    const issuer = await newIssuer();
+    const trust = await newTrust(o, issuer, { claims: { sub: 'repo:acme/app:*', environment: '*' } });
+    expect((await exchange(o, trust, await issuer.sign({ environment: 'production' }))).status).toBe(201);
+    expect(codeOf(await exchange(o, trust, await issuer.sign()))).toEqual(UNAUTHENTICATED);
+  });
+
   it('an organisation has 100 live trusts', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
@@ -205,14 +232,24 @@ describe('workload identity: validation of a trust', () => {
     expect((await o.post('/trusts', trustIn(issuer))).status).toBe(201);
   });
 
-  it('a trust has 1,000 live session tokens', async () => {
+  it('a trust has 1,000 live session tokens; a shorter lifetime makes room', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
-    const trust = await newTrust(o, issuer);
-    await inCore(o, ({ descendants }) => {
-      descendants.hasSessions = () => true;
+    const trust = await newTrust(o, issuer, { ttlSeconds: 7200 });
+    const { id } = await newWorkload(o, trust, await issuer.sign());
+    await inCore(o, ({ rows }) => {
+      const row = rows.get('credential', id) as CredentialRow;
+      for (let n = 0; n < 999; n++) {
+        const copy = `tok_${String(n).padStart(22, '0')}`;
+        rows.put('credential', { ...row, id: copy, token_hash: copy, created_at: row.created_at - 300_000 });
+      }
     });
-    expect(codeOf(await exchange(o, trust, await issuer.sign()))).toEqual([409, 'LIMIT_REACHED']);
+    const answer = async () => codeOf(await exchange(o, trust, await issuer.sign()))[0];
+    expect(await answer()).toBe(409);
+    await o.patch(`/trusts/${trust.id}`, { ttlSeconds: 240 });
+    expect(await answer()).toBe(201);
+    await o.patch(`/trusts/${trust.id}`, { ttlSeconds: 7200 });
+    expect(await answer()).toBe(409);
   });
 });
 
