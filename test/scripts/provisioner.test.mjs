@@ -92,7 +92,7 @@ async function startPostgres() {
 const skip = missing.length ? `PostgreSQL is not installed: no ${missing.join(', ')}` : false;
 if (skip) process.stderr.write(`The provisioner is NOT tested. ${skip}.\n`);
 
-it('provider: a database role signs in with the value in the vault alone, from issue until revocation', {
+it('provider: a database role signs in with the value that only the vault has, from issue until revocation', {
   timeout: 150_000,
   skip,
 }, async () => {

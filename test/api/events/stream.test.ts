@@ -53,7 +53,7 @@ async function open(o: Caller, query = '', headers: Record<string, string> = {})
 }
 
 describe('event stream', () => {
-  it('sends what happens from now on, as Server-Sent Events', async () => {
+  it('sends new events, as Server-Sent Events', async () => {
     const o = await newOrg();
     await newSecret(o);
     const stream = await open(o);
@@ -117,7 +117,7 @@ describe('event stream', () => {
     expect(codeOf(await key.o.get('/events'))[0]).toBe(401);
   });
 
-  it('of a browser session ends with the JWT that it began with', async () => {
+  it('of a browser session ends with the JWT that started it', async () => {
     const { o, browser } = await newSignedIn();
     const stream = await open(browser.o);
     expect(stream.response.status).toBe(200);
@@ -127,7 +127,7 @@ describe('event stream', () => {
     expect(await stream.next()).toBe(null);
   });
 
-  it('ends with the parent of its credential, and when an agent no longer holds the scope', async () => {
+  it('ends with the parent of its credential, and when an agent loses the scope', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const session = await newSession(key.o);
@@ -143,7 +143,7 @@ describe('event stream', () => {
     expect(await narrowed.next()).toBe(null);
   });
 
-  it('sees no event of a name that its caller has lost meanwhile', async () => {
+  it('sends no event for a name that its caller has lost in the meantime', async () => {
     const o = await newOrg();
     const agent = await newAgent(o, { scopes: ['secrets:list'], secrets: ['app/*', 'db/*'] });
     const stream = await open(agent.o);
@@ -155,7 +155,7 @@ describe('event stream', () => {
     await stream.close();
   });
 
-  it('over a WebSocket sends one JSON message an event, resumes by after, and ends with its credential', async () => {
+  it('over a WebSocket sends one JSON message per event, resumes by after, and ends with its credential', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const connect = (caller: Caller, query: string) =>
