@@ -10617,7 +10617,7 @@ export interface operations {
                  */
                 actor?: string;
                 /**
-                 * @description Only entries with this action.
+                 * @description Only entries of this action, or of any of several, separated by commas.
                  * @example secret.read
                  */
                 action?: string;
@@ -11065,6 +11065,11 @@ export interface operations {
                  * @example SECRET_CREATED,SECRET_ROTATED
                  */
                 types?: string;
+                /**
+                 * @description For user interfaces: the stream also sends CHANGED, without an id, when resources change of which no event tells. Its data names their kinds, such as {"kinds":["member","grant"]}. Only for a caller that sees all kinds of events, and not over a WebSocket.
+                 * @example true
+                 */
+                changes?: "true";
             };
             header?: {
                 /** @description The id of the last event that the client received: the stream continues after it. */
