@@ -90,9 +90,6 @@ async function envelope() {
  * @param {MasterKey[]} masters
  * @param {Wrap[]} wraps
  * @returns {Promise<{ missing: string[], undecryptable: Wrap[] }>} ids of missing master keys, and wrapped keys that do not decrypt
- * @param {MasterKey[]} masters
- * @param {Wrap[]} wraps
- * @returns {Promise<{ missing: string[], undecryptable: Wrap[] }>} ids of master keys that are not given, and wraps that theirs does not decrypt
  */
 export async function checkWraps(masters, wraps) {
   const { decrypt } = await envelope();

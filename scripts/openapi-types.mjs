@@ -16,9 +16,6 @@ export const spelled = (document) => `${JSON.stringify(document, null, 1)}\n`;
  * classes, and in full they would be nine tenths of the package.
  * @param {any} document
  * @returns {Promise<string>}
- * as classes, and spelled out they would be nine tenths of the package.
- * @param {any} document
- * @returns {Promise<string>}
  */
 export async function typesOf(document) {
   // The generator needs the API of TypeScript 5, which TypeScript 7 does not have: both are installed only in packages/client.

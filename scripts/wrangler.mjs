@@ -29,9 +29,6 @@ export const wranglerEnv = {
  * @param {string[]} args
  * @param {{ input?: string, env?: Record<string, string | undefined> }} [options] `env` is added to this process's own
  * @returns {Promise<{ code: number, out: string, said: string }>} its stdout, and stdout and stderr together, without colours
- * @param {string[]} args
- * @param {{ input?: string, env?: Record<string, string | undefined> }} [options] `env` is added to this process's own
- * @returns {Promise<{ code: number, out: string, said: string }>} its stdout, and stdout and stderr together, without colours
  */
 export function runWrangler(args, { input = '', env = {} } = {}) {
   const merged = { ...process.env, ...wranglerEnv, ...env };
