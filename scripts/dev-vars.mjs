@@ -15,7 +15,7 @@ export const freshSecrets = (env) =>
 
 /**
  * @param {string} file
- * @returns {{ vars: Record<string, string | undefined>, text: string, exposed: boolean } | undefined} undefined where there is none
+ * @returns {{ vars: Record<string, string | undefined>, text: string, exposed: boolean } | undefined} undefined if it does not exist
  */
 export function readDevVars(file) {
   let text;

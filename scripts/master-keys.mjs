@@ -32,7 +32,7 @@ export function newMasterKey(known) {
 
 /**
  * @param {string} file
- * @returns {{ keys: MasterKey[] | undefined, retired: MasterKey[] } | undefined} undefined where there is no file, or no list in it
+ * @returns {{ keys: MasterKey[] | undefined, retired: MasterKey[] } | undefined} undefined if the file does not exist or has no MASTER_KEYS
  */
 export function readKeyFile(file) {
   if (!fs.existsSync(file)) return undefined;

@@ -108,10 +108,10 @@ async function portProblem({ host, port }) {
   }
 }
 
-// ---------------------------------------------------------------- what is spawned
+// ---------------------------------------------------------------- child processes
 
 /**
- * A script as leader of its own process group, which ends with this process. It gets the settings as variables, so the Worker sees exactly
+ * A script as leader of its own process group, which is stopped with this process. It gets the settings as variables, so the Worker sees exactly
  * the validated values: the shell takes precedence, and no `$` is expanded.
  * @param {string[]} args
  * @param {(line: string) => void} onLine

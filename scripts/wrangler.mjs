@@ -16,11 +16,11 @@ export const wranglerEnv = {
   CI: '1',
   NO_COLOR: '1',
   FORCE_COLOR: '0',
-  WRANGLER_HIDE_BANNER: 'true', // and with it the look-up of newer versions
+  WRANGLER_HIDE_BANNER: 'true', // also prevents the check for newer versions
   WRANGLER_SEND_METRICS: 'false',
   WRANGLER_WRITE_LOGS: 'false',
-  X_LOCAL_OBSERVABILITY: 'false', // else every URL and log line would be kept in the state
-  X_LOCAL_EXPLORER: 'false', // else whoever reaches the port could browse the databases
+  X_LOCAL_OBSERVABILITY: 'false', // otherwise every URL and log line would be stored in the state
+  X_LOCAL_EXPLORER: 'false', // otherwise anyone who can reach the port could browse the databases
   CLOUDFLARE_CF_FETCH_ENABLED: 'false', // request.cf is a placeholder, as it is offline
 };
 
