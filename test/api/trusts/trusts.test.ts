@@ -47,7 +47,7 @@ describe('workload identity: trust', () => {
     expect((await o.get('/trusts')).json.data).toEqual([]);
   });
 
-  it('gives session tokens that hold what it holds, for as long as it says', async () => {
+  it('gives session tokens with its permissions, for its lifetime', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const seen = await newSecret(o, { name: 'app/DB', environment: 'production' });
@@ -156,7 +156,7 @@ describe('workload identity: validation of a trust', () => {
     ],
   };
 
-  it('refuses what would accept more than a workload, and keys that are not public', async () => {
+  it('refuses claims that accept more than a workload, and keys that are not public', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const { id } = await newTrust(o, issuer);
@@ -279,7 +279,7 @@ describe('workload identity: permission', () => {
     ]);
   });
 
-  it('whoever makes a trust accept other tokens becomes its maker', async () => {
+  it('a caller that makes a trust accept other tokens becomes its creator', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const key = await newKey(o);
@@ -290,7 +290,7 @@ describe('workload identity: permission', () => {
     expect(json.revoked.map(({ id }: { id: string }) => id).sort()).toEqual([key.id, trust.id].sort());
   });
 
-  it('a trust that a session token or an agent makes ends with its maker, and they change none that does not', async () => {
+  it('a trust created by a session token or an agent is revoked with its creator, and they can change no other trust', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const lasting = await newTrust(o, issuer);
@@ -342,7 +342,7 @@ describe('workload identity: permission', () => {
 });
 
 describe('workload identity: a trust that changes', () => {
-  it('acts on its session tokens at once: what it no longer holds, and workloads that it no longer accepts', async () => {
+  it('applies to its session tokens immediately: removed permissions, and workloads it no longer accepts', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer, {
@@ -376,7 +376,7 @@ describe('workload identity: a trust that changes', () => {
     expect(codeOf(await whoami(app))).toEqual([401, 'TOKEN_REVOKED']);
   });
 
-  it('that gives a shorter lifetime shortens its session tokens at once', async () => {
+  it('that gives a shorter lifetime shortens its session tokens immediately', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer, { ttlSeconds: 7200, scopes: ['secrets:read', 'tokens:write', 'tokens:read'] });
@@ -399,7 +399,7 @@ describe('workload identity: a trust that changes', () => {
     expect((await whoami(late)).json.expires_at).toBe(late.expiresAt);
   });
 
-  it('ends its session tokens and what they made once it is deleted', async () => {
+  it('revokes its session tokens and what they created once it is deleted', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer);
@@ -410,7 +410,7 @@ describe('workload identity: a trust that changes', () => {
     expect((await o.get('/audit-log?action=auth.exchange&limit=1')).json.data[0].reason).toBe('the trust has ended');
   });
 
-  it('is judged as it stands when the session token is given', async () => {
+  it('is evaluated in its current state when the session token is issued', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer);
@@ -447,7 +447,7 @@ describe('workload identity: a trust that changes', () => {
     expect((await o.get('/access-tokens')).json.data.length).toBe(status === 201 ? 1 : 0);
   });
 
-  it('that accepts another claim meanwhile is looked at again', async () => {
+  it('that accepts another claim in the meantime is read again', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer);
@@ -484,7 +484,7 @@ describe('workload identity: a trust that changes', () => {
 });
 
 describe('workload identity: incident response', () => {
-  it('contain ends a trust with its session tokens, and tells what they did', async () => {
+  it('contain revokes a trust with its session tokens, and reports what they did', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const secret = await newSecret(o);
@@ -506,7 +506,7 @@ describe('workload identity: incident response', () => {
     expect((await o.post(`/credentials/${trust.id}/contain`)).json).toEqual(json);
   });
 
-  it('the graph of a trust shows its maker, its session tokens and what it reaches', async () => {
+  it('the graph of a trust shows its creator, its session tokens and its reach', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     await newSecret(o, { environment: 'staging' });
