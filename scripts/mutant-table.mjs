@@ -1010,7 +1010,7 @@ export const mutants = [
     name: 'terminal logins are started without a limit',
     tag: 'device-logins-limited',
     change: { from: "await countAttempt(context.env, 'device login', clientOf(context.request.ip))", to: '0' },
-    notice: 'api/signin/terminals: rate limit: twenty logins a minute can be started from an address',
+    notice: 'api/signin/terminals: rate limit: a hundred logins a minute can be started from an address',
   },
   {
     name: 'user codes are guessed without a limit',
@@ -1339,6 +1339,24 @@ export const mutants = [
     tag: 'list-steps-bounded',
     change: 'remove',
     notice: 'api/limits/flood: a list ends its page early, and its pages show each secret once',
+  },
+  {
+    name: 'a stream names changes to a caller that does not see all events',
+    tag: 'changes-for-who-sees-all',
+    change: { from: ' || view !== null', to: '' },
+    notice: 'api/events/stream: names no changes to who does not ask, or does not see all events',
+  },
+  {
+    name: 'a list by folders compares any number of names',
+    tag: 'folder-steps-bounded',
+    change: 'remove',
+    notice: 'api/limits/flood: a list ends its page early, and its pages show each secret once: by folders',
+  },
+  {
+    name: 'a list by folders shows a folder of which the caller may list nothing',
+    tag: 'folder-within-permissions',
+    change: { from: 'row && matches(row)', to: 'row' },
+    notice: 'api/secrets/list: tells a limited credential of no folder but those of names that it may list',
   },
   {
     name: 'a bulk read compares any number of names',
@@ -2385,6 +2403,12 @@ export const mutants = [
     notice: 'api/scans/scans: of the right form but without its tag it is none',
   },
   {
+    name: 'a scan says of a refresh token that was used that it is live',
+    tag: 'scan-used-refresh-token',
+    change: { from: "kind === 'refresh' && !row?.refresh?.live.includes(token.n)", to: 'false' },
+    notice: 'api/scans/scans: is live until it has been used',
+  },
+  {
     name: 'the preview of a finding shows more than four characters',
     tag: 'scan-preview-redacted',
     change: { from: 'prefix.slice(0, SHOWN)', to: 'prefix' },
@@ -2790,6 +2814,12 @@ export const mutants = [
     notice: 'api/trusts/trusts: acts on its session tokens at once',
   },
   {
+    name: 'workload identity: a session token outlives what its trust gives by now',
+    tag: 'shortened-trust-shortens-sessions',
+    change: 'always',
+    notice: 'api/trusts/trusts: that gives a shorter lifetime shortens its session tokens at once',
+  },
+  {
     name: 'workload identity: a session token lives on when its trust names another issuer',
     tag: 'trust-issuer',
     change: 'never',
@@ -2820,9 +2850,21 @@ export const mutants = [
     notice: 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
   },
   {
-    name: 'workload identity: a token may be of any age',
+    name: 'workload identity: a token may be issued in the future',
+    tag: 'issuer-token-issued',
+    change: 'remove',
+    notice: 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
+  },
+  {
+    name: 'workload identity: a token serves for longer than it says',
+    tag: 'issuer-token-end',
+    change: 'never',
+    notice: 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
+  },
+  {
+    name: 'workload identity: a token may be older than an hour',
     tag: 'issuer-token-age',
-    change: { from: 'MOST_AGE', to: '8_640_000' },
+    change: 'never',
     notice: 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
   },
   {

@@ -8,6 +8,8 @@ export default defineConfig({
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     target: 'es2022',
+    // The licences of the libraries in it.
+    license: { fileName: 'licenses.md' },
     // The policy of the page allows no data: scripts or styles, so nothing is inlined.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },

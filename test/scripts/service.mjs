@@ -43,34 +43,45 @@ export function copyOfProject() {
 }
 
 /**
- * Starts the service in a copy of the project and waits until it answers and has printed its banner.
+ * Starts the service in a copy of the project and waits until it answers and has printed its banner. It is stopped at the end of the test or
+ * suite that called this, also after a `restart` in a test within.
  * @param {string} dir
  * @param {Record<string, string>} [variables]
  */
 export async function startService(dir, variables = {}) {
   const port = variables.PORT ? Number(variables.PORT) : await freePort();
-  const child = spawn('npm', ['start'], {
-    cwd: dir,
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...env, ...variables, PORT: String(port) },
-  });
+  const base = `http://${reachedAt(variables.HOST ?? '127.0.0.1')}:${port}`;
+  /** @type {import('node:child_process').ChildProcessByStdio<null, import('node:stream').Readable, import('node:stream').Readable>} */
+  let child;
   let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (said += data));
+  const start = async () => {
+    child = spawn('npm', ['start'], {
+      cwd: dir,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...env, ...variables, PORT: String(port) },
+    });
+    said = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (said += data));
+    for (let waited = 0; ; waited += 200) {
+      const well = await fetch(`${base}/healthz`, { signal: AbortSignal.timeout(2000) }).catch(() => null);
+      if (well?.status === 200 && said.includes(' is ready at ')) break;
+      assert.ok(waited < 100_000 && child.exitCode === null, `the service did not start: ${said.slice(-800)}`);
+      await new Promise((done) => setTimeout(done, 200));
+    }
+  };
   const stop = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, 'close');
     process.kill(-child.pid, 'SIGTERM');
     await ended;
   };
+  const restart = async () => {
+    await stop();
+    await start();
+  };
   after(() => stop().catch(() => {}));
-  const base = `http://${reachedAt(variables.HOST ?? '127.0.0.1')}:${port}`;
-  for (let waited = 0; ; waited += 200) {
-    const well = await fetch(`${base}/healthz`, { signal: AbortSignal.timeout(2000) }).catch(() => null);
-    if (well?.status === 200 && said.includes(' is ready at ')) break;
-    assert.ok(waited < 100_000 && child.exitCode === null, `the service did not start: ${said.slice(-800)}`);
-    await new Promise((done) => setTimeout(done, 200));
-  }
+  await start();
   /** What it was made with, from .dev.vars. @param {string} name */
   const variable = (name) => new RegExp(`^${name}="?([^"\n]*)`, 'm').exec(fs.readFileSync(path.join(dir, '.dev.vars'), 'utf8'))?.[1] ?? '';
   /** @param {string} method @param {string} at @param {string} token @param {unknown} [body] @param {Record<string, string>} [headers] */
@@ -83,7 +94,8 @@ export async function startService(dir, variables = {}) {
     const text = await answer.text();
     return { status: answer.status, headers: answer.headers, json: text ? JSON.parse(text) : null };
   };
-  return { port, base, stop, call, variable, said: () => said, pid: /** @type {number} */ (child.pid), exitCode: () => child.exitCode };
+  const pid = () => /** @type {number} */ (child.pid);
+  return { port, base, stop, restart, call, variable, said: () => said, pid, exitCode: () => child.exitCode };
 }
 
 /**

@@ -1,4 +1,4 @@
-// Help, examples, completions and the reference page: what the tree of commands says of itself.
+// Help, examples, completions and the reference page, all generated from the command tree.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 
 describe('help', () => {
-  it('help: the list has every command with its summary', async () => {
+  it('help: the list contains every command with its summary', async () => {
     for (const argv of [['--help'], ['help'], ['-h']]) {
       const { code, stdout } = await machine.svc(argv);
       expect(code).toBe(0);
@@ -25,7 +25,7 @@ describe('help', () => {
     }
   });
 
-  it('help: every command has a page with an example, and says what its options do', async () => {
+  it('help: every command has help with an example and its options', async () => {
     for (const { name, command } of commands) {
       const { code, stdout } = await machine.svc([...name.split(' '), '--help']);
       expect(code).toBe(0);
@@ -35,7 +35,7 @@ describe('help', () => {
     }
   });
 
-  it('help: every example is a command line that svc understands', async () => {
+  it('help: every example is a valid command line', async () => {
     for (const { name, command } of commands)
       for (const line of Object.keys(command.examples)) {
         const [words = []] = commandsOf(line);
@@ -44,7 +44,7 @@ describe('help', () => {
       }
   });
 
-  it('usage: a wrong command or option is exit code 2, and says where help is', async () => {
+  it('usage: an invalid command or option exits with 2 and an error', async () => {
     for (const argv of [
       ['no-such'],
       ['get'],
@@ -63,7 +63,7 @@ describe('help', () => {
 });
 
 describe('start', () => {
-  it('start: the version comes in under 150 ms of this process’s own time, without a command being loaded', () => {
+  it('start: the version is printed in under 150 ms of CPU time, without loading a command', () => {
     const times: number[] = [];
     for (let n = 0; n < 5; n++) {
       const script =
@@ -81,7 +81,7 @@ describe('start', () => {
 });
 
 describe('completion', () => {
-  it.each(['bash', 'zsh', 'fish'])('completion %s: the script names every command, and its shell takes it', async (shell) => {
+  it.each(['bash', 'zsh', 'fish'])('completion %s: the script contains every command, and the shell parses it', async (shell) => {
     const { code, stdout } = await machine.svc(['completion', shell]);
     expect(code).toBe(0);
     for (const { name } of commands) expect(stdout).toContain(name.split(' ').at(-1));
@@ -90,7 +90,7 @@ describe('completion', () => {
     if (!checked.error) expect(checked.stderr).toBe('');
   });
 
-  it('completion bash: words follow commands and their options', async () => {
+  it('completion bash: commands, subcommands and options are completed', async () => {
     const { stdout } = await machine.svc(['completion', 'bash']);
     const file = machine.write('completion.bash', stdout);
     const complete = (...words: string[]) => {
@@ -109,7 +109,7 @@ describe('completion', () => {
 describe('reference', () => {
   const page = path.resolve(import.meta.dirname, '..', '..', '..', 'docs', 'reference', 'cli.md');
 
-  it('reference: docs/reference/cli.md is made from the commands (npm run reference -w packages/cli writes it)', async () => {
+  it('reference: docs/reference/cli.md is current (npm run reference -w packages/cli generates it)', async () => {
     const made = await referencePage();
     if (process.env.WRITE_REFERENCE) fs.writeFileSync(page, made);
     expect(fs.readFileSync(page, 'utf8') === made).toBe(true);

@@ -1,5 +1,5 @@
-// Every operation of the vault, typed by its OpenAPI document. Invariant: a call resolves with what the operation answers, or throws; what
-// cannot be parsed is not quoted in the error.
+// Every operation of the vault, typed by its OpenAPI document. Invariant: a call resolves with the response of the operation, or throws; a
+// response that cannot be parsed is not quoted in the error.
 import createClient, { type Client, type ClientPathsWithMethod, type FetchResponse, type MaybeOptionalInit } from 'openapi-fetch';
 import type { paths } from './api.js';
 import { VaultError } from './errors.js';
@@ -31,7 +31,7 @@ export type Call<Method extends Methods> = <
 >;
 
 /**
- * Every operation of the vault. Paths, parameters, bodies and answers are typed. A call throws a {@link VaultError} where the vault refuses it.
+ * Every operation of the vault. Paths, parameters, bodies and responses are typed. A call throws a {@link VaultError} if the vault refuses it.
  *
  * @example
  * const { data } = await vault.api.GET('/orgs/{org_id}/members', { params: { path: { org_id: vault.org } } });
@@ -50,7 +50,7 @@ export interface Api {
   DELETE: Call<'delete'>;
 }
 
-/** The operations of the vault at `url`, sent by `send`. */
+/** The operations of the vault at `url`, sent with `send`. */
 export function apiOf(url: string, send: (request: Request) => Promise<Response>): Api {
   const client = createClient<paths>({ baseUrl: `${url}/api/v1`, fetch: send });
   const throwing =
@@ -65,7 +65,7 @@ export function apiOf(url: string, send: (request: Request) => Promise<Response>
         return { data, response };
       } catch (error) {
         if (!(error instanceof SyntaxError)) throw error;
-        throw new VaultError('The response is not JSON: check the URL, and proxies on the way.', {
+        throw new VaultError('The response is not JSON: check the URL and any proxies.', {
           code: 'UNEXPECTED_RESPONSE',
           status: 0,
         });

@@ -12,7 +12,7 @@ import type { Secret } from './secret.js';
 export class Values extends Map<string, Secret> {
   /** The slug of the environment. */
   readonly environment: string;
-  /** Names that an approval policy holds back. Read each by itself to ask for approval. */
+  /** Names that an approval policy withholds. Read each one with `get` to request approval. */
   readonly withheld: readonly string[];
 
   /** @internal */

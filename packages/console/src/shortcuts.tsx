@@ -2,15 +2,29 @@
 // Invariant: no key is taken while somebody types into a field, in a dialog or in a menu, or together with Ctrl, Alt or ⌘.
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { BASE } from './router';
 import { Dialog } from './ui/dialog';
 
 const isHelpOpen = signal(false);
 /** What `n` does on this page, the newest last. */
 const makers = signal<(() => void)[]>([]);
 
-/** Lets `n` open what this page creates. */
+/** Whether the page that opens next is to create something at once. */
+let isAwaited = false;
+
+/** Goes to a page and opens what it creates. */
+export function makeAt(path: string, go: (to: string) => void): void {
+  const make = location.pathname === `${BASE}${path}` ? makers.value.at(-1) : undefined;
+  isAwaited = !make;
+  if (make) make();
+  else go(path);
+}
+
+/** Lets `n` and the command palette open what this page creates. */
 export function useMaker(make: () => void): void {
   useEffect(() => {
+    if (isAwaited) make();
+    isAwaited = false;
     const entry = () => make();
     makers.value = [...makers.value, entry];
     return () => {
@@ -18,6 +32,10 @@ export function useMaker(make: () => void): void {
     };
   }, []);
 }
+
+/** Whether the page creates something, and opening it. */
+export const makes = (): boolean => makers.value.length > 0;
+export const make = (): void => makers.value.at(-1)?.();
 
 const elsewhere = 'input, textarea, select, [contenteditable], dialog, [role="menu"], [role="tablist"]';
 

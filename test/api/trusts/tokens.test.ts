@@ -28,9 +28,11 @@ describe('workload identity: a token with one wrong claim', () => {
     'a list in a list of audiences': [() => ({ aud: [['http://localhost']] }), 'the audience does not match'],
     'no audience': [() => ({ aud: undefined }), 'the audience does not match'],
     'its time over': [() => ({ exp: seconds() - 31 }), 'the token has expired'],
+    'its time just over': [() => ({ exp: seconds() }), 'the token has expired'],
     'its time to come': [() => ({ nbf: seconds() + 60 }), 'the token is not valid yet'],
     'an issue to come': [() => ({ iat: seconds() + 60 }), 'the token is not valid yet'],
     'an issue of more than an hour ago': [() => ({ iat: seconds() - 3640, nbf: undefined }), 'the token was issued too long ago'],
+    'an issue of an hour and a second ago': [() => ({ iat: seconds() - 3601, nbf: undefined }), 'the token was issued too long ago'],
     'no end': [() => ({ exp: undefined }), 'a required claim is missing or malformed'],
     'an end that is text': [() => ({ exp: '9999999999' }), 'a required claim is missing or malformed'],
     'no time of issue': [() => ({ iat: undefined }), 'a required claim is missing or malformed'],
@@ -81,7 +83,7 @@ describe('workload identity: a token with one wrong claim', () => {
     expect(
       (await exchange(o, trust, await issuer.sign({ ...right, ref: 'refs/tags/v1.2', run: '42', aud: ['x', 'http://localhost'] }))).status,
     ).toBe(201);
-    expect((await exchange(o, trust, await issuer.sign({ ...right, iat: seconds() - 3590, exp: seconds() - 29 }))).status).toBe(201);
+    expect((await exchange(o, trust, await issuer.sign({ ...right, iat: seconds() - 3590, nbf: seconds() + 25 }))).status).toBe(201);
     const bodies = new Set<string>();
     for (const [what, [claims, reason]] of Object.entries(wrong)) {
       const answer = await exchange(o, trust, await issuer.sign({ ...right, ...claims() }));

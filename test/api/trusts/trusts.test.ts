@@ -339,6 +339,29 @@ describe('workload identity: a trust that changes', () => {
     expect(codeOf(await whoami(app))).toEqual([401, 'TOKEN_REVOKED']);
   });
 
+  it('that gives a shorter lifetime shortens its session tokens at once', async () => {
+    const o = await newOrg();
+    const issuer = await newIssuer();
+    const trust = await newTrust(o, issuer, { ttlSeconds: 7200, scopes: ['secrets:read', 'tokens:write', 'tokens:read'] });
+    const early = await newWorkload(o, trust, await issuer.sign());
+    const made = await early.o.post('/agent-credentials', { name: 'a', scopes: ['secrets:read'] });
+    await inCore(o, (core) => {
+      core.now = () => Date.now() + 300_000;
+    });
+    const late = await newWorkload(o, trust, await issuer.sign());
+    await o.patch(`/trusts/${trust.id}`, { ttlSeconds: 240 });
+    expect(codeOf(await whoami(early))).toEqual([401, 'TOKEN_EXPIRED']);
+    expect(codeOf(await whoami(made.json))).toEqual([401, 'TOKEN_EXPIRED']);
+    const { data } = (await o.get('/access-tokens')).json;
+    const { expires_at } = (await whoami(late)).json;
+    expect(Date.parse(late.expiresAt) - Date.parse(expires_at)).toBe(7_200_000 - 240_000);
+    expect(data.map(({ id, expiresAt }: Record<string, string>) => [id, expiresAt])).toEqual([[late.id, expires_at]]);
+    expect((await o.get(`/credentials/${late.id}/graph`)).json.grants[0].expires_at).toBe(expires_at);
+    // A longer one is for session tokens to come.
+    await o.patch(`/trusts/${trust.id}`, { ttlSeconds: 86_400 });
+    expect((await whoami(late)).json.expires_at).toBe(late.expiresAt);
+  });
+
   it('ends its session tokens and what they made once it is deleted', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();

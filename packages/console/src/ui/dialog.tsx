@@ -27,7 +27,8 @@ export function Dialog({ title, lead, onClose, side, wide, dirty, children }: Di
     const { current } = dialog;
     if (current && !current.open) {
       current.showModal();
-      current.querySelector<HTMLElement>('.dialog-box :is(input, select, textarea)')?.focus();
+      // A field, else what is copied, else the first button below: Cancel, where something would be destroyed.
+      current.querySelector<HTMLElement>('.dialog-box :is(input, select, textarea, .copyable button, .dialog-foot button)')?.focus();
     }
     return () => current?.close();
   }, []);

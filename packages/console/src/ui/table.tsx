@@ -14,6 +14,14 @@ export interface Column<Row> {
   wide?: boolean;
 }
 
+/** The first cell of a row: what it is called, and on phones below it what the columns say that are left out there. */
+export const Lines = ({ sub, mono, children }: { sub: ComponentChildren; mono?: boolean; children: ComponentChildren }) => (
+  <span class="grow">
+    <span class={mono ? 'mono truncate' : 'truncate'}>{children}</span>
+    <span class="sub truncate">{sub}</span>
+  </span>
+);
+
 interface TableProps<Row> {
   /** What the table lists, for screen readers. */
   label: string;

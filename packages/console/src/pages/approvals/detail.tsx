@@ -8,7 +8,8 @@ import { Who } from '../../people';
 import { me } from '../../session';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/dialog';
-import { Badge, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
+import { Crumbs, LoadingPage, Missing } from '../../ui/page';
+import { Badge, Facts, Id, PageHead, Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 import { nameOfKind } from '../credentials/words';
 import { operationWords } from '../policies/words';
@@ -34,11 +35,12 @@ async function decide(approval: Approval, verb: 'approve' | 'reject' | 'cancel')
 
 function Waiting({ approval, onReject }: { approval: Approval; onReject: () => void }) {
   const missing = approval.required - approval.approvals.length;
-  if (approval.may_decide)
+  const isDecided = approval.decisions.some(({ member_id }) => member_id === me.value?.id);
+  if (approval.may_decide && !isDecided)
     return (
       <section class="card stack" aria-label="Your decision">
         <p>
-          {missing === 1
+          {missing <= 1
             ? 'Your approval is the last that is needed. Then exactly this request can be made once, within 24 hours.'
             : `${missing} approvals are missing. Yours is one of them.`}{' '}
           You confirm it with your passkey. One rejection ends the request.
@@ -51,14 +53,15 @@ function Waiting({ approval, onReject }: { approval: Approval; onReject: () => v
         </div>
       </section>
     );
-  const isDecided = approval.decisions.some(({ member_id }) => member_id === me.value?.id);
   return (
     <p class="note">
       {isDecided
-        ? `You have approved it. ${missing} more ${missing === 1 ? 'approval is' : 'approvals are'} needed.`
+        ? missing > 0
+          ? `You have approved it. ${missing} more ${missing === 1 ? 'approval is' : 'approvals are'} needed.`
+          : 'You have approved it. Another policy holds it too, and needs an approval of its own approvers.'
         : isOwn(approval)
-          ? 'You are behind this request, so others decide it.'
-          : 'You are not among those who may decide it.'}
+          ? 'You made this request, or answer for the credential that did. Somebody else has to decide it.'
+          : 'You may not decide it: the policy names others, or the requester invited or promoted you in the last 7 days.'}
     </p>
   );
 }
@@ -70,8 +73,17 @@ const Approved = ({ approval }: { approval: Approval }) => (
   </p>
 );
 
+const responsible = ({ accountable }: Approval['requester']): [string, ComponentChildren] => [
+  'Responsible',
+  accountable.map(({ member_id, name }) => (
+    <span key={member_id}>
+      <Who id={member_id} name={name} />{' '}
+    </span>
+  )),
+];
+
 const factsOf = ({ requester, target, request, policies, operation, id, ...rest }: Approval): [string, ComponentChildren][] => [
-  ['Asks to', operationWords[operation] ?? operation],
+  ['Operation', operationWords[operation] ?? operation],
   [
     'Target',
     target.id?.startsWith('sec_') ? (
@@ -91,33 +103,27 @@ const factsOf = ({ requester, target, request, policies, operation, id, ...rest 
       <Badge>{nameOfKind(requester.kind)}</Badge> <Who id={requester.id} name={requester.name} />
     </>,
   ],
-  [
-    'Behind it',
-    requester.accountable.map(({ member_id, name }) => (
-      <span key={member_id}>
-        <Who id={member_id} name={name} />{' '}
-      </span>
-    )),
-  ],
+  ...(requester.kind === 'member' ? [] : [responsible(requester)]),
   ['Reason', request.reason ?? <span class="dim">None given</span>],
-  ['From', [request.ip, request.place].filter(Boolean).join(' · ')],
-  ['Program', request.user_agent ?? <span class="dim">Unknown</span>],
+  ['From address', [request.ip, request.place].filter(Boolean).join(' · ')],
+  ['User agent', request.user_agent ?? <span class="dim">Unknown</span>],
   [
-    'Call',
+    'Request',
     <code>
       {request.method} {request.path}
     </code>,
   ],
   [
-    'Held by',
+    'Policy',
     policies.map((policy) => (
-      <span key={policy.id}>
-        <Link href={`/policies/${policy.id}`}>{policy.name}</Link> <span class="dim">needs {policy.required}</span>{' '}
+      <span key={policy.id} class="block">
+        <Link href={`/policies/${policy.id}`}>{policy.name}</Link>{' '}
+        <span class="dim">needs {policy.required === 1 ? '1 approval' : `${policy.required} approvals`}</span>{' '}
       </span>
     )),
   ],
-  ['Asked', <Time at={rest.created_at} />],
-  [rest.ended_at ? 'Ended' : 'Open until', <Time at={rest.ended_at ?? rest.expires_at} />],
+  ['Requested', <Time at={rest.created_at} />],
+  [rest.ended_at ? 'Ended' : 'Expires', <Time at={rest.ended_at ?? rest.expires_at} />],
   ['Id', <Id id={id} />],
 ];
 
@@ -147,20 +153,12 @@ export default function ApprovalPage({ params: { id = '' } }: { params: Record<s
     refetch,
   } = useRead(['approvals', 'one', id], (signal) => vault().api.GET('/orgs/{org_id}/approvals/{id}', { ...at(id), signal }));
   const [asking, setAsking] = useState<'reject' | 'cancel' | null>(null);
-  if (error)
-    return (
-      <>
-        <PageHead title="Approval" />
-        <ErrorNote error={error} onRetry={refetch} />
-      </>
-    );
-  if (isPending || !approval) return <Skeleton />;
+  if (error) return <Missing what="approval" list={['/approvals', 'Approvals']} error={error} onRetry={refetch} />;
+  if (isPending || !approval) return <LoadingPage />;
   const isOpen = approval.status === 'pending' || approval.status === 'approved';
   return (
     <>
-      <nav class="crumbs" aria-label="Where you are">
-        <Link href="/approvals">Approvals</Link>
-      </nav>
+      <Crumbs places={[['/approvals', 'Approvals']]} />
       <PageHead
         title={approval.summary}
         lead={

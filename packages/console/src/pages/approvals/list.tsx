@@ -1,4 +1,5 @@
 // The inbox of approvals: what waits for the member who is signed in comes first.
+import { Link } from 'wouter-preact';
 import { here, useList, vault } from '../../api';
 import { may } from '../../may';
 import { useParameter } from '../../router';
@@ -97,7 +98,20 @@ export default function Approvals() {
         columns={columns}
         keyOf={({ id }) => id}
         hrefOf={({ id }) => `/approvals/${id}`}
-        empty={<Empty title={title}>{words}</Empty>}
+        empty={
+          <Empty
+            title={title}
+            action={
+              may('policies:read') && (
+                <Link href="/policies" class="button plain">
+                  See the policies
+                </Link>
+              )
+            }
+          >
+            {words}
+          </Empty>
+        }
       />
     </>
   );

@@ -1,5 +1,4 @@
 // Incident response: where somebody starts on a bad day. It finds the credential that leaked, or ends everything at once.
-import { ShieldAlert } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { useParameter } from '../../router';
@@ -92,9 +91,7 @@ function Find() {
 export default function Incident() {
   return (
     <>
-      <PageHead title="Incident response" lead="Something leaked? End what leaked, see what it read, and replace that.">
-        <ShieldAlert size={22} aria-hidden="true" class="dim" />
-      </PageHead>
+      <PageHead title="Incident response" lead="Something leaked? End what leaked, see what it read, and replace that." />
       <div class="incident">
         <Find />
         <PanicCard />

@@ -7,6 +7,7 @@ import { useParameter } from '../../router';
 import { download } from '../../ui/download';
 import { SelectField, TextArea } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
+import { Crumbs } from '../../ui/page';
 import { PageHead } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 
@@ -48,6 +49,7 @@ export default function Export() {
   };
   return (
     <>
+      <Crumbs places={[['/secrets', 'Secrets']]} />
       <PageHead title="Export secrets" lead="A file with the values of an environment. Programs are better off reading from the vault." />
       <div class="narrow">
         <Form action="Download file" onSubmit={run} problems={problems}>

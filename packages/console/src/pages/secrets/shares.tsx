@@ -7,7 +7,8 @@ import { Button } from '../../ui/button';
 import { Confirm, Dialog } from '../../ui/dialog';
 import { SelectField, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
-import { CopyButton, Empty, ErrorNote, Skeleton, Time } from '../../ui/parts';
+import { OneTime } from '../../ui/one-time';
+import { Empty, ErrorNote, Skeleton, Time } from '../../ui/parts';
 import { Table } from '../../ui/table';
 import { tell } from '../../ui/toast';
 import { GrantSecret } from './grant';
@@ -22,7 +23,7 @@ const LIFETIMES = [
   { value: '604800', label: '7 days' },
 ];
 
-function NewLink({ secret, onClose }: { secret: Secret; onClose: () => void }) {
+export function NewLink({ secret, onClose }: { secret: Secret; onClose: () => void }) {
   const [lifetime, setLifetime] = useState('3600');
   const [views, setViews] = useState('1');
   const [passphrase, setPassphrase] = useState('');
@@ -39,12 +40,13 @@ function NewLink({ secret, onClose }: { secret: Secret; onClose: () => void }) {
   };
   if (url)
     return (
-      <Dialog title="The link is ready" lead="It is shown only now: copy it before you close this." onClose={onClose}>
-        <p class="copyable">
-          <code class="grow">{url}</code>
-          <CopyButton text={url} label="Copy the link" />
-        </p>
-      </Dialog>
+      <OneTime
+        title="The link is ready"
+        lead={`Send it to whoever needs ${secret.name}. They open it in a browser, without an account.`}
+        text={url}
+        warning={`It is shown only now. It ${views === '1' ? 'works once' : `works ${views} times`}, and you can revoke it in the list of shares.`}
+        onClose={onClose}
+      />
     );
   return (
     <Dialog
@@ -96,19 +98,21 @@ export function Shares({ secret }: { secret: Secret }) {
       params: { path: { ...here(), id: secret.id, share_id: id } },
     });
     await forget('secrets');
-    tell('It is revoked');
+    tell('The access is revoked');
   };
   if (error) return <ErrorNote error={error} onRetry={refetch} />;
   return (
     <div class="stack">
-      <div class="row">
-        <p class="dim grow">A link shows one version to whoever has it. A grant lets a member, a team or an agent read it.</p>
-        <Button onPress={() => setCreating('link')} disabled={secret.status !== 'active'}>
-          New link
-        </Button>
-        <Button kind="primary" onPress={() => setCreating('grant')} disabled={secret.status !== 'active'}>
-          Share with people
-        </Button>
+      <div class="section-head">
+        <p class="dim grow">A link shows one version to whoever opens it. A grant lets a member, a team or an agent read the secret.</p>
+        <div class="row">
+          <Button onPress={() => setCreating('link')} disabled={secret.status !== 'active'}>
+            Create link
+          </Button>
+          <Button kind="primary" onPress={() => setCreating('grant')} disabled={secret.status !== 'active'}>
+            Share with people
+          </Button>
+        </div>
       </div>
       {isPending ? (
         <Skeleton rows={3} />
@@ -142,14 +146,18 @@ export function Shares({ secret }: { secret: Secret }) {
               wide: true,
               cell: (share) => (share.kind !== 'link' ? null : share.passphrase ? 'Yes' : <span class="dim">No</span>),
             },
-            { label: 'Ends', width: '9rem', cell: ({ expires_at }) => <Time at={expires_at} /> },
+            { label: 'Expires', width: '9rem', cell: ({ expires_at }) => <Time at={expires_at} /> },
           ]}
           actions={(share) => (
             <Button small kind="quiet" onPress={() => setEnding(share)}>
               Revoke
             </Button>
           )}
-          empty={<Empty title="It is not shared">Only credentials and members that may read it reach it.</Empty>}
+          empty={
+            <Empty title="Not shared">
+              No link and no grant names this secret. Members and credentials read it by their own permissions.
+            </Empty>
+          }
         />
       )}
       {creating === 'link' && <NewLink secret={secret} onClose={() => setCreating(null)} />}
@@ -161,7 +169,11 @@ export function Shares({ secret }: { secret: Secret }) {
           onConfirm={() => revoke(ending)}
           onClose={() => setEnding(null)}
         >
-          <p>It stops working at once.</p>
+          <p>
+            {ending.kind === 'link'
+              ? 'The link stops working at once. Who has opened it may have kept the value: rotate the secret if that matters.'
+              : 'It gives no access from the next request on.'}
+          </p>
         </Confirm>
       )}
     </div>
