@@ -42,6 +42,13 @@ it('package: docs/reference/client.md is current (npm run reference -w packages/
   for (const method of methods) if (!method.startsWith('\\[')) expect(method).toContain('\n###### Example\n');
 });
 
+it('package: npm ci in a clone and npm pack both build it', () => {
+  for (const name of ['client', 'cli']) {
+    const { scripts } = JSON.parse(fs.readFileSync(path.resolve(folder, '..', name, 'package.json'), 'utf8'));
+    expect(['npm run build', scripts.build]).toContain(scripts.prepare);
+  }
+});
+
 it('package: its source uses no runtime-specific API', () => {
   for (const name of fs.readdirSync(path.join(folder, 'src'))) {
     const text = fs.readFileSync(path.join(folder, 'src', name), 'utf8');
