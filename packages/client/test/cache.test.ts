@@ -328,6 +328,21 @@ describe('cache', () => {
     expect(reasons).toEqual(['start', 'incident 42']);
   });
 
+  it('close: during a poll, no further stream is opened', async () => {
+    const { vault, watch } = await reader();
+    await watch();
+    const name = fresh();
+    await at.put(name, 'one');
+    await vault.get(name);
+    at.proxy.fail({ delay: 300, when: ({ url = '' }) => url.includes(READS) });
+    at.proxy.hangUp();
+    await until(() => at.proxy.seen.filter(({ path }) => path.includes(READS)).length > 1);
+    at.proxy.seen.length = 0;
+    vault.close();
+    await new Promise((done) => setTimeout(done, 600));
+    expect(at.proxy.count('GET', '/events/stream')).toBe(0);
+  });
+
   it('close: the stream closes, the cache is empty, and later calls are refused', async () => {
     const { vault, watch } = await reader();
     await watch();

@@ -25,10 +25,10 @@ it('package: contains only dist, README and LICENSE, stays small, and works once
 });
 
 it('package: every export has a doc comment, and every function an example', () => {
-  const index = fs.readFileSync(path.join(folder, 'src/index.ts'), 'utf8');
+  const index = fs.readFileSync(path.join(folder, 'src/index.ts'), 'utf8').replace(/^\/\/.*/gm, '');
   const sources = fs.readdirSync(path.join(folder, 'src')).filter((name) => name !== 'api.ts' && name !== 'index.ts');
   const text = sources.map((name) => fs.readFileSync(path.join(folder, 'src', name), 'utf8')).join('\n');
-  const names = [...index.matchAll(/\b([A-Z]\w+|createVault)\b/g)].map(([name]) => name).filter((name) => name !== 'What');
+  const names = [...index.matchAll(/\b([A-Z]\w+|createVault)\b/g)].map(([name]) => name);
   expect(names.length).toBeGreaterThan(20);
   for (const name of new Set(names)) {
     const declared = new RegExp(`(\\*/\\n)?export (?:class|interface|type|const|abstract class) ${name}\\b`).exec(text);
