@@ -149,7 +149,7 @@ describe('cache', () => {
     at.proxy.down(false);
     await until(() => changes.some(({ names }) => names.includes(name)));
     expect((await vault.get(name)).reveal()).toBe('two');
-    expect(at.proxy.seen.some(({ path, headers }) => path.includes('/stream') && headers['last-event-id'] !== undefined)).toBe(true);
+    await until(() => at.proxy.seen.some(({ path, headers }) => path.includes('/stream') && headers['last-event-id'] !== undefined));
   });
 
   it('poll: if the stream is refused, changes of cached reads are found by polling', async () => {
