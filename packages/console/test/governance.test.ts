@@ -111,7 +111,7 @@ describe.skipIf(!executablePath)('console: governance', () => {
     await go(`/secrets/${secret.id}`, 'HELD');
     await page.getByRole('button', { name: 'Reveal' }).click();
     await page.getByRole('main').getByRole('link', { name: 'See the request' }).click();
-    await page.getByText('You are behind this request').waitFor();
+    await page.getByText('You made this request').waitFor();
     expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Cancel request' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel request' }).click();

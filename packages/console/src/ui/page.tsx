@@ -56,7 +56,7 @@ export function Missing({ what, list, error, onRetry }: MissingProps) {
           title={`There is no such ${what}`}
           action={
             <Link href={href} class="button plain">
-              See all: {label}
+              See all {label.toLowerCase()}
             </Link>
           }
         >

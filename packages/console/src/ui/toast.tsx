@@ -19,7 +19,7 @@ const tellHeld = ({ approval }: ApprovalRequiredError): void => {
   store.create({
     title: 'A policy holds this until it is approved',
     description: 'Do it again once it is approved.',
-    type: 'error',
+    type: 'warning',
     duration: 12_000,
     meta: { docs: `${BASE}/approvals/${encodeURIComponent(approval.id ?? '')}`, words: 'See the request' },
   });

@@ -35,11 +35,12 @@ async function decide(approval: Approval, verb: 'approve' | 'reject' | 'cancel')
 
 function Waiting({ approval, onReject }: { approval: Approval; onReject: () => void }) {
   const missing = approval.required - approval.approvals.length;
-  if (approval.may_decide)
+  const isDecided = approval.decisions.some(({ member_id }) => member_id === me.value?.id);
+  if (approval.may_decide && !isDecided)
     return (
       <section class="card stack" aria-label="Your decision">
         <p>
-          {missing === 1
+          {missing <= 1
             ? 'Your approval is the last that is needed. Then exactly this request can be made once, within 24 hours.'
             : `${missing} approvals are missing. Yours is one of them.`}{' '}
           You confirm it with your passkey. One rejection ends the request.
@@ -52,14 +53,15 @@ function Waiting({ approval, onReject }: { approval: Approval; onReject: () => v
         </div>
       </section>
     );
-  const isDecided = approval.decisions.some(({ member_id }) => member_id === me.value?.id);
   return (
     <p class="note">
       {isDecided
-        ? `You have approved it. ${missing} more ${missing === 1 ? 'approval is' : 'approvals are'} needed.`
+        ? missing > 0
+          ? `You have approved it. ${missing} more ${missing === 1 ? 'approval is' : 'approvals are'} needed.`
+          : 'You have approved it. Another policy holds it too, and needs an approval of its own approvers.'
         : isOwn(approval)
           ? 'You made this request, or answer for the credential that did. Somebody else has to decide it.'
-          : 'The policy does not name you as an approver.'}
+          : 'You may not decide it: the policy names others, or the requester invited or promoted you in the last 7 days.'}
     </p>
   );
 }
@@ -70,6 +72,15 @@ const Approved = ({ approval }: { approval: Approval }) => (
     header <code>Approval-Id: {approval.id}</code>, until <Time at={approval.expires_at} />.
   </p>
 );
+
+const responsible = ({ accountable }: Approval['requester']): [string, ComponentChildren] => [
+  'Responsible',
+  accountable.map(({ member_id, name }) => (
+    <span key={member_id}>
+      <Who id={member_id} name={name} />{' '}
+    </span>
+  )),
+];
 
 const factsOf = ({ requester, target, request, policies, operation, id, ...rest }: Approval): [string, ComponentChildren][] => [
   ['Operation', operationWords[operation] ?? operation],
@@ -92,14 +103,7 @@ const factsOf = ({ requester, target, request, policies, operation, id, ...rest 
       <Badge>{nameOfKind(requester.kind)}</Badge> <Who id={requester.id} name={requester.name} />
     </>,
   ],
-  [
-    'Responsible',
-    requester.accountable.map(({ member_id, name }) => (
-      <span key={member_id}>
-        <Who id={member_id} name={name} />{' '}
-      </span>
-    )),
-  ],
+  ...(requester.kind === 'member' ? [] : [responsible(requester)]),
   ['Reason', request.reason ?? <span class="dim">None given</span>],
   ['From address', [request.ip, request.place].filter(Boolean).join(' · ')],
   ['User agent', request.user_agent ?? <span class="dim">Unknown</span>],
@@ -112,7 +116,7 @@ const factsOf = ({ requester, target, request, policies, operation, id, ...rest 
   [
     'Policy',
     policies.map((policy) => (
-      <span key={policy.id}>
+      <span key={policy.id} class="block">
         <Link href={`/policies/${policy.id}`}>{policy.name}</Link>{' '}
         <span class="dim">needs {policy.required === 1 ? '1 approval' : `${policy.required} approvals`}</span>{' '}
       </span>

@@ -81,7 +81,7 @@ const BreakGlassFields = ({ draft, change, problems }: FieldsProps) => (
       maxLength={1024}
     />
     <SelectField
-      label="Ends after"
+      label="Expires after"
       value={draft.hours}
       onValue={(hours) => change({ hours })}
       choices={[

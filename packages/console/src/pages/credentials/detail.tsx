@@ -48,7 +48,7 @@ const factsOf = (row: Credential): ([string, preact.ComponentChildren] | null)[]
     </>,
   ],
   ['Requests', row.uses.toLocaleString()],
-  ['Ends', <Time at={row.revoked ?? row.ends} />],
+  ['Expires', <Time at={row.revoked ?? row.ends} />],
   row.device ? ['Device', <Link href={`/devices?id=${row.device}`}>{row.device}</Link>] : null,
   row.successor ? ['Successor', <Link href={`/credentials/${row.successor}`}>{row.successor}</Link>] : null,
   [

@@ -61,7 +61,7 @@ const columns: Column<Credential>[] = [
     ),
   },
   { label: 'Last used', width: '8rem', wide: true, cell: ({ lastUsed }) => <Time at={lastUsed} /> },
-  { label: 'Ends', width: '8rem', wide: true, cell: ({ ends }) => <Time at={ends} /> },
+  { label: 'Expires', width: '8rem', wide: true, cell: ({ ends }) => <Time at={ends} /> },
 ];
 
 function Rows({ kind, onCreate }: { kind: Kind; onCreate?: () => void }) {

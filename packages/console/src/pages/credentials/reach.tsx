@@ -1,9 +1,10 @@
 // The fields that bound a credential: scopes, environments, names, lifetime, addresses. Invariant: they begin with the least, and a
 // preview shows which secrets they reach now.
+import { covers } from '@secrets-vault/client';
 import { environments } from '../../environments';
 import { linesOf } from '../../globs';
 import { type Selection, useSelected } from '../../inventory';
-import { covers, may } from '../../may';
+import { may } from '../../may';
 import { scopeGroups } from '../../scopes';
 import { Checkbox, SelectField, TextArea } from '../../ui/field';
 import type { Problems } from '../../ui/form';
@@ -157,7 +158,7 @@ export const LIFETIMES = [
 
 export const LifetimeField = ({ reach, change, problems, canStay }: Props & { canStay: boolean }) => (
   <SelectField
-    label="Ends after"
+    label="Expires after"
     value={reach.lifetime}
     onValue={(lifetime) => change({ lifetime })}
     choices={canStay ? [...LIFETIMES, { value: '', label: 'Never: until somebody revokes it' }] : LIFETIMES}

@@ -106,7 +106,7 @@ const columns = [
     label: 'Test',
     width: '6.5rem',
     cell: (connection: Integration) => (
-      <Button small onPress={() => send(connection)} aria-label={`Send a test to ${connection.name}`}>
+      <Button small onPress={() => send(connection)} aria-label={`Send test to ${connection.name}`}>
         Send test
       </Button>
     ),
@@ -139,6 +139,7 @@ export default function Notifications() {
             <Menu
               label={`Actions for ${connection.name}`}
               actions={[
+                { label: 'Send a test', onSelect: () => send(connection) },
                 { label: 'Send a message', onSelect: () => setDoing({ what: 'message', connection }) },
                 { label: 'Edit', onSelect: () => setDoing({ what: 'edit', connection }) },
                 { label: 'Remove', danger: true, onSelect: () => setDoing({ what: 'remove', connection }) },

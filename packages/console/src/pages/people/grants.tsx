@@ -113,7 +113,7 @@ export function Grants({ grantee }: { grantee?: { type: 'member' | 'team'; id: s
               </span>
             ),
           },
-          { label: 'Ends', width: '8rem', wide: true, cell: ({ expires_at }) => <Time at={expires_at} /> },
+          { label: 'Expires', width: '8rem', wide: true, cell: ({ expires_at }) => <Time at={expires_at} /> },
           { label: 'Made by', width: '9.5rem', wide: true, cell: ({ created_by }) => <Who id={created_by} /> },
         ]}
         actions={(grant) => (

@@ -73,7 +73,7 @@ export function NewGrant({ grantee, onClose }: { grantee?: Grantee; onClose: () 
         />
         <PlaceFields reach={reach} change={change} problems={problems} />
         <SelectField
-          label="Ends after"
+          label="Expires after"
           value={reach.lifetime}
           onValue={(lifetime) => change({ lifetime })}
           choices={[...LIFETIMES, { value: '', label: 'Never: until somebody removes it' }]}

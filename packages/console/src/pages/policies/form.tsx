@@ -1,5 +1,5 @@
 // The dialog that creates or changes a policy, with a preview of what it hits as it is typed.
-import type { components } from '@secrets-vault/client';
+import { type components, secretTypes } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { forget, here, vault } from '../../api';
@@ -9,7 +9,6 @@ import { Checkbox, TextArea, TextField } from '../../ui/field';
 import { Form, type Problems, useProblems } from '../../ui/form';
 import { ChecksField, RadioField } from '../../ui/options';
 import { tell } from '../../ui/toast';
-import { TYPES } from '../secrets/list';
 import { commonOf, configOf, type Draft, draftOf, emptyDraft } from './draft';
 import { ApprovalFields, NamingFields, RotationFields } from './kinds';
 import { Preview } from './preview';
@@ -51,7 +50,7 @@ const Where = ({ draft, change, problems }: FieldsProps) => (
         label="Types"
         value={draft.types}
         onValue={(types) => change({ types })}
-        options={TYPES.map((type) => ({ value: type, label: type }))}
+        options={secretTypes.map((type) => ({ value: type, label: type }))}
         hint="None chosen: all."
         error={problems.of('applies_to.types')}
       />

@@ -91,8 +91,9 @@ function ApprovalPreview({ draft, secrets }: { draft: Draft; secrets: Secret[] }
       <p>
         {approvers.length
           ? `May approve: ${approvers.slice(0, 6).join(', ')}${approvers.length > 6 ? ` and ${approvers.length - 6} more` : ''}. Nobody approves their own requests.`
-          : 'Nobody may approve it yet.'}
+          : 'Nobody may approve it yet: such requests wait until there is an approver.'}
       </p>
+      <p class="small dim">Whoever the requester invited or promoted in the last 7 days may not approve either.</p>
     </>
   );
 }

@@ -76,7 +76,7 @@ export function GrantSecret({ secret, onClose }: { secret: Secret; onClose: () =
             { value: 'write', label: 'Write', hint: 'Also change and rotate it.' },
           ]}
         />
-        <SelectField label="Ends after" value={lifetime} onValue={setLifetime} choices={LIFETIMES} error={problems.of('expires_at')} />
+        <SelectField label="Expires after" value={lifetime} onValue={setLifetime} choices={LIFETIMES} error={problems.of('expires_at')} />
       </Form>
     </Dialog>
   );

@@ -146,7 +146,7 @@ export function Shares({ secret }: { secret: Secret }) {
               wide: true,
               cell: (share) => (share.kind !== 'link' ? null : share.passphrase ? 'Yes' : <span class="dim">No</span>),
             },
-            { label: 'Ends', width: '9rem', cell: ({ expires_at }) => <Time at={expires_at} /> },
+            { label: 'Expires', width: '9rem', cell: ({ expires_at }) => <Time at={expires_at} /> },
           ]}
           actions={(share) => (
             <Button small kind="quiet" onPress={() => setEnding(share)}>

@@ -29,7 +29,7 @@ const columns = [
   },
   { label: 'Last used', width: '8rem', cell: ({ last_used_at }: Session) => <Time at={last_used_at} none="Not yet" /> },
   { label: 'Began', width: '8rem', wide: true, cell: ({ created_at }: Session) => <Time at={created_at} /> },
-  { label: 'Ends', width: '8rem', wide: true, cell: ({ expires_at }: Session) => <Time at={expires_at} /> },
+  { label: 'Expires', width: '8rem', wide: true, cell: ({ expires_at }: Session) => <Time at={expires_at} /> },
 ];
 
 export function Sessions() {
