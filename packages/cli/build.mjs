@@ -7,6 +7,17 @@ import { build } from 'esbuild';
 const here = import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathname);
 const { version } = JSON.parse(fs.readFileSync(path.join(here, 'package.json'), 'utf8'));
 
+/** commander can start programs as subcommands. svc has none, and loading node:child_process would slow down every start. */
+const withoutChildProcess = {
+  name: 'without-child-process',
+  setup(/** @type {import('esbuild').PluginBuild} */ { onResolve, onLoad }) {
+    onResolve({ filter: /^node:child_process$/ }, ({ importer }) =>
+      /[/\\]commander[/\\]/.test(importer) ? { path: 'child_process', namespace: 'absent' } : undefined,
+    );
+    onLoad({ filter: /.*/, namespace: 'absent' }, () => ({ contents: 'module.exports = {};', loader: 'js' }));
+  },
+};
+
 fs.rmSync(path.join(here, 'dist'), { recursive: true, force: true });
 const { metafile } = await build({
   absWorkingDir: here,
@@ -23,6 +34,7 @@ const { metafile } = await build({
   metafile: true,
   define: { SVC_VERSION: JSON.stringify(version) },
   external: ['@napi-rs/keyring'],
+  plugins: [withoutChildProcess],
   alias: { '@secrets-vault/client': path.join(here, '..', 'client', 'src', 'index.ts') },
   // Bundled CommonJS modules ask for Node's own modules with require().
   banner: { js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);" },

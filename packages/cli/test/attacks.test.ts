@@ -66,7 +66,7 @@ describe('value in an argument', () => {
       ]) {
         const ran = await machine.svc(argv);
         expect(ran.code).toBe(2);
-        expect(ran.stderr).toContain('A token stands in an argument');
+        expect(ran.stderr).toContain('An argument contains a token');
         expect(ran.stderr).not.toContain(token);
       }
     expect(stolen).toHaveLength(before);

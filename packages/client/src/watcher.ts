@@ -86,7 +86,7 @@ export class Watcher {
     const replaces = refusal !== null && refusal.code !== 'EVENTS_GONE';
     for (let polls = replaces ? POLLS : 1; polls > 0; polls--) {
       const holds = await this.#options.poll();
-      if (this.#ending.signal.aborted) return;
+      this.#ending.signal.throwIfAborted();
       // A refusal by something in between, such as a proxy, does not count as one by the vault.
       if (replaces && !holds && refusal.code !== 'UNEXPECTED_RESPONSE') this.#options.onRefused(refusal);
       await sleep(refusal ? LONGEST_PAUSE : pauseAfter(failures), this.#ending.signal);
