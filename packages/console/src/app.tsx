@@ -1,4 +1,4 @@
-// The frame of everything: signing in, then the shell around the page that the address names.
+// The root of the console: the sign-in page, then the shell around the current page.
 import { QueryClientProvider } from '@tanstack/preact-query';
 import { lazy, Suspense } from 'preact/compat';
 import { Redirect, Route, Router, Switch } from 'wouter-preact';
@@ -18,12 +18,12 @@ function NotFound() {
   return (
     <>
       <PageHead title="Page not found" />
-      <Empty title="There is no page at this address">Choose one from the navigation, or press Ctrl K to search.</Empty>
+      <Empty title="This page does not exist">Choose a page from the navigation, or press Ctrl K to search.</Empty>
     </>
   );
 }
 
-/** Where somebody begins: an empty organisation with its first steps, any other with its secrets. */
+/** The start page: the first steps for an empty organisation, otherwise the secrets. */
 function Home() {
   const { data, error } = useRead(['org'], (signal) => vault().api.GET('/orgs/{org_id}', { params: { path: here() }, signal }));
   if (!data && !error) return <Skeleton />;

@@ -1,11 +1,11 @@
-// Changes of others, as they happen: the event stream says what changed, and what was read of it is forgotten, so that pages read it again.
-// Invariants: an event only says that something changed, never what to show; and after a gap everything is read again.
+// Live updates: the event stream reports changes, and the cached data they affect is invalidated, so that pages read it again.
+// Invariants: an event only says that something changed, and is never displayed as data; after a gap everything is read again.
 import { type EventSourceMessage, EventSourceParserStream } from 'eventsource-parser/stream';
 import { useEffect } from 'preact/hooks';
 import { forget, here, queries, vault } from './api';
 import { state } from './session';
 
-/** What to forget, by the beginning of an event's kind. */
+/** The cache keys to invalidate, by the prefix of the event type. */
 const keys: [RegExp, string[]][] = [
   [/^SECRET_/, ['secrets', 'audit']],
   [/^(CREDENTIAL|BREAK_GLASS)_/, ['credentials', 'audit']],
@@ -17,7 +17,7 @@ const keys: [RegExp, string[]][] = [
   [/^AUDIT_/, ['audit']],
 ];
 
-/** Whoever wants to hear of events as they come: the audit page's live view, the badge of approvals. */
+/** Listeners for events: the audit page's live view, the badge of approvals. */
 export const listeners = new Set<(type: string) => void>();
 
 function onEvent({ event }: EventSourceMessage): void {
@@ -27,7 +27,7 @@ function onEvent({ event }: EventSourceMessage): void {
   for (const listener of listeners) listener(event);
 }
 
-/** Reads the stream until it ends. @returns the last event's sequence */
+/** Reads the stream until it closes. @returns the sequence of the last event */
 async function follow(after: number | undefined, signal: AbortSignal): Promise<number | undefined> {
   const { data } = await vault().api.GET('/orgs/{org_id}/events/stream', {
     params: { path: here(), query: { after } },
@@ -46,7 +46,7 @@ async function follow(after: number | undefined, signal: AbortSignal): Promise<n
   return last;
 }
 
-/** Follows the stream while somebody is signed in; where it cannot be had, pages read again every 30 seconds. */
+/** Follows the stream while a member is signed in. Without a stream, pages read again every 30 seconds. */
 export function useLive(): void {
   useEffect(() => {
     const ending = new AbortController();

@@ -1,4 +1,4 @@
-// The command palette: goes to a page, a secret or an action by a few letters (the ARIA combobox pattern, by Zag).
+// The command palette: jumps to a page, secret or action by its first letters (the ARIA combobox pattern, by Zag).
 import * as combobox from '@zag-js/combobox';
 import { normalizeProps, useMachine } from '@zag-js/preact';
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
@@ -24,7 +24,7 @@ const pageEntries = pages
     words: `${label} ${group} ${words ?? ''}`.toLowerCase(),
   }));
 
-/** Pages whose words begin with what was typed, and secrets whose names do. */
+/** Pages with a word that starts with the query, and secrets whose name does. */
 function useFound(typed: string): Entry[] {
   const [settled, settle] = useState('');
   useEffect(() => {
@@ -89,7 +89,7 @@ export default function Palette() {
         <div {...api.getControlProps()}>
           <input
             {...api.getInputProps()}
-            placeholder="A page, or the beginning of a secret's name"
+            placeholder="Type a page or the start of a secret name"
             aria-label="Search or jump to"
             spellcheck={false}
           />
@@ -102,7 +102,7 @@ export default function Palette() {
             </li>
           ))}
         </ul>
-        {!found.length && <p class="dim palette-none">Nothing begins like that.</p>}
+        {!found.length && <p class="dim palette-none">No results.</p>}
       </div>
     </dialog>
   );

@@ -1,4 +1,4 @@
-// The frame around every page: navigation at the side (a drawer on phones), the bar on top, and the command palette. Invariant: the first
+// The frame around every page: side navigation (a drawer on phones), top bar, and command palette. Invariant: the first
 // stop of the Tab key is a link that skips the navigation.
 import { Keyboard, LogOut, Menu as MenuIcon, Monitor, Moon, Search, Sun } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
@@ -18,7 +18,7 @@ import { Menu } from './ui/menu';
 import { Skeleton } from './ui/parts';
 import { report } from './ui/toast';
 
-/** Whether the navigation has it for the member who is signed in. */
+/** Whether the navigation shows the page to the signed-in member. */
 const isShown = ({ hidden, needs }: PageEntry): boolean => !hidden && (!needs || may(needs));
 
 const Palette = lazy(() => import('./palette'));
@@ -67,7 +67,7 @@ function Account() {
       actions={[
         { label: 'Light', icon: <Sun size={15} />, onSelect: () => chooseTheme('light') },
         { label: 'Dark', icon: <Moon size={15} />, onSelect: () => chooseTheme('dark') },
-        { label: 'As the system', icon: <Monitor size={15} />, onSelect: () => chooseTheme('system') },
+        { label: 'System', icon: <Monitor size={15} />, onSelect: () => chooseTheme('system') },
         { label: 'Keyboard shortcuts', icon: <Keyboard size={15} />, onSelect: showShortcuts },
         { label: 'Sign out', icon: <LogOut size={15} />, onSelect: () => signOut() },
       ]}
@@ -85,7 +85,7 @@ function Account() {
   );
 }
 
-/** Opens the palette by Ctrl K or ⌘ K, and by `/` outside of fields. */
+/** Opens the palette with Ctrl K or ⌘ K, and with `/` outside of fields. */
 function usePaletteKeys(): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -110,11 +110,11 @@ export function Shell({ children }: { children: ComponentChildren }) {
   return (
     <div class="shell" data-open={isOpen || undefined}>
       <a class="skip" href="#main">
-        Skip to the content
+        Skip to content
       </a>
       <header class="top">
         <IconButton
-          label={isOpen ? 'Close the navigation' : 'Open the navigation'}
+          label={isOpen ? 'Close navigation' : 'Open navigation'}
           class="only-narrow"
           aria-expanded={isOpen}
           onPress={() => setOpen(!isOpen)}
@@ -136,9 +136,9 @@ export function Shell({ children }: { children: ComponentChildren }) {
       <aside class="side">
         <Navigation onGo={() => setOpen(false)} />
       </aside>
-      <button type="button" class="veil" aria-label="Close the navigation" tabIndex={-1} onClick={() => setOpen(false)} />
+      <button type="button" class="veil" aria-label="Close navigation" tabIndex={-1} onClick={() => setOpen(false)} />
       <main id="main" tabIndex={-1}>
-        {/* Pages choose an environment when they open, so they wait until these are known. */}
+        {/* Pages choose an environment when they open, so they wait until the environments are loaded. */}
         {isPending ? <Skeleton /> : children}
       </main>
       {isPaletteOpen.value && (

@@ -1,9 +1,9 @@
-// A list that is read page by page: its skeleton, its error, its table, and what stands there when it is empty.
+// A paginated list: its skeleton, error, table and empty state.
 import type { ComponentProps } from 'preact';
 import { ErrorNote, Skeleton } from './parts';
 import { Table } from './table';
 
-/** What `useList` gives. */
+/** The result of `useList`. */
 export interface Read<Row> {
   rows: Row[];
   error: unknown;

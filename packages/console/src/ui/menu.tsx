@@ -14,7 +14,7 @@ export interface Action {
   icon?: ComponentChildren;
 }
 
-/** @param label what the menu is for, when its button shows only an icon */
+/** @param label the accessible name of the menu, if its button shows only an icon */
 export function Menu({
   label,
   actions,

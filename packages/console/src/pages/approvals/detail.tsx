@@ -1,4 +1,4 @@
-// One request for approval: what is asked, by whom and why, what happens if it is approved, and the decision.
+// One approval request: the operation, the requester, the reason, what approval means, and the decision.
 import { Check } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -18,18 +18,18 @@ import '../../styles/access.css';
 
 const at = (id: string) => ({ params: { path: { ...here(), id } } });
 
-/** Whether the member who is signed in made the request, or answers for the credential that did. */
+/** Whether the signed-in member made the request, or is accountable for the credential that made it. */
 const isOwn = ({ requester }: Approval): boolean =>
   requester.accountable.some(({ member_id }) => member_id === me.value?.id) || requester.id === me.value?.id;
 
-/** Does something to an approval, and reads all of them again. */
+/** Approves, rejects or cancels a request, and invalidates the list. */
 async function decide(approval: Approval, verb: 'approve' | 'reject' | 'cancel'): Promise<void> {
   const { api } = vault();
   if (verb === 'approve') await confirmed(() => api.POST('/orgs/{org_id}/approvals/{id}/approve', at(approval.id)));
   else if (verb === 'reject') await api.POST('/orgs/{org_id}/approvals/{id}/reject', at(approval.id));
   else await api.POST('/orgs/{org_id}/approvals/{id}/cancel', at(approval.id));
   await forget('approvals');
-  tell({ approve: 'Your approval counts', reject: 'The request is rejected', cancel: 'The request is cancelled' }[verb]);
+  tell({ approve: 'Request approved', reject: 'Request rejected', cancel: 'Request cancelled' }[verb]);
 }
 
 function Waiting({ approval, onReject }: { approval: Approval; onReject: () => void }) {
@@ -39,9 +39,9 @@ function Waiting({ approval, onReject }: { approval: Approval; onReject: () => v
       <section class="card stack" aria-label="Your decision">
         <p>
           {missing === 1
-            ? 'Your approval is the last that is needed. Then exactly this request can be made once, within 24 hours.'
-            : `${missing} approvals are missing. Yours is one of them.`}{' '}
-          You confirm it with your passkey. One rejection ends the request.
+            ? 'Yours is the last approval required. After it, exactly this request can be made once, within 24 hours.'
+            : `This request needs ${missing} more approvals. Yours is one of them.`}{' '}
+          You confirm with your passkey. A single rejection closes the request.
         </p>
         <div class="row">
           <Button kind="primary" onPress={() => decide(approval, 'approve')}>
@@ -55,23 +55,23 @@ function Waiting({ approval, onReject }: { approval: Approval; onReject: () => v
   return (
     <p class="note">
       {isDecided
-        ? `You have approved it. ${missing} more ${missing === 1 ? 'approval is' : 'approvals are'} needed.`
+        ? `You have approved this request. ${missing} more ${missing === 1 ? 'approval is' : 'approvals are'} required.`
         : isOwn(approval)
-          ? 'You are behind this request, so others decide it.'
-          : 'You are not among those who may decide it.'}
+          ? 'This is your own request, so others must decide it.'
+          : 'You cannot decide this request.'}
     </p>
   );
 }
 
 const Approved = ({ approval }: { approval: Approval }) => (
   <p class="note">
-    {isOwn(approval) ? 'Do the same again, and it happens. ' : 'The requester can now make it once. '}A program repeats the request with the
-    header <code>Approval-Id: {approval.id}</code>, until <Time at={approval.expires_at} />.
+    {isOwn(approval) ? 'Repeat the action to complete it. ' : 'The requester can now make the request once. '}A program repeats the request
+    with the header <code>Approval-Id: {approval.id}</code>, before it expires: <Time at={approval.expires_at} />.
   </p>
 );
 
 const factsOf = ({ requester, target, request, policies, operation, id, ...rest }: Approval): [string, ComponentChildren][] => [
-  ['Asks to', operationWords[operation] ?? operation],
+  ['Operation', operationWords[operation] ?? operation],
   [
     'Target',
     target.id?.startsWith('sec_') ? (
@@ -92,18 +92,18 @@ const factsOf = ({ requester, target, request, policies, operation, id, ...rest 
     </>,
   ],
   [
-    'Behind it',
+    'Accountable',
     requester.accountable.map(({ member_id, name }) => (
       <span key={member_id}>
         <Who id={member_id} name={name} />{' '}
       </span>
     )),
   ],
-  ['Reason', request.reason ?? <span class="dim">None given</span>],
+  ['Reason', request.reason ?? <span class="dim">None</span>],
   ['From', [request.ip, request.place].filter(Boolean).join(' · ')],
-  ['Program', request.user_agent ?? <span class="dim">Unknown</span>],
+  ['User agent', request.user_agent ?? <span class="dim">Unknown</span>],
   [
-    'Call',
+    'Request',
     <code>
       {request.method} {request.path}
     </code>,
@@ -116,9 +116,9 @@ const factsOf = ({ requester, target, request, policies, operation, id, ...rest 
       </span>
     )),
   ],
-  ['Asked', <Time at={rest.created_at} />],
-  [rest.ended_at ? 'Ended' : 'Open until', <Time at={rest.ended_at ?? rest.expires_at} />],
-  ['Id', <Id id={id} />],
+  ['Requested', <Time at={rest.created_at} />],
+  [rest.ended_at ? 'Closed' : 'Expires', <Time at={rest.ended_at ?? rest.expires_at} />],
+  ['ID', <Id id={id} />],
 ];
 
 const Decisions = ({ approval }: { approval: Approval }) =>
@@ -186,8 +186,8 @@ export default function ApprovalPage({ params: { id = '' } }: { params: Record<s
         >
           <p>{approval.summary}</p>
           <p>
-            {asking === 'reject' ? 'It ends, also for the others who may decide it. ' : 'Nobody has to decide it any more. '}The requester
-            can ask anew.
+            {asking === 'reject' ? 'This closes the request for all approvers. ' : 'Approvers can no longer decide it. '}The requester can
+            make a new request.
           </p>
         </Confirm>
       )}

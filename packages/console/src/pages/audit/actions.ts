@@ -1,4 +1,4 @@
-// The actions of the audit log, by what they are about, for the filter. One that a later release adds can be filtered by from an entry.
+// The actions of the audit log, grouped by resource, for the filter. To filter by an action that is not listed, start from an entry.
 
 const VERBS: Record<string, [label: string, verbs: string]> = {
   secret: [
@@ -41,7 +41,7 @@ const VERBS: Record<string, [label: string, verbs: string]> = {
   trust: ['Workload identity', 'create delete list read update'],
 };
 
-/** Each group with its actions, as the API names them. */
+/** Each group with its actions, named as in the API. */
 export const ACTION_GROUPS: [label: string, actions: string[]][] = Object.entries(VERBS).map(([about, [label, verbs]]) => [
   label,
   verbs.split(' ').map((verb) => `${about}.${verb}`),

@@ -1,4 +1,4 @@
-// The chart above the entries: read once for each choice of filters, and drawn by code that is loaded then.
+// The chart above the entries: read once for each combination of filters, and drawn by code that is loaded on demand.
 import { lazy, Suspense } from 'preact/compat';
 import { useMemo } from 'preact/hooks';
 import { useRead } from '../../api';

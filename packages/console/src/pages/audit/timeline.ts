@@ -1,16 +1,16 @@
-// How many entries there are in each stretch of time, from a stream of entries.
+// Counts entries per time interval, from a stream of entries.
 import { here, vault } from '../../api';
 import type { Entry, Query } from './filters';
 
-/** The chart counts the newest entries up to this many. */
+/** The maximum number of entries that the chart counts, newest first. */
 export const MOST = 5000;
 
-/** One entry of the stream, as far as the chart needs it. */
+/** The fields of an entry that the chart needs. */
 type Mark = Pick<Entry, 'time' | 'outcome' | 'count'>;
 
 export interface Counted {
   marks: Mark[];
-  /** Whether there are more than were counted. */
+  /** Whether there are more entries than were counted. */
   isCut: boolean;
 }
 
@@ -40,7 +40,7 @@ export async function count(query: Query, signal: AbortSignal): Promise<{ data: 
     signal,
   });
   const marks: Mark[] = [];
-  // An answer without a body has no data.
+  // A response without a body has no data.
   if (!data) return { data: { marks, isCut: false } };
   for await (const line of linesOf(data as unknown as ReadableStream<Uint8Array>)) {
     if (marks.length === MOST) return { data: { marks, isCut: true } };
@@ -50,12 +50,12 @@ export async function count(query: Query, signal: AbortSignal): Promise<{ data: 
   return { data: { marks, isCut: false } };
 }
 
-/** Lengths of a stretch, in seconds: those that people think in. */
+/** Interval lengths in seconds, chosen to be easy to read. */
 const STEPS = [1, 5, 15, 60, 300, 900, 1800, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 86_400, 7 * 86_400, 30 * 86_400];
 const MOST_STRETCHES = 90;
 
 export interface Stretches {
-  /** Where each begins, in seconds. */
+  /** The start of each interval, in seconds. */
   times: number[];
   all: number[];
   refused: number[];

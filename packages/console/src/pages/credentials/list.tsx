@@ -1,4 +1,4 @@
-// Every credential that programs have, by kind: what it may do, when it was last used, and when it ends.
+// All credentials of programs, by kind: permissions, last use and expiry.
 import { Plus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { useList } from '../../api';
@@ -20,10 +20,10 @@ export const CredentialStatus = ({ credential }: { credential: Credential }) => 
   return <Badge tone={tones[status]}>{status}</Badge>;
 };
 
-/** Where it works: environments, and names if they are bounded. */
+/** The environments where it is valid, and the names if they are restricted. */
 export const placeOf = ({ kind, environments, secrets }: Credential): string =>
   kind === 'session'
-    ? 'as its parent'
+    ? 'same as parent'
     : [environments?.join(', ') ?? 'all environments', secrets && `names ${secrets.join(', ')}`].filter(Boolean).join(' · ');
 
 const columns: Column<Credential>[] = [
@@ -43,7 +43,7 @@ const columns: Column<Credential>[] = [
   },
   { label: 'Status', width: '5.5rem', cell: (row) => <CredentialStatus credential={row} /> },
   {
-    label: 'May do',
+    label: 'Scopes',
     width: 'minmax(9rem, 1fr)',
     wide: true,
     cell: ({ scopes }) => (
@@ -53,7 +53,7 @@ const columns: Column<Credential>[] = [
     ),
   },
   {
-    label: 'Where',
+    label: 'Access to',
     width: 'minmax(9rem, 1fr)',
     wide: true,
     cell: (row) => (
@@ -63,7 +63,7 @@ const columns: Column<Credential>[] = [
     ),
   },
   { label: 'Last used', width: '8rem', wide: true, cell: ({ lastUsed }) => <Time at={lastUsed} /> },
-  { label: 'Ends', width: '8rem', wide: true, cell: ({ ends }) => <Time at={ends} /> },
+  { label: 'Expires', width: '8rem', wide: true, cell: ({ ends }) => <Time at={ends} /> },
 ];
 
 function Rows({ kind, onCreate }: { kind: Kind; onCreate?: () => void }) {
@@ -99,7 +99,7 @@ export default function Credentials() {
   const order: Kind[] = ['api_key', 'agent', 'trust', 'provider', 'session', 'break_glass'];
   return (
     <>
-      <PageHead title="Credentials" lead="What programs sign in with. Each has its own scopes, environments, names and end." />
+      <PageHead title="Credentials" lead="Programs sign in with these. Each has its own scopes, environments, secret names and expiry." />
       <Tabs
         label="Kinds of credentials"
         items={order.map((kind) => ({

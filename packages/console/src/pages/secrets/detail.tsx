@@ -1,4 +1,4 @@
-// One secret: its value on request, its history, who read it, its links and grants, and what can be done with it.
+// One secret: its value on request, its history, its readers, its links and grants, and its actions.
 import { ApprovalRequiredError } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
@@ -19,7 +19,7 @@ import { Shares } from './shares';
 
 const pathOf = (id: string) => ({ params: { path: { ...here(), id } } });
 
-/** Its metadata and versions: none of this is a read of the value. */
+/** Its metadata and versions, without reading the value. */
 const useSecret = (id: string) =>
   useRead(['secrets', 'one', id], async (signal) => {
     const path = here();
@@ -77,10 +77,10 @@ function Overview({ secret }: { secret: Secret }) {
             'Rotate every',
             secret.rotate_every_seconds ? `${Math.round(secret.rotate_every_seconds / 86_400)} days` : <span class="dim">Not set</span>,
           ],
-          ['Ends', <Time at={secret.expires_at} none="Never" />],
+          ['Expires', <Time at={secret.expires_at} none="Never" />],
           ['Created', <Time at={secret.created_at} />],
           ['Changed', <Time at={secret.updated_at} />],
-          ['Id', <Id id={secret.id} />],
+          ['ID', <Id id={secret.id} />],
         ]}
       />
     </div>
@@ -94,7 +94,7 @@ function Doings({ secret, doing, end }: { secret: Secret; doing: Doing; end: () 
       params: { path: { ...here(), id: secret.id }, query: permanent ? { permanent: 'true' } : {} },
     });
     await forget('secrets');
-    tell(permanent ? `${secret.name} is destroyed` : `${secret.name} is deleted`, permanent ? undefined : 'You can restore it for 7 days.');
+    tell(permanent ? `${secret.name} destroyed` : `${secret.name} deleted`, permanent ? undefined : 'You can restore it for 7 days.');
     if (permanent) go(`/secrets?environment=${secret.environment}`);
   };
   if (doing === 'edit') return <EditSecret secret={secret} onClose={end} />;
@@ -136,14 +136,14 @@ export default function SecretPage({ params: { id = '' } }: { params: Record<str
     return (
       <>
         <PageHead title="Secret" />
-        <Empty title="There is no such secret">It was destroyed, or you may not see it.</Empty>
+        <Empty title="Secret not found">It was destroyed, or you do not have access to it.</Empty>
       </>
     );
   const isDeleted = secret.status === 'deleted';
   const restore = async () => {
     await vault().api.POST('/orgs/{org_id}/secrets/{id}/restore', pathOf(id));
     await forget('secrets');
-    tell(`${secret.name} is restored`);
+    tell(`${secret.name} restored`);
   };
   return (
     <>

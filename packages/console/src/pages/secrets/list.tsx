@@ -1,4 +1,4 @@
-// The secrets of an environment: searched, filtered, and in the folders that `/` in names makes.
+// The secrets of an environment: with search, filters, and folders from `/` in names.
 import type { components } from '@secrets-vault/client';
 import { Download, Folder, GitCompare, Plus, Upload } from 'lucide-preact';
 import { useDeferredValue } from 'preact/compat';
@@ -35,7 +35,7 @@ const tones: Record<string, Tone> = { active: 'good', expired: 'warn', revoked: 
 export const StatusBadge = ({ status }: { status: string }) => <Badge tone={tones[status]}>{status}</Badge>;
 
 interface Row {
-  /** A folder's path with its `/`, or a secret. */
+  /** A folder's path with trailing `/`, or a secret. */
   folder?: string;
   count?: number;
   secret?: Secret;
@@ -140,7 +140,7 @@ function useSecrets({ environment, path, search, type, status }: Filters) {
 }
 
 const Actions = ({ environment, onCreate }: { environment: string; onCreate: () => void }) => (
-  <PageHead title="Secrets" lead="Values that programs and people read. Each new value is a version.">
+  <PageHead title="Secrets" lead="Values for programs and people. Each new value is a version.">
     <Link href={`/secrets/compare?left=${environment}`} class="button plain">
       <GitCompare size={16} aria-hidden="true" /> Compare
     </Link>
@@ -158,17 +158,17 @@ const Actions = ({ environment, onCreate }: { environment: string; onCreate: () 
 
 const Nothing = ({ isFiltered, environment, onCreate }: { isFiltered: boolean; environment: string; onCreate: () => void }) =>
   isFiltered ? (
-    <Empty title="No secret matches">Change the filters, or choose another environment.</Empty>
+    <Empty title="No matching secrets">Change the filters or choose another environment.</Empty>
   ) : (
     <Empty
       title={`No secrets in ${environment} yet`}
       action={
         <Button kind="primary" onPress={onCreate}>
-          Store the first secret
+          Store a secret
         </Button>
       }
     >
-      Store one, or import what you have from another tool or a .env file.
+      Store a secret, or import from another tool or a .env file.
     </Empty>
   );
 
@@ -194,7 +194,7 @@ export default function Secrets() {
           onValue={chooseEnvironment}
           choices={environments.value.map(({ slug, name }) => ({ value: slug, label: name }))}
         />
-        <FilterText label="Names that begin with" value={search} onValue={setSearch} />
+        <FilterText label="Name starts with" value={search} onValue={setSearch} />
         <FilterSelect label="Type" all="All types" value={type} onValue={setType} choices={TYPES} />
         <FilterSelect
           label="Status"

@@ -1,4 +1,4 @@
-// The links and grants by which others reach a secret.
+// The links and grants that give others access to a secret.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { forget, here, useList, vault } from '../../api';
@@ -39,23 +39,23 @@ function NewLink({ secret, onClose }: { secret: Secret; onClose: () => void }) {
   };
   if (url)
     return (
-      <Dialog title="The link is ready" lead="It is shown only now: copy it before you close this." onClose={onClose}>
+      <Dialog title="Link created" lead="The link is shown only once. Copy it before you close this dialog." onClose={onClose}>
         <p class="copyable">
           <code class="grow">{url}</code>
-          <CopyButton text={url} label="Copy the link" />
+          <CopyButton text={url} label="Copy link" />
         </p>
       </Dialog>
     );
   return (
     <Dialog
-      title={`Share ${secret.name} by a link`}
-      lead={`Whoever opens the link sees version ${secret.version}.`}
+      title={`Share ${secret.name} with a link`}
+      lead={`Anyone who opens the link can see version ${secret.version}.`}
       onClose={onClose}
       dirty={passphrase !== ''}
     >
       <Form action="Create link" onSubmit={create} onCancel={onClose} problems={problems}>
         <div class="columns">
-          <SelectField label="Works for" value={lifetime} onValue={setLifetime} choices={LIFETIMES} error={problems.of('expires_in')} />
+          <SelectField label="Valid for" value={lifetime} onValue={setLifetime} choices={LIFETIMES} error={problems.of('expires_in')} />
           <TextField
             label="Views"
             type="number"
@@ -75,7 +75,7 @@ function NewLink({ secret, onClose }: { secret: Secret; onClose: () => void }) {
           value={passphrase}
           onValue={setPassphrase}
           error={problems.of('passphrase')}
-          hint="Send it by another way than the link."
+          hint="Send it through a different channel than the link."
         />
       </Form>
     </Dialog>
@@ -96,13 +96,13 @@ export function Shares({ secret }: { secret: Secret }) {
       params: { path: { ...here(), id: secret.id, share_id: id } },
     });
     await forget('secrets');
-    tell('It is revoked');
+    tell('Share revoked');
   };
   if (error) return <ErrorNote error={error} onRetry={refetch} />;
   return (
     <div class="stack">
       <div class="row">
-        <p class="dim grow">A link shows one version to whoever has it. A grant lets a member, a team or an agent read it.</p>
+        <p class="dim grow">A link shows one version to anyone who has it. A grant gives access to a member, a team or an agent.</p>
         <Button onPress={() => setCreating('link')} disabled={secret.status !== 'active'}>
           New link
         </Button>
@@ -142,14 +142,14 @@ export function Shares({ secret }: { secret: Secret }) {
               wide: true,
               cell: (share) => (share.kind !== 'link' ? null : share.passphrase ? 'Yes' : <span class="dim">No</span>),
             },
-            { label: 'Ends', width: '9rem', cell: ({ expires_at }) => <Time at={expires_at} /> },
+            { label: 'Expires', width: '9rem', cell: ({ expires_at }) => <Time at={expires_at} /> },
           ]}
           actions={(share) => (
             <Button small kind="quiet" onPress={() => setEnding(share)}>
               Revoke
             </Button>
           )}
-          empty={<Empty title="It is not shared">Only credentials and members that may read it reach it.</Empty>}
+          empty={<Empty title="Not shared">Only credentials and members with permission can read this secret.</Empty>}
         />
       )}
       {creating === 'link' && <NewLink secret={secret} onClose={() => setCreating(null)} />}
@@ -161,7 +161,7 @@ export function Shares({ secret }: { secret: Secret }) {
           onConfirm={() => revoke(ending)}
           onClose={() => setEnding(null)}
         >
-          <p>It stops working at once.</p>
+          <p>It stops working immediately.</p>
         </Confirm>
       )}
     </div>
