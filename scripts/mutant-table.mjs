@@ -1341,6 +1341,18 @@ export const mutants = [
     notice: 'api/limits/flood: a list ends its page early, and its pages show each secret once',
   },
   {
+    name: 'a list by folders compares any number of names',
+    tag: 'folder-steps-bounded',
+    change: 'remove',
+    notice: 'api/limits/flood: a list ends its page early, and its pages show each secret once: by folders',
+  },
+  {
+    name: 'a list by folders shows a folder of which the caller may list nothing',
+    tag: 'folder-within-permissions',
+    change: { from: '!row || !matches(row)', to: '!row' },
+    notice: 'api/secrets/list: tells a limited credential of no folder but those of names that it may list',
+  },
+  {
     name: 'a bulk read compares any number of names',
     tag: 'bulk-read-steps-bounded',
     change: 'remove',

@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util';
 import { clearing, countsOf, dump, isLegal, statementsOf } from './dump.mjs';
 import { Fault } from './fault.mjs';
 import { checkWraps, parseMasterKeys, readKeyFile } from './master-keys.mjs';
+import { applyMigrations } from './migrate.mjs';
 import { claimState, knownMigrations, vaultFile } from './state.mjs';
 import { bootstrapCaller, devVarsFile, localUrl, orgsOf, progress, remoteRows, run, stateDir, wrangler } from './vault.mjs';
 import { root } from './wrangler.mjs';
@@ -144,7 +145,7 @@ async function putLocal(db, replace) {
   const dir = stateDir();
   const taken = claimState(dir);
   if (taken) throw new Fault(`${taken}; nothing was changed`);
-  await wrangler(['d1', 'migrations', 'apply', 'DB', '--local', '--persist-to', dir]);
+  await applyMigrations(dir);
   const file = vaultFile(dir);
   if (!file) throw new Fault(`No database could be made in ${dir}`);
   const vault = new DatabaseSync(file, { timeout: 10_000 });

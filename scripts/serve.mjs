@@ -1,12 +1,13 @@
-// The runtime of `npm start`: the built Worker in one workerd, which listens on the port itself. Invariants: no other process is between a
-// caller and the Worker, so that an answer is the Worker's own or the connection breaks; and if workerd ends, it is started again, or this
-// process ends too.
+// The runtime of `npm start`: the built Worker in one workerd, which listens on the port itself. Invariants: the port is open once the
+// database is migrated; no other process is between a caller and the Worker, so that an answer is the Worker's own or the connection
+// breaks; and if workerd ends, it is started again, or this process ends too.
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { assetsBinding } from './assets.mjs';
+import { applyMigrations } from './migrate.mjs';
 import { isLocalHost } from './settings.mjs';
 import { root } from './wrangler.mjs';
 
@@ -42,6 +43,10 @@ const require = createRequire(path.join(root, 'package.json'));
 const [{ Miniflare, convertV4MiniflareOptions, Log, LogLevel }, { unstable_getMiniflareWorkerOptions: workerOptions }] = await Promise.all(
   ['miniflare', 'wrangler'].map((name) => import(pathToFileURL(require.resolve(name)).href)),
 );
+await applyMigrations(state).catch((error) => {
+  process.stderr.write(`The migrations could not be applied: ${error.message}\n`);
+  process.exit(1);
+});
 const { workerOptions: declared } = workerOptions(path.join(root, 'wrangler.toml'));
 /** A failure of workerd itself is logged as an error: if it does not run again, this process ends. */
 class Watch extends Log {

@@ -48,11 +48,9 @@ process.on('exit', clearScratch);
 const childVariables = { ...process.env, ...worker, ...wranglerEnv, TMPDIR: scratch };
 delete childVariables.CLOUDFLARE_ENV;
 const bundle = path.join(scratch, 'bundle');
-progress('Preparing the database');
-await migrate();
 progress('Building the Worker');
 await build();
-progress('Starting the runtime');
+progress('Preparing the database and starting the runtime');
 await serve();
 
 // ---------------------------------------------------------------- before anything is spawned
@@ -151,13 +149,6 @@ async function wrangler(args, failure) {
   const lines = [];
   const code = await run(wranglerArgs(args), (line) => lines.push(line));
   if (!endingSince && code !== 0) giveUp(failure, lines);
-}
-
-async function migrate() {
-  const applied = inspectState(stateDir).applied;
-  if (knownMigrations(path.join(root, 'migrations')).every((name) => applied.has(name))) return;
-  const args = ['d1', 'migrations', 'apply', 'DB', '--local', '--persist-to', stateDir];
-  await wrangler(args, 'The migrations could not be applied');
 }
 
 /** What `wrangler deploy` would upload. */

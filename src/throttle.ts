@@ -1,5 +1,5 @@
-// Refused attempts by one client address, where there is no credential to count by: 20 in any minute, then 429. One Durable Object
-// an address (an IPv6 network counts as one). Invariant: what succeeds is never counted nor held up.
+// Refused attempts by one client address, for requests without a credential to count by: 20 in any minute, then 429. One Durable Object per
+// address (an IPv6 network counts as one). Invariant: successful requests are never counted or delayed.
 import { DurableObject } from 'cloudflare:workers';
 import type { Env } from './env';
 
@@ -7,7 +7,7 @@ const MOST = 20;
 const WINDOW = 60_000;
 
 export class Throttle extends DurableObject<Env> {
-  /** Counts one refused attempt. Answers 0, or after how many seconds the next one is taken. */
+  /** Counts one refused attempt. Returns 0, or how many seconds to wait before the next one. */
   async refused(now = Date.now()): Promise<number> {
     const times = ((await this.ctx.storage.get<number[]>('times')) ?? []).filter((time) => time > now - WINDOW);
     if (times.length >= MOST) return Math.ceil(((times[0] as number) + WINDOW - now) / 1000);

@@ -1,5 +1,5 @@
-// Lists: page by page, with `limit` and `cursor` in the query and a cursor for the next page in the answer. Invariant: a cursor is encrypted for
-// its organisation and its list, so that it works nowhere else.
+// Lists: page by page, with `limit` and `cursor` in the query and a cursor for the next page in the response. Invariant: a cursor is
+// encrypted for its organisation and list, so it works nowhere else.
 import { z } from '@hono/zod-openapi';
 import type { Code } from '../errors';
 import { type Context, pageOf } from './context';
@@ -15,7 +15,7 @@ export interface Slice {
   next: string | null;
 }
 
-/** What the cursors of a list are bound to: its path, and the id in the path. */
+/** What a list's cursors are bound to: its path, and the id in the path. */
 export const listName = (path: string, params: Record<string, string>): string => [path, params.id ?? ''].join(' ').trim();
 
 type ListQuery = z.ZodType<{ limit?: number; cursor?: string }>;
@@ -23,13 +23,16 @@ type ListQuery = z.ZodType<{ limit?: number; cursor?: string }>;
 type Declaration<Q extends ListQuery> = Omit<Route<Q, z.ZodType>, 'method' | 'need' | 'body' | 'prepare' | 'render' | 'query'> & {
   query?: Q;
   refusals?: Code[];
-  /** Input of the operation beside `limit` and `after`. */
+  /** The operation's input in addition to `limit` and `after`. */
   filters?(query: z.output<Q>): object;
+  /** What the answer holds beside the page. */
+  beside?(slice: Slice): object | undefined;
 };
 
 /** Declares a list: GET, 50 items by default. */
 export const listRoute = <Q extends ListQuery = typeof PageQuery>({
   filters,
+  beside,
   refusals = [],
   ...declaration
 }: Declaration<Q>): DeclaredRoute =>
@@ -39,5 +42,7 @@ export const listRoute = <Q extends ListQuery = typeof PageQuery>({
     method: 'get',
     refusals: [...refusals, 'INVALID_CURSOR'],
     prepare: ({ query }) => ({ input: { limit: query.limit ?? 50, after: query.cursor ?? null, ...filters?.(query) } }),
-    render: (slice: Slice, { params }, context: Context) => ({ json: pageOf(context, listName(declaration.path, params), slice) }),
+    render: (slice: Slice, { params }, context: Context) => ({
+      json: { ...pageOf(context, listName(declaration.path, params), slice), ...beside?.(slice) },
+    }),
   });

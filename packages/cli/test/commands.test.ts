@@ -1,5 +1,4 @@
 // Each command once, against a real vault: its JSON, its table, its exit codes.
-import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -113,26 +112,6 @@ describe('secrets', () => {
     expect(data).toHaveLength(1);
     await ok(['share', 'WIFI', '--revoke', data[0].id, '--yes']);
     expect((await json(['share', 'WIFI', '--list'])).data).toEqual([]);
-  });
-
-  it('scan: staged files are scanned, and findings are redacted', async () => {
-    const repo = path.join(machine.work, 'repo');
-    fs.mkdirSync(repo);
-    const git = (...args: string[]) => execFileSync('git', args, { cwd: repo });
-    git('init', '-q');
-    await set('LEAKED', 'correct horse battery staple');
-    fs.writeFileSync(path.join(repo, 'clean.txt'), 'nothing\n');
-    git('add', '.');
-    expect((await ok(['scan', '--staged'], { host: { cwd: repo } })).stderr).toContain('No credentials found in 1 files.');
-    fs.writeFileSync(path.join(repo, 'odd\nname.env'), 'PASSWORD="correct horse battery staple"\n');
-    git('add', '.');
-    fs.writeFileSync(path.join(repo, 'odd\nname.env'), '');
-    const found = await machine.svc(['scan', '--staged'], { host: { cwd: repo } });
-    expect(found.code).toBe(9);
-    expect(found.stdout).toMatch(/^odd\\u\{a\}name\.env:1:\d+\tstored-secret\t/);
-    expect(found.stdout).not.toContain('correct horse');
-    expect((await machine.svc(['scan', '.'], { host: { cwd: repo } })).code).toBe(0);
-    expect((await machine.svc(['scan', '--staged'])).code).toBe(2);
   });
 });
 

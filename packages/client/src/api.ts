@@ -850,7 +850,7 @@ export interface paths {
         };
         /**
          * List secrets
-         * @description Returns metadata without values. If the caller is limited to some names, a page can have fewer items than limit. Continue until next_cursor is null.
+         * @description Returns metadata without values. If the caller is limited to some names, a page can have fewer items than limit. Continue until next_cursor is null. With delimiter, it lists one folder: its folders and its secrets. A folder is listed if the caller may list a secret in it.
          *
          *     Accepts an API key, a session token, an agent credential, a browser session or a break-glass token with one of the scopes `secrets:list`, `secrets:read`.
          */
@@ -3777,6 +3777,8 @@ export interface components {
             /** @description Pass it as cursor to get the next page. null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
+            /** @description Present with delimiter: the folders of this page, each with its whole path and the / at its end. */
+            folders?: string[];
         };
         SecretPatch: {
             /** @example DATABASE_URL */
@@ -9202,6 +9204,11 @@ export interface operations {
                  * @example name
                  */
                 sort?: "name";
+                /**
+                 * @description Lists what is directly below prefix: first folders, which hold the names that have a further / after prefix, then secrets, each in the order of names. limit counts both. Needs environment, and lists no deleted secrets.
+                 * @example /
+                 */
+                delimiter?: "/";
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */

@@ -9,8 +9,10 @@ export type Environment = components['schemas']['Environment'];
 /** The environments as last read. */
 export const environments = signal<Environment[]>([]);
 export const defaultEnvironment = signal('');
+/** The organisation's name. */
+export const organisation = signal('');
 
-/** Reads the environments and the organisation's default one. */
+/** Reads the environments, and the organisation's name and default environment. */
 export function useEnvironments() {
   const list = useRead(['environments'], async (signal) => {
     const answer = await vault().api.GET('/orgs/{org_id}/environments', { params: { path: here(), query: { limit: 100 } }, signal });
@@ -20,6 +22,7 @@ export function useEnvironments() {
   const org = useRead(['org'], async (signal) => {
     const answer = await vault().api.GET('/orgs/{org_id}', { params: { path: here() }, signal });
     defaultEnvironment.value = answer.data.default_environment ?? '';
+    organisation.value = answer.data.name;
     return answer;
   });
   return { isPending: list.isPending || org.isPending, error: list.error ?? org.error };

@@ -40,6 +40,8 @@ export interface PageEntry {
   hidden?: boolean;
   /** Shown beside the label: a count that needs attention. */
   badge?: ComponentType;
+  /** The action of its main button, for the command palette, and the scope that it needs. */
+  makes?: { label: string; needs: string };
   load: () => Promise<{ default: ComponentType<{ params: Record<string, string> }> }>;
 }
 
@@ -50,6 +52,7 @@ export const pages: PageEntry[] = [
     group: 'Vault',
     icon: KeyRound,
     words: 'values passwords keys environments',
+    makes: { label: 'New secret', needs: 'secrets:write' },
     load: () => import('./pages/secrets/list'),
   },
   {
@@ -87,6 +90,7 @@ export const pages: PageEntry[] = [
     icon: Bot,
     words: 'api keys agents session provider break-glass tokens revoke rotate',
     needs: 'tokens:read',
+    makes: { label: 'New API key', needs: 'tokens:write' },
     load: () => import('./pages/credentials/list'),
   },
   {
@@ -104,6 +108,7 @@ export const pages: PageEntry[] = [
     icon: Share2,
     words: 'access permissions read write',
     needs: 'members:read',
+    makes: { label: 'New grant', needs: 'members:write' },
     load: () => import('./pages/people/grants'),
   },
   {
@@ -113,6 +118,7 @@ export const pages: PageEntry[] = [
     icon: User,
     words: 'people users invite roles owner admin developer why may they',
     needs: 'members:read',
+    makes: { label: 'Invite member', needs: 'members:write' },
     load: () => import('./pages/people/members'),
   },
   { path: '/members/:id', label: 'Member', group: 'Access', icon: User, hidden: true, load: () => import('./pages/people/member') },
@@ -123,6 +129,7 @@ export const pages: PageEntry[] = [
     icon: Users,
     words: 'groups people',
     needs: 'teams:read',
+    makes: { label: 'New team', needs: 'teams:write' },
     load: () => import('./pages/people/teams'),
   },
   { path: '/teams/:id', label: 'Team', group: 'Access', icon: Users, hidden: true, load: () => import('./pages/people/team') },
@@ -169,6 +176,7 @@ export const pages: PageEntry[] = [
     icon: Laptop,
     words: 'laptops machines dpop block',
     needs: 'devices:read',
+    makes: { label: 'Register device', needs: 'devices:write' },
     load: () => import('./pages/devices/list'),
   },
   {
@@ -178,6 +186,7 @@ export const pages: PageEntry[] = [
     icon: ScrollText,
     words: 'naming rotation approval rules',
     needs: 'policies:read',
+    makes: { label: 'New policy', needs: 'policies:write' },
     load: () => import('./pages/policies/list'),
   },
   {
@@ -255,6 +264,7 @@ export const pages: PageEntry[] = [
     icon: Webhook,
     words: 'events deliveries signing secret',
     needs: 'webhooks:read',
+    makes: { label: 'New webhook', needs: 'webhooks:write' },
     load: () => import('./pages/integrations/webhooks'),
   },
   {

@@ -1,30 +1,65 @@
-// The command palette: jumps to a page, secret or action by its first letters (the ARIA combobox pattern, by Zag).
-import * as combobox from '@zag-js/combobox';
-import { normalizeProps, useMachine } from '@zag-js/preact';
+// The command palette: jumps to a page, secret or action by its first letters. It is the ARIA combobox pattern: the focus stays in the field,
+// and the arrow keys move through the list below it. Invariant: the browser handles typing in the field, so no letter is lost.
+import type { components } from '@secrets-vault/client';
+import { KeyRound, Plus } from 'lucide-preact';
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { here, useRead, vault } from './api';
 import { may } from './may';
-import { pages } from './pages';
+import { type PageEntry, pages } from './pages';
 import { isPaletteOpen } from './palette-open';
+import { makeAt } from './shortcuts';
+
+type Secret = components['schemas']['Secret'];
 
 interface Entry {
+  key: string;
   label: string;
-  value: string;
   hint: string;
+  icon: PageEntry['icon'];
+  run: (go: (to: string) => void) => void;
 }
 
-const pageEntries = pages
-  .filter(({ hidden }) => !hidden)
-  .map(({ path, label, group, words, needs }) => ({
-    label,
-    value: path,
-    hint: group,
-    needs,
-    words: `${label} ${group} ${words ?? ''}`.toLowerCase(),
-  }));
+interface Known extends Entry {
+  words: string;
+  needs?: string;
+}
 
-/** Pages with a word that starts with the query, and secrets whose name does. */
+const ACTION = 'Action';
+
+const known: Known[] = pages.flatMap(({ path, label, group, words = '', needs, icon, makes, hidden }) => {
+  if (path.includes(':')) return [];
+  const page: Known = {
+    ...{ key: path, label, hint: group, icon, needs },
+    words: `${label} ${group} ${words}`.toLowerCase(),
+    run: (go) => go(path),
+  };
+  if (!makes) return hidden ? [{ ...page, hint: ACTION }] : [page];
+  const make: Known = {
+    ...{ key: `${path} +`, label: makes.label, hint: ACTION, icon: Plus, needs: makes.needs },
+    words: `${makes.label} create add ${words}`.toLowerCase(),
+    run: (go) => makeAt(path, go),
+  };
+  return [page, make];
+});
+
+/** `billing/str` as `billing/STR`: most names are in capitals, but folders are not. */
+const inCapitals = (prefix: string): string => prefix.replace(/[^/]*$/, (name) => name.toUpperCase());
+
+/** Secrets whose names start with the query, or with the query in capitals. */
+function useNamed(prefix: string): Secret[] {
+  const other = inCapitals(prefix);
+  const read = (begin: string) => (signal: AbortSignal) =>
+    vault().api.GET('/orgs/{org_id}/secrets', { params: { path: here(), query: { prefix: begin, limit: 8 } }, signal });
+  const { data: typed } = useRead(['secrets', 'palette', prefix], read(prefix), prefix !== '');
+  const { data: capital } = useRead(['secrets', 'palette', other], read(other), prefix !== other);
+  return useMemo(() => {
+    const all = [...(typed?.data ?? []), ...(capital?.data ?? [])];
+    return prefix ? [...new Map(all.map((secret) => [secret.id, secret])).values()] : [];
+  }, [prefix, typed, capital]);
+}
+
+/** Pages and actions with words that contain the query, and secrets whose names start with it. */
 function useFound(typed: string): Entry[] {
   const [settled, settle] = useState('');
   useEffect(() => {
@@ -32,77 +67,119 @@ function useFound(typed: string): Entry[] {
     return () => clearTimeout(timer);
   }, [typed]);
   const prefix = settled.trim();
-  const secrets = useRead(
-    ['secrets', 'palette', prefix],
-    (signal) => vault().api.GET('/orgs/{org_id}/secrets', { params: { path: here(), query: { prefix, limit: 8 } }, signal }),
-    prefix.length > 0,
-  );
+  const secrets = useNamed(prefix);
   return useMemo(() => {
     const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = pageEntries.filter((page) => (!page.needs || may(page.needs)) && words.every((word) => page.words.includes(word)));
-    const named = prefix
-      ? (secrets.data?.data ?? []).map((secret) => ({
-          label: secret.name ?? '',
-          value: `/secrets/${secret.id}`,
-          hint: secret.environment ?? '',
-        }))
-      : [];
+    const found = known.filter((page) => (!page.needs || may(page.needs)) && words.every((word) => page.words.includes(word)));
+    const rank = ({ label, hint }: Known) => (label.toLowerCase().startsWith(words[0] ?? '') ? 0 : 2) + Number(hint === ACTION);
+    found.sort((one, other) => rank(one) - rank(other));
+    const named = secrets.map(
+      ({ id, name, environment }): Entry => ({
+        ...{ key: id, label: name, hint: environment, icon: KeyRound },
+        run: (go) => go(`/secrets/${id}`),
+      }),
+    );
     return [...named, ...found];
-  }, [typed, prefix, secrets.data]);
+  }, [typed, secrets]);
 }
+
+const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 };
+
+const optionId = (list: string, index: number) => `${list}-${index}`;
+
+interface OptionsProps {
+  /** The id of the palette, from which the ids of options are derived. */
+  id: string;
+  found: Entry[];
+  at: number;
+  onChoose: (index: number) => void;
+  onRun: (entry: Entry) => void;
+}
+
+const Options = ({ id, found, at, onChoose, onRun }: OptionsProps) => (
+  <div id={`${id}-list`} role="listbox" aria-label="Results" class="menu">
+    {found.map((entry, index) => (
+      // biome-ignore lint/a11y/useKeyWithClickEvents: the field handles the keys, because it keeps the focus.
+      <div
+        key={entry.key}
+        id={optionId(id, index)}
+        role="option"
+        tabIndex={-1}
+        aria-selected={index === at}
+        class="menu-item"
+        data-highlighted={index === at || undefined}
+        onPointerMove={() => onChoose(index)}
+        onClick={() => onRun(entry)}
+      >
+        <entry.icon size={16} aria-hidden="true" />
+        <span class="grow truncate">{entry.label}</span>
+        <span class="dim small">{entry.hint}</span>
+      </div>
+    ))}
+  </div>
+);
 
 export default function Palette() {
   const dialog = useRef<HTMLDialogElement>(null);
   const [typed, setTyped] = useState('');
+  const [chosen, choose] = useState(0);
   const [, go] = useLocation();
   const found = useFound(typed);
+  const at = Math.min(chosen, found.length - 1);
+  const id = useId();
   const close = () => {
     isPaletteOpen.value = false;
   };
   useEffect(() => {
     dialog.current?.showModal();
   }, []);
-  const service = useMachine(combobox.machine, {
-    id: useId(),
-    collection: combobox.collection({ items: found }),
-    open: true,
-    autoFocus: true,
-    inputBehavior: 'autohighlight',
-    selectionBehavior: 'clear',
-    onInputValueChange: ({ inputValue }: { inputValue: string }) => setTyped(inputValue),
-    onValueChange({ value }: { value: string[] }) {
-      if (!value[0]) return;
-      close();
-      go(value[0]);
-    },
-  });
-  const api = combobox.connect(service, normalizeProps);
+  useEffect(() => {
+    dialog.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' });
+  }, [at]);
+  const run = (entry: Entry | undefined) => {
+    if (!entry) return;
+    dialog.current?.close();
+    entry.run(go);
+  };
+  const onKey = (event: KeyboardEvent) => {
+    const step = steps[event.key];
+    if (event.key === 'Enter') run(found[at]);
+    else if (step && found.length) choose((at + step + found.length) % found.length);
+    else return;
+    event.preventDefault();
+  };
   return (
     <dialog
       ref={dialog}
       class="dialog palette"
       aria-label="Search or jump to"
       onClose={close}
-      onPointerDown={(event) => event.target === dialog.current && close()}
+      onPointerDown={(event) => event.target === dialog.current && dialog.current?.close()}
     >
-      <div {...api.getRootProps()} class="dialog-box">
-        <div {...api.getControlProps()}>
-          <input
-            {...api.getInputProps()}
-            placeholder="Type a page or the start of a secret name"
-            aria-label="Search or jump to"
-            spellcheck={false}
-          />
-        </div>
-        <ul {...api.getContentProps()} class="menu">
-          {found.map((entry) => (
-            <li key={entry.value} {...api.getItemProps({ item: entry })}>
-              <span class="grow truncate">{entry.label}</span>
-              <span class="dim">{entry.hint}</span>
-            </li>
-          ))}
-        </ul>
-        {!found.length && <p class="dim palette-none">No results.</p>}
+      <div class="dialog-box">
+        <input
+          role="combobox"
+          aria-expanded={found.length > 0}
+          aria-controls={`${id}-list`}
+          aria-activedescendant={found.length ? optionId(id, at) : undefined}
+          aria-autocomplete="list"
+          aria-label="Search or jump to"
+          placeholder="Type a page, an action or the start of a secret name"
+          autocomplete="off"
+          spellcheck={false}
+          maxLength={255}
+          onInput={(event) => {
+            setTyped(event.currentTarget.value);
+            choose(0);
+          }}
+          onKeyDown={onKey}
+        />
+        <Options id={id} found={found} at={at} onChoose={choose} onRun={run} />
+        {!found.length && (
+          <p class="dim palette-none" role="status">
+            No matching pages, actions or secrets.
+          </p>
+        )}
       </div>
     </dialog>
   );

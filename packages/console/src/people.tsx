@@ -48,6 +48,14 @@ export function useTeams() {
   return { teams: useMemo(() => data ?? [], [data]), ...rest };
 }
 
+/** The newest hundred API keys, for their names; none if the caller may not list them. */
+const useKeys = (isNeeded: boolean) =>
+  useRead(
+    ['credentials', 'names'],
+    (signal) => vault().api.GET('/orgs/{org_id}/api-keys', { params: { path: here(), query: { limit: 100 } }, signal }),
+    isNeeded && may('tokens:read'),
+  ).data?.data ?? [];
+
 const kinds: Record<string, string> = {
   key: 'API key',
   tok: 'Session token',
@@ -70,12 +78,13 @@ export function hrefOfId(id: string): string | null {
   return /^(key|tok|agt|prv|bgt|trs|ses)_/.test(id) ? `/credentials/${id}` : null;
 }
 
-/** The label of an id: a member or team by name, a credential by kind, with a link to its page. */
+/** The label of an id: a member, team or API key by name, another credential by kind, with a link to its page. */
 export function Who({ id, name }: { id: string | null | undefined; name?: string | null }) {
   const { members } = useMembers();
   const { teams } = useTeams();
+  const keys = useKeys(!name && id?.startsWith('key_') === true);
   if (!id) return <span class="dim">{name ?? 'The service'}</span>;
-  const found = name ?? members.find((member) => member.id === id)?.name ?? teams.find((team) => team.id === id)?.name;
+  const found = name ?? [...members, ...teams, ...keys].find((each) => each.id === id)?.name;
   const href = hrefOfId(id);
   const words = found ?? `${kindOfId(id)} …${id.slice(-6)}`;
   return href ? (

@@ -1,17 +1,17 @@
 // The frame around every page: side navigation (a drawer on phones), top bar, and command palette. Invariant: the first
 // stop of the Tab key is a link that skips the navigation.
-import { Keyboard, LogOut, Menu as MenuIcon, Monitor, Moon, Search, Sun } from 'lucide-preact';
+import { Fingerprint, Keyboard, LogOut, type LucideIcon, Menu as MenuIcon, Monitor, Moon, Search, Sun } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { lazy, Suspense } from 'preact/compat';
 import { useEffect, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
-import { environments, useEnvironments } from './environments';
+import { environments, organisation, useEnvironments } from './environments';
 import { may } from './may';
 import { type PageEntry, pages } from './pages';
 import { isPaletteOpen, openPalette } from './palette-open';
 import { me, signOut } from './session';
 import { Shortcuts, showShortcuts } from './shortcuts';
-import { chooseTheme } from './theme';
+import { chooseTheme, type Theme, theme } from './theme';
 import { Button, IconButton } from './ui/button';
 import { Mark } from './ui/mark';
 import { Menu } from './ui/menu';
@@ -59,15 +59,26 @@ function Navigation({ onGo }: { onGo: () => void }) {
   );
 }
 
+const themes: [Theme, string, LucideIcon][] = [
+  ['system', 'System theme', Monitor],
+  ['light', 'Light theme', Sun],
+  ['dark', 'Dark theme', Moon],
+];
+
 function Account() {
   const { name = '', email = '', role = '' } = me.value ?? {};
+  const [, go] = useLocation();
   return (
     <Menu
       label="Your account"
       actions={[
-        { label: 'Light', icon: <Sun size={15} />, onSelect: () => chooseTheme('light') },
-        { label: 'Dark', icon: <Moon size={15} />, onSelect: () => chooseTheme('dark') },
-        { label: 'System', icon: <Monitor size={15} />, onSelect: () => chooseTheme('system') },
+        { label: 'Your passkeys and sessions', icon: <Fingerprint size={15} />, onSelect: () => go('/settings?tab=sign-in') },
+        ...themes.map(([choice, label, Icon]) => ({
+          label,
+          icon: <Icon size={15} />,
+          isCurrent: theme.value === choice,
+          onSelect: () => chooseTheme(choice),
+        })),
         { label: 'Keyboard shortcuts', icon: <Keyboard size={15} />, onSelect: showShortcuts },
         { label: 'Sign out', icon: <LogOut size={15} />, onSelect: () => signOut() },
       ]}
@@ -77,12 +88,25 @@ function Account() {
           {name.slice(0, 1).toUpperCase()}
         </span>
         <span class="account-words">
-          {name || email}
+          <span class="truncate">{name || email}</span>
           <span class="dim">{role}</span>
         </span>
       </span>
     </Menu>
   );
+}
+
+/** Truncated text is shown in full on hover. */
+function onOver({ target }: PointerEvent): void {
+  const cut = target instanceof Element ? target.closest<HTMLElement>('.truncate, .who') : null;
+  if (cut && !cut.title && cut.scrollWidth > cut.clientWidth) cut.title = cut.textContent;
+}
+
+function useWholeTexts(): void {
+  useEffect(() => {
+    addEventListener('pointerover', onOver);
+    return () => removeEventListener('pointerover', onOver);
+  }, []);
 }
 
 /** Opens the palette with Ctrl K or ⌘ K, and with `/` outside of fields. */
@@ -103,6 +127,7 @@ function usePaletteKeys(): void {
 export function Shell({ children }: { children: ComponentChildren }) {
   const [isOpen, setOpen] = useState(false);
   usePaletteKeys();
+  useWholeTexts();
   const { isPending, error } = useEnvironments();
   useEffect(() => {
     if (error && !environments.value.length) report(error);
@@ -125,7 +150,9 @@ export function Shell({ children }: { children: ComponentChildren }) {
           <Mark />
           <span>Secrets Vault</span>
         </Link>
-        <span class="grow" />
+        <span class="org grow truncate" title={organisation.value}>
+          {organisation.value}
+        </span>
         <Button class="find" onPress={openPalette}>
           <Search size={16} aria-hidden="true" />
           <span class="find-words">Search or jump to</span>

@@ -2,15 +2,29 @@
 // Invariant: shortcuts are inactive in a field, a dialog or a menu, and together with Ctrl, Alt or ⌘.
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { BASE } from './router';
 import { Dialog } from './ui/dialog';
 
 const isHelpOpen = signal(false);
 /** The actions of `n` on this page, the newest last. */
 const makers = signal<(() => void)[]>([]);
 
-/** Registers the action of `n` for this page. */
+/** Whether the next page opens its create dialog immediately. */
+let isAwaited = false;
+
+/** Opens a page and its create dialog. */
+export function makeAt(path: string, go: (to: string) => void): void {
+  const make = location.pathname === `${BASE}${path}` ? makers.value.at(-1) : undefined;
+  isAwaited = !make;
+  if (make) make();
+  else go(path);
+}
+
+/** Registers the create action of this page for `n` and the command palette. */
 export function useMaker(make: () => void): void {
   useEffect(() => {
+    if (isAwaited) make();
+    isAwaited = false;
     const entry = () => make();
     makers.value = [...makers.value, entry];
     return () => {

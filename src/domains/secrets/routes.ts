@@ -6,7 +6,7 @@ import { newId } from '../../db/ids';
 import { ApiError, refuse } from '../../errors';
 import { unwrap } from '../../gate/outcome';
 import { type Context, keysOf, type RenderContext } from '../../http/context';
-import { listRoute } from '../../http/list';
+import { listRoute, type Slice } from '../../http/list';
 import { type Input, route } from '../../http/route';
 import { decryptValue, encryptValue } from './encryption';
 import type { PutInput } from './gate/put';
@@ -171,7 +171,7 @@ export const secretRoutes = [
     tag,
     summary: 'List secrets',
     description:
-      'Returns metadata without values. If the caller is limited to some names, a page can have fewer items than limit. Continue until next_cursor is null.',
+      'Returns metadata without values. If the caller is limited to some names, a page can have fewer items than limit. Continue until next_cursor is null. With delimiter, it lists one folder: its folders and its secrets. A folder is listed if the caller may list a secret in it.',
     query: wire.ListQuery,
     answers: { 200: wire.SecretPage },
     refusals: ['NOT_FOUND'],
@@ -184,7 +184,9 @@ export const secretRoutes = [
       tag: query.tag ?? null,
       id: query.id ?? null,
       by_name: query.sort === 'name',
+      ...(query.delimiter && { by_folder: true }),
     }),
+    beside: ({ folders }: Slice & { folders?: string[] }) => folders && { folders },
   }),
   route({
     method: 'get',

@@ -182,7 +182,7 @@ describe('permission: a 403 has a subject', () => {
   it('the credential without the scope or the reach; names from a body appear only if they are well-formed', async () => {
     const o = await newOrg();
     const key = await newKey(o, { scopes: ['secrets:write'], environments: ['staging'], secrets: ['app/*'] });
-    expect(message(await key.o.get('/audit-log'))).toBe('This credential does not hold the scope audit:read, which this call needs.');
+    expect(message(await key.o.get('/audit-log'))).toBe('This credential does not hold the scope audit:read, which this request needs.');
     const create = (environment: string, name: string) => key.o.post('/secrets', { name, type: 'generic', value: 'v', environment });
     expect(message(await create('production', 'app/a'))).toBe('This credential may not access the environment production.');
     expect(message(await create('staging', 'web'))).toBe('This credential may not access a secret with the name web.');

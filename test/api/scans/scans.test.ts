@@ -341,11 +341,44 @@ describe('SARIF', () => {
     expect(run.results).toMatchObject([
       {
         ...{ ruleId: 'aws-access-key-id', ruleIndex: 0, level: 'error' },
-        locations: [{ physicalLocation: { artifactLocation: { uri: 'dir%20a/b.txt' }, region: { startLine: 1, startColumn: 1 } } }],
+        locations: [
+          {
+            physicalLocation: {
+              artifactLocation: { uri: 'dir%20a/b.txt' },
+              region: { startLine: 1, startColumn: 1, endLine: 1, endColumn: 21 },
+            },
+          },
+        ],
       },
       { ruleId: 'stored-secret', properties: { secret_id: id, preview: '…(19)' } },
     ]);
     expect(answer.text).not.toContain(AWS);
     expect(answer.text).not.toContain('a-value-that-leaked');
+  });
+
+  it('format=sarif: a fingerprint stays when lines before it change, differs for each finding, and is not made of the value', async () => {
+    const o = await newOrg();
+    const other = ['AKIA', 'Y3M2XTF6BQ4LZWNF'].join('');
+    const marks = async (content: string, path = 'a.txt') => {
+      const { json } = await o.post('/scans?format=sarif', { files: [{ path, content }] });
+      return json.runs[0].results.map(
+        (result: { partialFingerprints: Record<string, string> }) => result.partialFingerprints['svcFinding/v1'],
+      );
+    };
+    const first = await marks(`${AWS}\n${AWS}\n`);
+    expect(new Set(first).size).toBe(2);
+    expect(await marks(`\n\nmore\n  ${AWS} ${AWS}`)).toEqual(first);
+    expect(await marks(`${other}\n${other}\n`)).toEqual(first);
+    expect(await marks(AWS, 'b.txt')).not.toEqual(first.slice(0, 1));
+  });
+
+  it('format=sarif: it has what code scanning of GitHub requires, and says what was left out', async () => {
+    const o = await newOrg();
+    const { json } = await o.post('/scans?format=sarif', { text: AWS });
+    const [rule] = json.runs[0].tool.driver.rules;
+    for (const field of ['shortDescription', 'fullDescription', 'help']) expect(rule[field].text).toMatch(/^[A-Z].+/);
+    expect(json.runs[0].invocations[0].toolExecutionNotifications).toEqual([]);
+    const cut = await o.post('/scans?format=sarif', { text: `${AWS}\n`.repeat(1001) });
+    expect([cut.json.runs[0].invocations[0].toolExecutionNotifications.length, problemsOf(cut.json)]).toEqual([1, []]);
   });
 });

@@ -1,5 +1,10 @@
 // The lists of secrets that people look through: by name, and one by its id without a read of its value.
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { SecretRow } from '../../../src/db/schema';
+import { type Below, below } from '../../../src/domains/secrets/gate/folders';
+import { prefixesOf } from '../../../src/domains/secrets/gate/reads';
+import type { Core } from '../../../src/gate/core';
 import { newKey } from '../../support/credentials';
 import { type Caller, newOrg, useWorld } from '../../support/world';
 
@@ -61,5 +66,110 @@ describe('list secrets: id', () => {
     const id = await put(o, 'db');
     const limited = await newKey(o, { scopes: ['secrets:list'], secrets: ['app/*'] });
     for (const caller of [limited.o, other]) expect((await caller.get(`/secrets?id=${id}`)).json.data).toEqual([]);
+  });
+});
+
+describe('list secrets: delimiter', () => {
+  const at = (query: string) => `/secrets?environment=production&delimiter=/${query}`;
+
+  it('lists the folders and then the secrets directly below a prefix', async () => {
+    const o = await newOrg();
+    for (const name of ['a/1', 'a/b/2', 'a/b/3', 'a.txt', 'b', 'c/4', 'c/d']) await put(o, name);
+    await put(o, 'elsewhere/1', 'staging');
+    const root = (await o.get(at(''))).json;
+    expect([root.folders, namesOf(root.data), root.has_more]).toEqual([['a/', 'c/'], ['a.txt', 'b'], false]);
+    const inside = (await o.get(at('&prefix=a/'))).json;
+    expect([inside.folders, namesOf(inside.data)]).toEqual([['a/b/'], ['a/1']]);
+    // A prefix that ends within a name.
+    const half = (await o.get(at('&prefix=a'))).json;
+    expect([half.folders, namesOf(half.data)]).toEqual([['a/'], ['a.txt']]);
+    expect((await o.get('/secrets?environment=production')).json).not.toHaveProperty('folders');
+    for (const refused of ['/secrets?delimiter=/', at('&status=deleted'), at('&id=sec_1'), '/secrets?environment=production&delimiter=_'])
+      expect((await o.get(refused)).status, refused).toBe(400);
+  });
+
+  it('pages folders and secrets together, whatever is created or deleted meanwhile', async () => {
+    const o = await newOrg();
+    for (const name of ['a/1', 'b/1', 'c/1', 'x', 'y']) await put(o, name);
+    const first = (await o.get(at('&limit=2'))).json;
+    expect([first.folders, first.data]).toEqual([['a/', 'b/'], []]);
+    await put(o, 'b/2');
+    await put(o, 'aa/1');
+    const second = (await o.get(at(`&limit=2&cursor=${first.next_cursor}`))).json;
+    expect([second.folders, namesOf(second.data), second.has_more]).toEqual([['c/'], ['x'], true]);
+    const third = (await o.get(at(`&limit=2&cursor=${second.next_cursor}`))).json;
+    expect([third.folders, namesOf(third.data), third.has_more]).toEqual([[], ['y'], false]);
+    for (const other of ['', '&sort=name'])
+      expect((await o.get(`/secrets?environment=production${other}&cursor=${first.next_cursor}`)).status).toBe(400);
+  });
+
+  it('shows a folder for a secret that matches alone, and not for a deleted one', async () => {
+    const o = await newOrg();
+    await put(o, 'keys/1');
+    await o.post('/secrets', { name: 'words/1', type: 'password', value: 'x', tags: { team: 'core' }, environment: 'production' });
+    const gone = await put(o, 'gone/1');
+    await o.del(`/secrets/${gone}`);
+    expect((await o.get(at(''))).json.folders).toEqual(['keys/', 'words/']);
+    for (const filter of ['type=password', 'tag=team:core']) expect((await o.get(at(`&${filter}`))).json.folders).toEqual(['words/']);
+    expect((await o.get(at('&status=expired'))).json.folders).toEqual([]);
+  });
+
+  it('tells a limited credential of no folder but those of names that it may list', async () => {
+    const o = await newOrg();
+    for (const name of ['app/web/1', 'app/db/1', 'app/db/2', 'pay/1', 'top']) await put(o, name);
+    const limited = await newKey(o, { scopes: ['secrets:list'], secrets: ['app/*/2', 't*'] });
+    for (const [query, expected] of [
+      ['', [['app/'], ['top']]],
+      ['&prefix=app/', [['app/db/'], []]],
+      ['&prefix=app/web/', [[], []]],
+      ['&prefix=pay/', [[], []]],
+      ['&prefix=p', [[], []]],
+    ] as const) {
+      const { json } = await limited.o.get(at(query));
+      expect([json.folders, namesOf(json.data), json.next_cursor], query).toEqual([...expected, null]);
+    }
+    const elsewhere = await newKey(o, { scopes: ['secrets:list'], environments: ['staging'] });
+    expect((await elsewhere.o.get(at(''))).status).toBe(403);
+  });
+
+  it('gives each folder and secret once, as a walk through all names does, for any names, prefix and patterns', () => {
+    const part = fc.stringMatching(/^[ab.Z]{1,2}$/);
+    const names = fc.uniqueArray(
+      fc.array(part, { minLength: 1, maxLength: 4 }).map((parts) => parts.join('/')),
+      { maxLength: 40 },
+    );
+    const prefixes = fc.constantFrom('', 'a', 'a/', 'b/a/', 'Z');
+    const literals = fc.option(fc.uniqueArray(fc.constantFrom('a', 'a/a', 'a/', 'b', 'Z/Z', '.'), { maxLength: 4 }));
+    fc.assert(
+      fc.property(names, prefixes, literals, fc.integer({ min: 1, max: 7 }), fc.nat(3), (all, prefix, held, limit, hidden) => {
+        const rows = [...all].sort().map((name, index) => ({ id: name, name, size: index }) as SecretRow);
+        const isHeld = (name: string) => !held || held.some((start) => name.startsWith(start));
+        const matches = ({ name, size }: SecretRow) => name.startsWith(prefix) && isHeld(name) && (hidden === 0 || size % 3 !== hidden - 1);
+        const core = {
+          rows: {
+            get: (_: string, id: string) => rows.find((row) => row.id === id) ?? null,
+            named: (_: string, start: string, after: string, size: number) =>
+              rows.filter(({ name }) => name.startsWith(start) && name > after).slice(0, size),
+          },
+        } as unknown as Core;
+        const place = { environment: 'env', prefix, beginnings: prefixesOf(prefix, held?.map((start) => `${start}*`) ?? null) };
+        const steps = { take: () => true };
+        const found = { folders: [] as string[], rows: [] as string[] };
+        for (let after: string | null = null, pages = 0; pages === 0 || after !== null; pages++) {
+          const page: Below = below(core, place, { limit, steps, matches }, after);
+          expect(page.folders.length + page.rows.length).toBeLessThanOrEqual(limit);
+          expect(page.witnesses.length).toBe(page.folders.length);
+          found.folders.push(...page.folders);
+          found.rows.push(...page.rows.map(({ name }) => name));
+          after = page.next;
+          expect(pages).toBeLessThan(100);
+        }
+        const listed = rows.filter(matches).map(({ name }) => name);
+        const folderOf = (name: string) => name.slice(0, name.indexOf('/', prefix.length) + 1);
+        expect(found.folders).toEqual([...new Set(listed.map(folderOf))].filter((folder) => folder !== ''));
+        expect(found.rows).toEqual(listed.filter((name) => folderOf(name) === ''));
+      }),
+      { numRuns: 300 },
+    );
   });
 });

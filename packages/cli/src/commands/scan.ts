@@ -2,14 +2,17 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import type { components } from '@secrets-vault/client';
 import { command } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import { EXIT_CODES, usage } from '../errors.ts';
-import { clean } from '../text.ts';
+import { merged, type SarifLog } from '../sarif.ts';
+import { clean, safeJson } from '../text.ts';
 
 interface Options extends CommonOptions {
   staged?: boolean;
   revokeLive?: boolean;
+  sarif?: boolean;
 }
 
 interface File {
@@ -17,16 +20,13 @@ interface File {
   content: string;
 }
 
-interface Finding {
-  rule: string;
-  path: string | null;
-  line: number;
-  column: number;
-  preview: string;
-  secret_id?: string;
-  live?: boolean;
-  revoked?: boolean;
+interface Source {
+  path: string;
+  bytes: Buffer;
 }
+
+type Scan = components['schemas']['Scan'];
+type Finding = Scan['findings'][number];
 
 /** Limits of one request: a body must be under 1 MiB. */
 const MOST_BYTES = 900_000;
@@ -39,11 +39,13 @@ export default command<Options>({
   options: {
     '--staged': 'scan the files staged in git, for a pre-commit hook',
     '--revoke-live': 'revoke live tokens of your organisation that the scan finds',
+    '--sarif': 'print findings as SARIF 2.1.0, for code scanning',
   },
   examples: {
     scan: 'Scan the files that git tracks in this directory',
     'scan --staged': 'Scan the files of the next commit',
     'scan logs/app.log': 'Scan one file',
+    'scan --sarif > svc.sarif': 'Write a SARIF file for code scanning',
   },
   notes: [
     `The exit code is ${EXIT_CODES.findings[0]} if the scan found credentials. To install a pre-commit hook: printf '#!/bin/sh\\nexec svc scan --staged\\n' > .git/hooks/pre-commit && chmod +x .git/hooks/pre-commit`,
@@ -54,36 +56,84 @@ export default command<Options>({
     if (options.revokeLive)
       await context.confirmDestruction('This revokes every live token that the scan finds, including the token that svc uses.');
     const files = options.staged ? stagedFiles(context) : filesAt(context, paths);
-    const findings: Finding[] = [];
-    let count = 0;
-    for (const batch of batches(files, context)) {
-      const { vault, org_id } = await context.vault();
-      const { data } = await vault.api.POST('/orgs/{org_id}/scans', {
-        params: { path: { org_id } },
-        body: { files: batch, revoke_live: options.revokeLive },
-      });
-      if ('truncated' in data && data.truncated) context.out.warn('The scan is incomplete. Scan fewer files at a time.');
-      findings.push(...((data as { findings: Finding[] }).findings ?? []));
-      count += batch.length;
-    }
-    context.out.list(
-      findings,
-      {
-        place: (row) => `${row.path}:${row.line}:${row.column}`,
-        rule: (row) => row.rule,
-        preview: (row) => row.preview,
-        state: (row) => (row.revoked ? 'revoked' : row.live === undefined ? undefined : row.live ? 'live' : 'not live'),
-      },
-      `No credentials found in ${count} files.`,
-      { files: count },
-    );
-    return findings.length > 0 ? EXIT_CODES.findings[0] : 0;
+    return options.sarif ? printSarif(context, options, files) : printFindings(context, options, files);
   },
 });
 
-function git(context: Context, args: string[]): Buffer {
+/** The responses of the vault for all batches, and the number of files. */
+async function* answers<Answer>(context: Context, { revokeLive }: Options, files: Iterable<Source>, format: 'json' | 'sarif') {
+  for (const batch of batches(files, context)) {
+    const { vault, org_id } = await context.vault();
+    const { data } = await vault.api.POST('/orgs/{org_id}/scans', {
+      params: { path: { org_id }, query: { format } },
+      body: { files: batch, revoke_live: revokeLive },
+    });
+    yield { answer: data as Answer, count: batch.length };
+  }
+}
+
+async function printFindings(context: Context, options: Options, files: Iterable<Source>): Promise<number> {
+  const findings: Finding[] = [];
+  let files_scanned = 0;
+  for await (const { answer, count } of answers<Scan>(context, options, files, 'json')) {
+    if (answer.truncated) context.out.warn('The scan is incomplete. Scan fewer files at a time.');
+    findings.push(...answer.findings);
+    files_scanned += count;
+  }
+  context.out.list(
+    findings,
+    {
+      place: (row) => `${row.path}:${row.line}:${row.column}`,
+      rule: (row) => row.rule,
+      preview: (row) => row.preview,
+      state: (row) => (row.revoked ? 'revoked' : row.live === undefined ? undefined : row.live ? 'live' : 'not live'),
+    },
+    `No credentials found in ${files_scanned} files.`,
+    { files: files_scanned },
+  );
+  return findings.length > 0 ? EXIT_CODES.findings[0] : 0;
+}
+
+/** One log for all files, with paths relative to the repository. */
+async function printSarif(context: Context, options: Options, files: Iterable<Source>): Promise<number> {
+  const logs: SarifLog[] = [];
+  const named = options.staged ? files : inRepository(context, files);
+  for await (const { answer } of answers<SarifLog>(context, options, named, 'sarif')) logs.push(answer);
+  const log = merged(logs);
+  const [{ results, invocations }] = log.runs;
+  for (const { message } of invocations.flatMap((each) => each.toolExecutionNotifications)) context.out.warn(message.text);
+  context.out.raw(`${safeJson(log, 2)}\n`);
+  return results.length > 0 ? EXIT_CODES.findings[0] : 0;
+}
+
+/** The same files with paths from the root of the repository, which code scanning requires. */
+function* inRepository(context: Context, files: Iterable<Source>): Generator<Source> {
+  const { cwd } = context.host;
+  const prefix = gitOrNothing(context, ['rev-parse', '--show-prefix'])
+    .toString()
+    .replace(/\r?\n$/, '');
+  for (const { path: name, bytes } of files) {
+    const below = path.relative(cwd, path.resolve(cwd, name)).split(path.sep).join('/');
+    yield { path: path.posix.join(prefix, below), bytes };
+  }
+}
+
+const git = (context: Context, args: string[]): Buffer =>
+  execFileSync('git', args, { cwd: context.host.cwd, maxBuffer: 1e9, stdio: ['ignore', 'pipe', 'ignore'], env: context.host.env });
+
+/** The output of git; undefined without git or outside a repository. */
+function gitOrNothing(context: Context, args: string[]): Buffer {
   try {
-    return execFileSync('git', args, { cwd: context.host.cwd, maxBuffer: 1e9, stdio: ['ignore', 'pipe', 'ignore'], env: context.host.env });
+    return git(context, args);
+  } catch {
+    return Buffer.alloc(0);
+  }
+}
+
+/** The output of git. Throws outside a repository. */
+function inGit(context: Context, args: string[]): Buffer {
+  try {
+    return git(context, args);
   } catch {
     throw usage('git failed in this directory.', 'Run svc scan in a git repository, or pass files: svc scan FILE');
   }
@@ -91,19 +141,19 @@ function git(context: Context, args: string[]): Buffer {
 
 const namesOf = (listed: Buffer) => listed.toString().split('\0').filter(Boolean);
 
-function* stagedFiles(context: Context): Generator<{ path: string; bytes: Buffer }> {
-  const names = namesOf(git(context, ['diff', '--cached', '--name-only', '--diff-filter=ACMR', '-z']));
+function* stagedFiles(context: Context): Generator<Source> {
+  const names = namesOf(inGit(context, ['diff', '--cached', '--name-only', '--diff-filter=ACMR', '-z']));
   // `:0:PATH` names the staged content by its path from the root, regardless of the current directory and of how the path begins.
-  for (const name of names) if (isFileMode(context, name)) yield { path: name, bytes: git(context, ['cat-file', 'blob', `:0:${name}`]) };
+  for (const name of names) if (isFileMode(context, name)) yield { path: name, bytes: inGit(context, ['cat-file', 'blob', `:0:${name}`]) };
 }
 
 /** Whether the staged entry is a regular file: a submodule has no content, and the content of a link is a path. */
 const isFileMode = (context: Context, name: string) =>
-  /^100/.test(git(context, ['ls-files', '--stage', '-z', '--', `:(top,literal)${name}`]).toString());
+  /^100/.test(inGit(context, ['ls-files', '--stage', '-z', '--', `:(top,literal)${name}`]).toString());
 
-function* filesAt(context: Context, paths: string[]): Generator<{ path: string; bytes: Buffer }> {
+function* filesAt(context: Context, paths: string[]): Generator<Source> {
   const { cwd } = context.host;
-  const names = paths.length === 0 ? namesOf(git(context, ['ls-files', '-z'])) : paths.flatMap((name) => below(cwd, name));
+  const names = paths.length === 0 ? namesOf(inGit(context, ['ls-files', '-z'])) : paths.flatMap((name) => below(cwd, name));
   for (const name of names) {
     const at = path.resolve(cwd, name);
     const stat = fs.lstatSync(at, { throwIfNoEntry: false });
@@ -121,7 +171,7 @@ function below(cwd: string, name: string): string[] {
 }
 
 /** Batches for requests of less than 1 MiB. */
-function* batches(files: Iterable<{ path: string; bytes: Buffer }>, context: Context): Generator<File[]> {
+function* batches(files: Iterable<Source>, context: Context): Generator<File[]> {
   let batch: File[] = [];
   let size = 0;
   for (const { path: name, bytes } of files) {

@@ -27,7 +27,8 @@ export function Dialog({ title, lead, onClose, side, wide, dirty, children }: Di
     const { current } = dialog;
     if (current && !current.open) {
       current.showModal();
-      current.querySelector<HTMLElement>('.dialog-box :is(input, select, textarea)')?.focus();
+      // Focus a field, or the copy button, or the first button at the bottom: Cancel in a destructive dialog.
+      current.querySelector<HTMLElement>('.dialog-box :is(input, select, textarea, .copyable button, .dialog-foot button)')?.focus();
     }
     return () => current?.close();
   }, []);

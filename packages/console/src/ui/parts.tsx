@@ -1,7 +1,7 @@
 // Small components of every page: the head, badges, times, a copy button, and placeholders for missing data.
 import { Check, Copy } from 'lucide-preact';
-import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { type ComponentChildren, createContext } from 'preact';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { explain } from '../errors';
 import { Button, IconButton } from './button';
 
@@ -47,12 +47,18 @@ export function ago(time: number, now: number): string {
   return Math.abs(seconds) < 5 ? 'just now' : relative.format(Math.trunc(seconds / size), unit);
 }
 
+/** Whether there is room for the exact time beside the relative time, as in the facts of a page. */
+const Exact = createContext(false);
+const exactly = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
+
 /** A relative time, with the exact time on hover and for programs. */
 export function Time({ at, none = 'Never' }: { at: string | null | undefined; none?: string }) {
+  const isExact = useContext(Exact);
   if (!at) return <span class="dim">{none}</span>;
   return (
     <time dateTime={at} title={new Date(at).toLocaleString()}>
       {ago(Date.parse(at), Date.now())}
+      {isExact && <span class="exact">{exactly.format(new Date(at))}</span>}
     </time>
   );
 }
@@ -136,15 +142,17 @@ export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: () => 
 /** A list of names and values. */
 export function Facts({ items }: { items: ([string, ComponentChildren] | false | null | undefined)[] }) {
   return (
-    <dl class="facts">
-      {items
-        .filter((item): item is [string, ComponentChildren] => !!item)
-        .map(([name, what]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{what}</dd>
-          </div>
-        ))}
-    </dl>
+    <Exact.Provider value>
+      <dl class="facts">
+        {items
+          .filter((item): item is [string, ComponentChildren] => !!item)
+          .map(([name, what]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{what}</dd>
+            </div>
+          ))}
+      </dl>
+    </Exact.Provider>
   );
 }

@@ -14,6 +14,14 @@ export interface Column<Row> {
   wide?: boolean;
 }
 
+/** The first cell of a row: its name, and on phones the content of hidden columns below it. */
+export const Lines = ({ sub, mono, children }: { sub: ComponentChildren; mono?: boolean; children: ComponentChildren }) => (
+  <span class="grow">
+    <span class={mono ? 'mono truncate' : 'truncate'}>{children}</span>
+    <span class="sub truncate">{sub}</span>
+  </span>
+);
+
 interface TableProps<Row> {
   /** The accessible name of the table. */
   label: string;

@@ -1,4 +1,4 @@
-// What can be done with credentials, as the gate does it.
+// Operations on credentials in the gate.
 
 import type { Caller } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
@@ -14,7 +14,7 @@ import { find, shown } from './credential';
 import { mint } from './mint';
 import { revoke, rotateKey, update } from './update';
 
-/** The live credentials of a kind come from the gate's own rows, for it alone knows who is alive, and until when. */
+/** Lists the live credentials of one kind from the gate's own rows: only the gate knows which are live, and until when. */
 const list = (kind: CredentialKind): Operation<ListInput> => ({
   read: ({ core, ask, input }) =>
     listed(core, 'credential', idStart(kind), input, (row) => {

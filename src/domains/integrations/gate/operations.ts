@@ -20,33 +20,35 @@ const target = ({ ask }: Call<unknown>) => ask.named.integration as string;
 const find = (call: Call<unknown>): IntegrationRow | null => call.core.rows.get('integration', target(call));
 
 /**
- * 403 for a caller with limits, because a notify connection receives events beyond them. A sync connection needs no such check: it sends only
- * secrets within the reach of whoever created it.
+ * 403 for a caller with limits, because a notify connection receives events beyond them. A sync connection needs no such check: it sends
+ * only secrets within the reach of its creator.
  */
 const mayStore = ({ need, caller }: Call<unknown>, kind: IntegrationRow['kind'] | undefined): Refusal | null =>
   // safety: connections-by-unlimited-callers
   kind === 'sync' || reachesAll(caller, need.scopes)
     ? null
-    : refuse('INSUFFICIENT_SCOPE', { message: 'A credential that is limited to environments or names cannot change connections.' });
+    : refuse('INSUFFICIENT_SCOPE', { message: 'A credential limited to environments or names cannot change connections.' });
 
 /** 404 for an environment outside the caller's reach. */
 const reachesThem = (caller: Caller, ids: string[] | null): Refusal | null =>
   ids === null ? mayRead(caller, null) : (ids.map((id) => mayRead(caller, id)).find((refusal) => refusal !== null) ?? null);
 
-/** The environments that a connection may be run on, by id; null for all within its maker's reach. Refuses those outside the caller's. */
+/**
+ * The environments that a connection can sync, by id; null for all within its creator's reach. Refuses those outside the caller's reach.
+ */
 function environmentsIn({ core, ask, caller }: Call<unknown>, given: string[] | null): string[] | null | Refusal {
   const ids = given?.map((ref) => environmentOf(core, ask.org, ref)?.id ?? '') ?? null;
   return reachesThem(caller, ids) ?? (ids && [...new Set(ids)]);
 }
 
-/** Of a connection that secrets are sent to: for whom, and within what reach. Whoever says where it points is its maker. */
+/** For a sync connection: its creator and their reach. Whoever sets its target becomes its creator. */
 const madeBy = ({ core, ask, caller }: Call<unknown>): Pick<IntegrationRow, 'maker' | 'reach'> => ({
-  // A session token ends within the hour: what it makes is its API key's, within the token's own reach.
+  // A session token lives at most a day, so its API key becomes the creator, with the token's own reach.
   maker: caller.root,
   reach: reachOf(caller, core.rows.get('org', ask.org)?.generation ?? 0),
 });
 
-/** The Worker shows them: they are the same for everybody. */
+/** The Worker renders them: they are the same for every caller. */
 const platforms: Operation<Record<string, never>> = { read: () => ok(null) };
 
 const list: Operation<ListInput> = {
@@ -89,7 +91,7 @@ const create: Operation<NewInput> = {
   },
 };
 
-/** What the Worker made of a stored row and the new fields: the next config, or the problems. */
+/** The Worker's result for a stored row and the new fields: the next config, or the problems. */
 export type Made = { revision: number } & (
   | Pick<IntegrationRow, 'config' | 'credentials_sealed'>
   | { details: NonNullable<Refusal['details']> }
@@ -134,7 +136,7 @@ const update: Operation<UpdateInput> = {
       if (made && 'details' in made) return refuse('VALIDATION_FAILED', { details: made.details });
       // safety: connection-unchanged-meanwhile
       if (made && made.revision !== row.revision)
-        return refuse('CONFLICT', { message: 'The connection was changed by another request meanwhile. Repeat the request.' });
+        return refuse('CONFLICT', { message: 'Another request changed the connection in the meantime. Repeat the request.' });
       const { config, credentials_sealed } = made ?? row;
       const put = revision(call, 'integration', row, {
         ...(input.name !== undefined && { name: input.name }),

@@ -1,5 +1,5 @@
-// Scans the files of one request. Invariants: a finding holds the position of a credential and never the credential; the work is bounded
-// for any input.
+// Scans the files of one request. Invariants: a finding contains the position of a credential and never the credential itself; the work is
+// bounded for any input.
 import { type Kind, type PageKind, readPageToken, readToken } from '../../../auth/token';
 import { type Candidate, candidatesOf } from './candidates';
 import { find, type Hit } from './find';
@@ -10,7 +10,7 @@ export interface File {
   content: string;
 }
 
-/** Something that was found, by its place in one of the files. */
+/** A finding, by its place in one of the files. */
 export interface Found extends Position {
   rule: string;
   path: string | null;
@@ -18,11 +18,11 @@ export interface Found extends Position {
   at: number;
   length: number;
   prefix: string;
-  /** Of a token of this service: whose it is. */
+  /** For a token of this service: its organisation and hash. */
   token?: { kind: Kind | PageKind; org: string; hash: string };
 }
 
-/** What could be the value of a secret, and where it stands first. */
+/** Possible values of secrets, with the places where each occurs first. */
 export type Places = Map<string, { file: number; at: number }[]>;
 
 export interface Scanned {
@@ -34,7 +34,7 @@ export interface Scanned {
   truncated: boolean;
 }
 
-/** Bounds of one scan. */
+/** Limits of one scan. */
 export const MOST_FINDINGS = 1000;
 export const MOST_CANDIDATES = 20_000;
 /** Places of one value that are reported. */
@@ -42,7 +42,7 @@ const MOST_PLACES = 50;
 
 const TOKEN = /svc(?:_live|sess|ag|_agent|prov|bg|enrol|share)_([0-9A-Za-z]{66})/g;
 
-/** Tokens of this deployment, recognised by their tag whatever surrounds them. */
+/** Tokens of this deployment, recognised by their tag regardless of the surrounding text. */
 function ownTokens(text: string, tagKey: Uint8Array): (Hit & { token: Found['token'] })[] {
   return [...text.matchAll(TOKEN)].flatMap(({ 0: spelled, 1: body, index }) => {
     const at = index as number;
@@ -81,7 +81,7 @@ export function scanFiles(files: readonly File[], tagKey: Uint8Array): Scanned {
   return { files, found, candidates, positionOf, truncated: truncated || isCut };
 }
 
-/** Candidates for values in all files, the likeliest first: each text once, with its first places. */
+/** Candidates for values in all files, likeliest first, each once with its first places. */
 function candidatesIn(files: readonly File[]): { candidates: Places; isCut: boolean } {
   const candidates: Places = new Map();
   let isCut = false;

@@ -1,9 +1,10 @@
-// What can be done with secrets, as the gate does it.
+// Operations on secrets in the gate.
 
 import type { Operation } from '../../../gate/types';
 import { create, remove, restore, rollback, rotate, update } from './changes';
+import { type ListInput, list } from './lists';
 import { put } from './put';
-import { type ListInput, list, readAll, secretRead, secretReadByName } from './reads';
+import { readAll, secretRead, secretReadByName } from './reads';
 import { aboutSecret } from './state';
 import { type VersionsInput, versions } from './versions';
 

@@ -1,5 +1,5 @@
-// Trusts, as the gate keeps them. Invariants: a trust holds no more than its maker does; whoever makes it accept other tokens must hold all that
-// it gives, and becomes its maker; a trust that has ended is not there.
+// Operations on trusts in the gate. Invariants: a trust holds no more than its creator; a caller that makes it accept other tokens must
+// hold everything the trust gives, and becomes its creator; a trust that has ended looks non-existent.
 
 import { type Wanted, withinPermissions } from '../../../auth/authorize';
 import { isNarrowerTrust } from '../../../auth/trusts';
@@ -18,7 +18,7 @@ import { find, shown, type TokenInput, target } from '../../credentials/gate/cre
 import { changed, held, mayGive, mayOutlive, revoke, type UpdateInput } from '../../credentials/gate/update';
 import { exchange, exchangeRefused } from './exchange';
 
-/** Live trusts of an organisation. */
+/** The most live trusts of an organisation. */
 const MOST_TRUSTS = 100;
 
 const live = (call: Call<unknown>): CredentialRow | null => {
@@ -27,7 +27,7 @@ const live = (call: Call<unknown>): CredentialRow | null => {
 };
 
 interface NewInput {
-  /** Of no token: a trust has an id alone. */
+  /** Not a token: a trust has only an id. */
   token: TokenInput;
   name: string;
   scopes: string[];
@@ -37,7 +37,7 @@ interface NewInput {
   trust: Omit<Trust, 'changed_at'>;
 }
 
-/** What its session tokens would hold. A workload has no device, so that who is bound to one makes no trust. */
+/** What its session tokens would hold. A workload has no device, so a caller bound to a device cannot create a trust. */
 const permissionsOf = (call: Call<NewInput>) => ({
   ...wanted(call, { ...call.input, expires_at: null }),
   // safety: trust-bound-to-no-device
@@ -62,11 +62,11 @@ const create: Operation<NewInput> = {
 };
 
 interface PatchInput extends Omit<UpdateInput, 'ttlSeconds' | 'rate_limit'> {
-  /** What it accepts, as far as that changes. */
+  /** What it accepts, if that changes. */
   trust: Partial<Omit<Trust, 'changed_at'>>;
 }
 
-/** The fields of a changed trust, or 403. To accept less, or to hold less, anyone may have it who may change it. */
+/** The fields of a changed trust, or 403. Accepting or holding less needs no more than the permission to update. */
 function judge(call: Call<PatchInput>, now: number): Refusal | Partial<CredentialRow> | null {
   const row = live(call);
   if (!row?.trust) return null;
@@ -86,7 +86,7 @@ function judge(call: Call<PatchInput>, now: number): Refusal | Partial<Credentia
 const update: Operation<PatchInput> = {
   authorize: judge,
   change: {
-    // Who changes it stays meanwhile, for they may become its maker.
+    // The caller must not change in the meantime, because it may become the creator.
     locks: (call) => [target(call), call.caller.credential, call.caller.id],
     plan(call, _now, { judged }) {
       const row = live(call);

@@ -8,7 +8,8 @@ import { Who } from '../../people';
 import { me } from '../../session';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/dialog';
-import { Badge, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
+import { Crumbs, LoadingPage, Missing } from '../../ui/page';
+import { Badge, Facts, Id, PageHead, Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 import { nameOfKind } from '../credentials/words';
 import { operationWords } from '../policies/words';
@@ -57,8 +58,8 @@ function Waiting({ approval, onReject }: { approval: Approval; onReject: () => v
       {isDecided
         ? `You have approved this request. ${missing} more ${missing === 1 ? 'approval is' : 'approvals are'} required.`
         : isOwn(approval)
-          ? 'This is your own request, so others must decide it.'
-          : 'You cannot decide this request.'}
+          ? 'You made this request, or are accountable for the credential that did, so someone else must decide it.'
+          : 'You are not an approver of this policy.'}
     </p>
   );
 }
@@ -92,7 +93,7 @@ const factsOf = ({ requester, target, request, policies, operation, id, ...rest 
     </>,
   ],
   [
-    'Accountable',
+    'Responsible',
     requester.accountable.map(({ member_id, name }) => (
       <span key={member_id}>
         <Who id={member_id} name={name} />{' '}
@@ -100,7 +101,7 @@ const factsOf = ({ requester, target, request, policies, operation, id, ...rest 
     )),
   ],
   ['Reason', request.reason ?? <span class="dim">None</span>],
-  ['From', [request.ip, request.place].filter(Boolean).join(' · ')],
+  ['IP address', [request.ip, request.place].filter(Boolean).join(' · ')],
   ['User agent', request.user_agent ?? <span class="dim">Unknown</span>],
   [
     'Request',
@@ -109,15 +110,16 @@ const factsOf = ({ requester, target, request, policies, operation, id, ...rest 
     </code>,
   ],
   [
-    'Held by',
+    'Policy',
     policies.map((policy) => (
       <span key={policy.id}>
-        <Link href={`/policies/${policy.id}`}>{policy.name}</Link> <span class="dim">needs {policy.required}</span>{' '}
+        <Link href={`/policies/${policy.id}`}>{policy.name}</Link>{' '}
+        <span class="dim">needs {policy.required === 1 ? '1 approval' : `${policy.required} approvals`}</span>{' '}
       </span>
     )),
   ],
   ['Requested', <Time at={rest.created_at} />],
-  [rest.ended_at ? 'Closed' : 'Expires', <Time at={rest.ended_at ?? rest.expires_at} />],
+  [rest.ended_at ? 'Ended' : 'Expires', <Time at={rest.ended_at ?? rest.expires_at} />],
   ['ID', <Id id={id} />],
 ];
 
@@ -147,20 +149,12 @@ export default function ApprovalPage({ params: { id = '' } }: { params: Record<s
     refetch,
   } = useRead(['approvals', 'one', id], (signal) => vault().api.GET('/orgs/{org_id}/approvals/{id}', { ...at(id), signal }));
   const [asking, setAsking] = useState<'reject' | 'cancel' | null>(null);
-  if (error)
-    return (
-      <>
-        <PageHead title="Approval" />
-        <ErrorNote error={error} onRetry={refetch} />
-      </>
-    );
-  if (isPending || !approval) return <Skeleton />;
+  if (error) return <Missing what="approval" list={['/approvals', 'Approvals']} error={error} onRetry={refetch} />;
+  if (isPending || !approval) return <LoadingPage />;
   const isOpen = approval.status === 'pending' || approval.status === 'approved';
   return (
     <>
-      <nav class="crumbs" aria-label="Where you are">
-        <Link href="/approvals">Approvals</Link>
-      </nav>
+      <Crumbs places={[['/approvals', 'Approvals']]} />
       <PageHead
         title={approval.summary}
         lead={

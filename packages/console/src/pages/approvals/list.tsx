@@ -1,4 +1,5 @@
 // The approval inbox. Requests that wait for the signed-in member come first.
+import { Link } from 'wouter-preact';
 import { here, useList, vault } from '../../api';
 import { may } from '../../may';
 import { useParameter } from '../../router';
@@ -97,7 +98,20 @@ export default function Approvals() {
         columns={columns}
         keyOf={({ id }) => id}
         hrefOf={({ id }) => `/approvals/${id}`}
-        empty={<Empty title={title}>{words}</Empty>}
+        empty={
+          <Empty
+            title={title}
+            action={
+              may('policies:read') && (
+                <Link href="/policies" class="button plain">
+                  View policies
+                </Link>
+              )
+            }
+          >
+            {words}
+          </Empty>
+        }
       />
     </>
   );

@@ -5,7 +5,8 @@ import { here, useRead, vault } from '../../api';
 import { Who } from '../../people';
 import { Button } from '../../ui/button';
 import { Menu } from '../../ui/menu';
-import { Badge, Empty, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
+import { Crumbs, LoadingPage, Missing, type Place } from '../../ui/page';
+import { Badge, Empty, ErrorNote, Facts, Id, PageHead, Time } from '../../ui/parts';
 import { EditCredential, RevokeCredential, RotateKey } from './change';
 import { type Graph, GraphView } from './graph';
 import { type Credential, kindOf, kinds, readOne, statusOf } from './kinds';
@@ -106,20 +107,24 @@ function Head({ name, credential, onDo }: { name: string; credential: Credential
   );
 }
 
+const placesOf = (kind: ReturnType<typeof kindOf>): Place[] => [
+  ['/credentials', 'Credentials'],
+  ...(kind ? [[`/credentials${kind === 'api_key' ? '' : `?tab=${kind}`}`, kinds[kind].plural] as const] : []),
+];
+
 export default function CredentialPage({ params: { id = '' } }: { params: Record<string, string> }) {
   const { data: credential, error, isPending, refetch } = useRead(['credentials', 'one', id], (signal) => readOne(id, signal), true);
   const graph = useGraph(id);
   const [doing, setDoing] = useState<Doing>(null);
-  if (isPending || (graph.isPending && !graph.error)) return <Skeleton />;
+  if (isPending || (graph.isPending && !graph.error)) return <LoadingPage />;
+  if (error && graph.error)
+    return <Missing what="credential" list={['/credentials', 'Credentials']} error={graph.error} onRetry={refetch} />;
   const kind = kindOf(id);
   const name = credential?.name ?? graph.data?.name ?? (graph.data ? nameOfKind(graph.data.kind) : 'Credential');
   const end = () => setDoing(null);
   return (
     <>
-      <nav class="crumbs" aria-label="Where you are">
-        <Link href="/credentials">Credentials</Link> /{' '}
-        {kind ? <Link href={`/credentials${kind === 'api_key' ? '' : `?tab=${kind}`}`}>{kinds[kind].plural}</Link> : 'Others'}
-      </nav>
+      <Crumbs places={placesOf(kind)} />
       <Head name={name} credential={credential ?? null} onDo={setDoing} />
       {error ? <ErrorNote error={error} onRetry={refetch} /> : null}
       {graph.error ? (

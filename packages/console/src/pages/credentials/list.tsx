@@ -1,11 +1,9 @@
-// All credentials of programs, by kind: permissions, last use and expiry.
-import { Plus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { useList } from '../../api';
 import { may } from '../../may';
 import { scopesInWords } from '../../scopes';
-import { Button } from '../../ui/button';
 import { Listing } from '../../ui/listing';
+import { MakeButton } from '../../ui/make-button';
 import { Badge, Empty, PageHead, Time, type Tone } from '../../ui/parts';
 import type { Column } from '../../ui/table';
 import { Tabs } from '../../ui/tabs';
@@ -73,11 +71,7 @@ function Rows({ kind, onCreate }: { kind: Kind; onCreate?: () => void }) {
     <>
       <div class="row spaced">
         <p class="dim grow lead">{about.lead}</p>
-        {onCreate && (
-          <Button kind="primary" onPress={onCreate}>
-            <Plus size={16} aria-hidden="true" /> New {nameOf(kind)}
-          </Button>
-        )}
+        {onCreate && <MakeButton onMake={onCreate}>New {nameOf(kind)}</MakeButton>}
       </div>
       <Listing
         list={list}

@@ -1,19 +1,18 @@
 // Devices: the machines that credentials are bound to, and the members they are assigned to.
 import type { components } from '@secrets-vault/client';
-import { Plus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { forget, here, useList, vault } from '../../api';
 import { useMembers, Who } from '../../people';
 import { useParameter } from '../../router';
-import { Button } from '../../ui/button';
 import { Confirm, Dialog } from '../../ui/dialog';
 import { SelectField } from '../../ui/field';
 import { Segments } from '../../ui/filters';
 import { Form, useProblems } from '../../ui/form';
 import { Listing } from '../../ui/listing';
+import { MakeButton } from '../../ui/make-button';
 import { Menu } from '../../ui/menu';
 import { Badge, Empty, PageHead, Time } from '../../ui/parts';
-import type { Column } from '../../ui/table';
+import { type Column, Lines } from '../../ui/table';
 import { tell } from '../../ui/toast';
 import { DeviceDetail } from './detail';
 import { DeviceForm } from './form';
@@ -81,7 +80,7 @@ function Acting({ doing, device, onClose }: { doing: Doing; device: Device; onCl
 }
 
 const columns: Column<Device>[] = [
-  { label: 'Name', width: 'minmax(9rem, 1.5fr)', cell: ({ name }) => <span class="truncate">{name}</span> },
+  { label: 'Name', width: 'minmax(9rem, 1.5fr)', cell: ({ name, platform }) => <Lines sub={platform}>{name}</Lines> },
   { label: 'Status', width: '6rem', cell: (device) => <DeviceStatus {...device} /> },
   { label: 'Platform', width: '8rem', wide: true, cell: ({ platform }) => <span class="truncate block">{platform}</span> },
   {
@@ -111,11 +110,7 @@ export default function Devices() {
   return (
     <>
       <PageHead title="Devices" lead="Machines that credentials are bound to. A token stolen from a device works nowhere else.">
-        {may('devices:write') && (
-          <Button kind="primary" onPress={() => setCreating(true)}>
-            <Plus size={16} aria-hidden="true" /> Register device
-          </Button>
-        )}
+        {may('devices:write') && <MakeButton onMake={() => setCreating(true)}>Register device</MakeButton>}
       </PageHead>
       <search class="filters">
         <Segments

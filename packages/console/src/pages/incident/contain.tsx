@@ -2,11 +2,11 @@
 // on the page, and repeating the containment only completes what was not done.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
-import { Link } from 'wouter-preact';
 import { forget, here, useRead, vault } from '../../api';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/dialog';
 import { Checkbox, TextField } from '../../ui/field';
+import { Crumbs } from '../../ui/page';
 import { Badge, Empty, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
 import { Table } from '../../ui/table';
 import { KINDS } from './credentials';
@@ -146,9 +146,7 @@ export default function Contain({ params: { id = '' } }: { params: Record<string
   const [result, setResult] = useState<Contained | null>(null);
   return (
     <>
-      <nav class="crumbs" aria-label="Where you are">
-        <Link href="/incident">Incident response</Link> / Contain
-      </nav>
+      <Crumbs places={[['/incident', 'Incident response']]} />
       <PageHead
         title={result ? `${graph ? named(graph) : id} contained` : graph ? `Contain ${named(graph)}` : 'Contain a credential'}
         lead={result ? undefined : 'Review its access and activity. Nothing changes until you confirm.'}

@@ -1,5 +1,4 @@
 // Incident response: find a leaked credential, or revoke all credentials.
-import { ShieldAlert } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { useParameter } from '../../router';
@@ -93,9 +92,7 @@ function Find() {
 export default function Incident() {
   return (
     <>
-      <PageHead title="Incident response" lead="If a credential leaked, revoke it, see what it read, and rotate those secrets.">
-        <ShieldAlert size={22} aria-hidden="true" class="dim" />
-      </PageHead>
+      <PageHead title="Incident response" lead="If a credential leaked, revoke it, see what it read, and rotate those secrets." />
       <div class="incident">
         <Find />
         <PanicCard />

@@ -1,9 +1,10 @@
 // A stored connection to a platform: a preview, a run, its previous runs, and its settings.
 import { useEffect, useState } from 'preact/hooks';
-import { Link, useLocation } from 'wouter-preact';
+import { useLocation } from 'wouter-preact';
 import { here, useRead, vault } from '../../api';
 import { Menu } from '../../ui/menu';
-import { Badge, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
+import { Crumbs, LoadingPage, Missing } from '../../ui/page';
+import { Badge, Facts, Id, PageHead, Time } from '../../ui/parts';
 import { Tabs } from '../../ui/tabs';
 import { EditConnection, RemoveConnection, slugsOf } from './edit';
 import { aboutPlatform, type Integration, platformName } from './platforms';
@@ -43,20 +44,12 @@ export default function ConnectionPage({ params: { id = '' } }: { params: Record
   useEffect(() => {
     if (data?.kind === 'notify') go('/notifications', { replace: true });
   }, [data?.kind, go]);
-  if (error)
-    return (
-      <>
-        <PageHead title="Connection" />
-        <ErrorNote error={error} onRetry={refetch} />
-      </>
-    );
-  if (!data) return <Skeleton />;
+  if (error) return <Missing what="connection" list={['/syncs', 'Syncs']} error={error} onRetry={refetch} />;
+  if (!data) return <LoadingPage />;
   const end = () => setDoing(null);
   return (
     <>
-      <nav class="crumbs" aria-label="Where you are">
-        <Link href="/syncs">Syncs</Link> / {platformName(data.platform)}
-      </nav>
+      <Crumbs places={[['/syncs', 'Syncs']]} />
       <PageHead title={data.name} lead={data.auto ? <Badge tone="accent">automatic</Badge> : <Badge>manual</Badge>}>
         <Menu
           label="More actions"

@@ -2,13 +2,14 @@
 // page of the connection, before anything is written.
 import type { components } from '@secrets-vault/client';
 import { useEffect, useState } from 'preact/hooks';
-import { Link, useLocation } from 'wouter-preact';
+import { useLocation } from 'wouter-preact';
 import { forget, here, vault } from '../../api';
 import { defaultEnvironment, environments } from '../../environments';
 import { useParameter } from '../../router';
 import { Choices } from '../../ui/choices';
 import { Checkbox, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
+import { Crumbs } from '../../ui/page';
 import { Empty, ErrorNote, PageHead, Skeleton } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 import { ConfigFields } from './config-fields';
@@ -119,11 +120,7 @@ function New({ kind }: { kind: Kind }) {
   const isSync = kind === 'sync';
   return (
     <>
-      <nav class="crumbs" aria-label="Where you are">
-        <Link href={list}>{isSync ? 'Syncs' : 'Notifications'}</Link> /{' '}
-        {chosen ? <Link href={`${list}/new`}>Choose a platform</Link> : 'Choose a platform'}
-        {chosen && ` / ${aboutPlatform(chosen).name}`}
-      </nav>
+      <Crumbs places={[[list, isSync ? 'Syncs' : 'Notifications'], ...(chosen ? ([[`${list}/new`, 'Platforms']] as const) : [])]} />
       {chosen ? (
         <PageHead title={`Connect ${aboutPlatform(chosen).name}`} lead={aboutPlatform(chosen).what} />
       ) : (

@@ -10,6 +10,7 @@ import { Form, useProblems } from '../../ui/form';
 import { Listing } from '../../ui/listing';
 import { Menu } from '../../ui/menu';
 import { Empty, PageHead, Time } from '../../ui/parts';
+import { Lines } from '../../ui/table';
 import { tell } from '../../ui/toast';
 import { useConnections } from './connections';
 import { EditConnection, RemoveConnection } from './edit';
@@ -81,20 +82,11 @@ const columns = [
   {
     label: 'Name',
     width: 'minmax(11rem, 1.6fr)',
-    cell: ({ platform, name }: Integration) => (
+    cell: ({ platform, name, events }: Integration) => (
       <span class="row-link">
         <PlatformMark platform={platform} />
-        <span class="truncate">{name}</span>
+        <Lines sub={eventsInWords(events)}>{name}</Lines>
       </span>
-    ),
-  },
-  {
-    label: 'Test',
-    width: '6.5rem',
-    cell: (connection: Integration) => (
-      <Button small onPress={() => send(connection)}>
-        Send test
-      </Button>
     ),
   },
   {
@@ -110,6 +102,15 @@ const columns = [
     cell: (one: Integration) => <span class="dim truncate">{hostOf(one) || platformName(one.platform)}</span>,
   },
   { label: 'Changed', width: '8rem', wide: true, cell: ({ updatedAt }: Integration) => <Time at={updatedAt} /> },
+  {
+    label: 'Test',
+    width: '6.5rem',
+    cell: (connection: Integration) => (
+      <Button small onPress={() => send(connection)} aria-label={`Send test to ${connection.name}`}>
+        Send test
+      </Button>
+    ),
+  },
 ];
 
 export default function Notifications() {

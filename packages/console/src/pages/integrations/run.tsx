@@ -5,11 +5,12 @@ import { Link } from 'wouter-preact';
 import { forget, here, queries, useRead, vault } from '../../api';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/dialog';
-import { Empty, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
+import { Crumbs, LoadingPage, Missing, type Place } from '../../ui/page';
+import { Empty, Facts, Id, PageHead, Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 import { useConnections } from './connections';
 import { Plan } from './plan';
-import { platformName } from './platforms';
+import { type Integration, platformName } from './platforms';
 import { isOpen, type Sync, SyncStatus, slugOf } from './runs';
 
 /** The refresh interval while it is running. */
@@ -22,6 +23,18 @@ const useSync = (id: string) =>
     true,
     (last) => (!last || isOpen(last) ? AGAIN : false),
   );
+
+const placesOf = (connection: Integration | undefined): Place[] =>
+  connection
+    ? [
+        ['/syncs', 'Syncs'],
+        [`/syncs/connections/${connection.id}`, connection.name],
+        [`/syncs/connections/${connection.id}?tab=runs`, 'Runs'],
+      ]
+    : [
+        ['/syncs', 'Syncs'],
+        ['/syncs?tab=runs', 'Runs'],
+      ];
 
 /** The status, in a sentence. */
 function standing(sync: Sync): string {
@@ -78,22 +91,12 @@ export default function RunPage({ params: { id = '' } }: { params: Record<string
   const [isCancelling, setCancelling] = useState(false);
   const { data: sync, error, refetch } = useSync(id);
   const connections = useConnections('sync');
-  if (error)
-    return (
-      <>
-        <PageHead title="Sync" />
-        <ErrorNote error={error} onRetry={refetch} />
-      </>
-    );
-  if (!sync) return <Skeleton />;
+  if (error) return <Missing what="sync" list={['/syncs', 'Syncs']} error={error} onRetry={refetch} />;
+  if (!sync) return <LoadingPage />;
   const connection = connections.rows.find((one) => one.id === sync.integrationId);
   return (
     <>
-      <nav class="crumbs" aria-label="Where you are">
-        <Link href="/syncs">Syncs</Link> /{' '}
-        {connection ? <Link href={`/syncs/connections/${connection.id}`}>{connection.name}</Link> : platformName(sync.platform)} /{' '}
-        <Link href={connection ? `/syncs/connections/${connection.id}?tab=runs` : '/syncs?tab=runs'}>Runs</Link>
-      </nav>
+      <Crumbs places={placesOf(connection)} />
       <PageHead
         title={`Sync of ${slugOf(sync.environmentId)} to ${platformName(sync.platform)}`}
         lead={<SyncStatus status={sync.status} />}

@@ -3,6 +3,7 @@ import { Plus } from 'lucide-preact';
 import { Link } from 'wouter-preact';
 import { Listing } from '../../ui/listing';
 import { Badge, Empty, PageHead, Time } from '../../ui/parts';
+import { Lines } from '../../ui/table';
 import { Tabs } from '../../ui/tabs';
 import { useConnections } from './connections';
 import { slugsOf } from './edit';
@@ -21,10 +22,18 @@ function Connections({ list }: { list: ReturnType<typeof useConnections> }) {
         {
           label: 'Name',
           width: 'minmax(12rem, 2fr)',
-          cell: ({ platform, name }) => (
+          cell: ({ platform, name, environments }) => (
             <>
               <PlatformMark platform={platform} />
-              <span class="truncate">{name}</span>
+              <Lines
+                sub={
+                  <>
+                    {platformName(platform)}, {slugsOf(environments).join(', ')}
+                  </>
+                }
+              >
+                {name}
+              </Lines>
             </>
           ),
         },

@@ -1,11 +1,12 @@
 // One webhook: its deliveries, settings, test and actions.
 import { useState } from 'preact/hooks';
-import { Link, useLocation } from 'wouter-preact';
+import { useLocation } from 'wouter-preact';
 import { forget, here, useRead, vault } from '../../api';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/dialog';
 import { Menu } from '../../ui/menu';
-import { ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
+import { Crumbs, LoadingPage, Missing } from '../../ui/page';
+import { Facts, Id, PageHead, Time } from '../../ui/parts';
 import { Tabs } from '../../ui/tabs';
 import { tell } from '../../ui/toast';
 import { Deliveries, DeliveryDialog } from './deliveries';
@@ -84,14 +85,8 @@ export default function WebhookPage({ params: { id = '' } }: { params: Record<st
   const { data, error, refetch } = useRead(['webhooks', 'one', id], (signal) =>
     vault().api.GET('/orgs/{org_id}/webhooks/{id}', { ...at(id), signal }),
   );
-  if (error)
-    return (
-      <>
-        <PageHead title="Webhook" />
-        <ErrorNote error={error} onRetry={refetch} />
-      </>
-    );
-  if (!data) return <Skeleton />;
+  if (error) return <Missing what="webhook" list={['/webhooks', 'Webhooks']} error={error} onRetry={refetch} />;
+  if (!data) return <LoadingPage />;
   const test = async () => {
     const { data: delivery } = await vault().api.POST('/orgs/{org_id}/webhooks/{id}/test', at(id));
     await forget('webhooks');
@@ -99,9 +94,7 @@ export default function WebhookPage({ params: { id = '' } }: { params: Record<st
   };
   return (
     <>
-      <nav class="crumbs" aria-label="Where you are">
-        <Link href="/webhooks">Webhooks</Link>
-      </nav>
+      <Crumbs places={[['/webhooks', 'Webhooks']]} />
       <PageHead title={data.url} lead={<WebhookStatus {...data} />}>
         <Button onPress={test}>Send test event</Button>
         {!data.enabled && (

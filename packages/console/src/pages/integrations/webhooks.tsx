@@ -1,11 +1,11 @@
-// Webhooks: URLs that receive events as signed requests.
-import { Plus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import '../../styles/integrations.css';
 import { here, useList, vault } from '../../api';
 import { Button } from '../../ui/button';
 import { Listing } from '../../ui/listing';
+import { MakeButton } from '../../ui/make-button';
 import { Badge, Empty, PageHead, Time } from '../../ui/parts';
+import { Lines } from '../../ui/table';
 import { eventsInWords } from './events';
 import { NewWebhook, type Webhook } from './webhook-form';
 
@@ -28,9 +28,7 @@ export default function Webhooks() {
   return (
     <>
       <PageHead title="Webhooks" lead="Send events of the organisation to your own URL as signed requests.">
-        <Button kind="primary" onPress={onCreate}>
-          <Plus size={16} aria-hidden="true" /> New webhook
-        </Button>
+        <MakeButton onMake={onCreate}>New webhook</MakeButton>
       </PageHead>
       <Listing<Webhook>
         list={list}
@@ -38,7 +36,15 @@ export default function Webhooks() {
         keyOf={({ id }) => id}
         hrefOf={({ id }) => `/webhooks/${id}`}
         columns={[
-          { label: 'URL', width: 'minmax(14rem, 2.2fr)', cell: ({ url }) => <span class="mono truncate">{url}</span> },
+          {
+            label: 'URL',
+            width: 'minmax(14rem, 2.2fr)',
+            cell: ({ url, events, description }) => (
+              <Lines mono sub={description || eventsInWords(events as '*' | string[])}>
+                {url}
+              </Lines>
+            ),
+          },
           { label: 'Status', width: '7rem', cell: (webhook) => <WebhookStatus {...webhook} /> },
           {
             label: 'Events',

@@ -1,13 +1,14 @@
 // Grants: access to secrets for a member or a team, in addition to their roles.
 import type { components } from '@secrets-vault/client';
-import { Plus, Trash2 } from 'lucide-preact';
+import { Trash2 } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { forgetGone, here, useList, useRead, vault } from '../../api';
 import { Who } from '../../people';
 import { useParameter } from '../../router';
-import { Button, IconButton } from '../../ui/button';
+import { IconButton } from '../../ui/button';
 import { Confirm } from '../../ui/dialog';
 import { Listing } from '../../ui/listing';
+import { MakeButton } from '../../ui/make-button';
 import { Badge, Empty, PageHead, Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 import { NewGrant } from './new-grant';
@@ -57,9 +58,9 @@ export function Grants({ grantee }: { grantee?: { type: 'member' | 'team'; id: s
     vault().api.GET('/orgs/{org_id}/grants', { params: { path: here(), query: { limit: 100, cursor, grantee: grantee?.id } }, signal }),
   );
   const add = may('members:write') && (
-    <Button kind={grantee ? 'plain' : 'primary'} onPress={() => setCreating(true)}>
-      <Plus size={16} aria-hidden="true" /> New grant
-    </Button>
+    <MakeButton kind={grantee ? 'plain' : 'primary'} onMake={() => setCreating(true)}>
+      New grant
+    </MakeButton>
   );
   return (
     <>

@@ -11,7 +11,8 @@ import { Dialog } from '../../ui/dialog';
 import { Checkbox } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
 import { Menu } from '../../ui/menu';
-import { Badge, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
+import { Crumbs, LoadingPage, Missing } from '../../ui/page';
+import { Badge, Facts, Id, PageHead, Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 import { nameOfKind } from '../credentials/words';
 import { Grants } from './grants';
@@ -128,19 +129,11 @@ export default function MemberPage({ params: { id = '' } }: { params: Record<str
   } = useRead(['members', 'one', id], (signal) => vault().api.GET('/orgs/{org_id}/members/{id}', { ...at(id), signal }));
   const [doing, setDoing] = useState<Doing>(null);
   const end = () => setDoing(null);
-  if (error)
-    return (
-      <>
-        <PageHead title="Member" />
-        <ErrorNote error={error} onRetry={refetch} />
-      </>
-    );
-  if (isPending || !member) return <Skeleton />;
+  if (error) return <Missing what="member" list={['/members', 'Members']} error={error} onRetry={refetch} />;
+  if (isPending || !member) return <LoadingPage />;
   return (
     <>
-      <nav class="crumbs" aria-label="Where you are">
-        <Link href="/members">Members</Link> / {member.name}
-      </nav>
+      <Crumbs places={[['/members', 'Members']]} />
       <PageHead
         title={member.name}
         lead={

@@ -7,6 +7,7 @@ import { useParameter } from '../../router';
 import { Button } from '../../ui/button';
 import { Segments } from '../../ui/filters';
 import { Listing } from '../../ui/listing';
+import { MakeButton } from '../../ui/make-button';
 import { Badge, Empty, PageHead, Time, type Tone } from '../../ui/parts';
 import type { Column } from '../../ui/table';
 import { InviteMember } from './invite';
@@ -57,9 +58,9 @@ export default function Members() {
       <PageHead title="Members" lead="People who sign in with a passkey. Each has a role, and grants can add access to secrets.">
         <Button onPress={() => setOpen('roles')}>Roles</Button>
         {may('members:write') && (
-          <Button kind="primary" onPress={() => setOpen('invite')}>
-            <UserPlus size={16} aria-hidden="true" /> Invite member
-          </Button>
+          <MakeButton icon={UserPlus} onMake={() => setOpen('invite')}>
+            Invite member
+          </MakeButton>
         )}
       </PageHead>
       <search class="filters">

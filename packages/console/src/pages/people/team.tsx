@@ -2,7 +2,7 @@
 import type { components } from '@secrets-vault/client';
 import { UserMinus, UserPlus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
-import { Link, useLocation } from 'wouter-preact';
+import { useLocation } from 'wouter-preact';
 import { forget, forgetGone, here, useList, useRead, vault } from '../../api';
 import { type Team, useMembers, Who } from '../../people';
 import { Button, IconButton } from '../../ui/button';
@@ -11,7 +11,8 @@ import { SelectField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
 import { Listing } from '../../ui/listing';
 import { Menu } from '../../ui/menu';
-import { Empty, ErrorNote, PageHead, Skeleton, Time } from '../../ui/parts';
+import { Crumbs, LoadingPage, Missing } from '../../ui/page';
+import { Empty, PageHead, Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 import { Grants } from './grants';
 import { TeamForm } from './teams';
@@ -115,14 +116,8 @@ export default function TeamPage({ params: { id = '' } }: { params: Record<strin
   } = useRead(['teams', 'one', id], (signal) => vault().api.GET('/orgs/{org_id}/teams/{id}', { ...at(id), signal }));
   const [doing, setDoing] = useState<'rename' | 'delete' | null>(null);
   const [, go] = useLocation();
-  if (error)
-    return (
-      <>
-        <PageHead title="Team" />
-        <ErrorNote error={error} onRetry={refetch} />
-      </>
-    );
-  if (isPending || !team) return <Skeleton />;
+  if (error) return <Missing what="team" list={['/teams', 'Teams']} error={error} onRetry={refetch} />;
+  if (isPending || !team) return <LoadingPage />;
   const remove = async () => {
     await vault().api.DELETE('/orgs/{org_id}/teams/{id}', at(id));
     tell(`${team.name} deleted`);
@@ -131,9 +126,7 @@ export default function TeamPage({ params: { id = '' } }: { params: Record<strin
   };
   return (
     <>
-      <nav class="crumbs" aria-label="Where you are">
-        <Link href="/teams">Teams</Link> / {team.name}
-      </nav>
+      <Crumbs places={[['/teams', 'Teams']]} />
       <PageHead title={team.name}>
         <Button onPress={() => setDoing('rename')}>Rename</Button>
         <Menu label="More actions" actions={[{ label: 'Delete team', danger: true, onSelect: () => setDoing('delete') }]} />

@@ -1,15 +1,13 @@
-// Teams: groups of members that share grants and can approve requests.
-import { Plus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { forget, here, useList, vault } from '../../api';
 import { may } from '../../may';
 import type { Team } from '../../people';
-import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
 import { Listing } from '../../ui/listing';
+import { MakeButton } from '../../ui/make-button';
 import { Empty, PageHead, Time } from '../../ui/parts';
 
 /** Creates a team, or renames one. */
@@ -39,11 +37,7 @@ export default function Teams() {
   const list = useList<Team>(['teams', 'list'], (cursor, signal) =>
     vault().api.GET('/orgs/{org_id}/teams', { params: { path: here(), query: { limit: 100, cursor } }, signal }),
   );
-  const add = may('teams:write') && (
-    <Button kind="primary" onPress={() => setCreating(true)}>
-      <Plus size={16} aria-hidden="true" /> New team
-    </Button>
-  );
+  const add = may('teams:write') && <MakeButton onMake={() => setCreating(true)}>New team</MakeButton>;
   return (
     <>
       <PageHead title="Teams" lead="Groups of members that share grants and can approve requests.">

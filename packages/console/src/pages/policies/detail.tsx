@@ -1,14 +1,15 @@
 // One policy: its rule, the secrets it applies to, and its violations.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
-import { Link, useLocation } from 'wouter-preact';
+import { useLocation } from 'wouter-preact';
 import { forget, forgetGone, here, useList, useRead, vault } from '../../api';
 import { Who } from '../../people';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/dialog';
 import { Listing } from '../../ui/listing';
 import { Menu } from '../../ui/menu';
-import { Badge, Empty, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
+import { Crumbs, LoadingPage, Missing } from '../../ui/page';
+import { Badge, Empty, Facts, Id, PageHead, Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 import { draftOf } from './draft';
 import { PolicyForm } from './form';
@@ -105,14 +106,8 @@ export default function PolicyPage({ params: { id = '' } }: { params: Record<str
     refetch,
   } = useRead(['policies', 'one', id], (signal) => vault().api.GET('/orgs/{org_id}/policies/{id}', { ...at(id), signal }));
   const [doing, setDoing] = useState<'edit' | 'off' | 'delete' | null>(null);
-  if (error)
-    return (
-      <>
-        <PageHead title="Policy" />
-        <ErrorNote error={error} onRetry={refetch} />
-      </>
-    );
-  if (isPending || !policy) return <Skeleton />;
+  if (error) return <Missing what="policy" list={['/policies', 'Policies']} error={error} onRetry={refetch} />;
+  if (isPending || !policy) return <LoadingPage />;
   const end = () => setDoing(null);
   const switchOn = async () => {
     await vault().api.PATCH('/orgs/{org_id}/policies/{id}', { ...at(id), body: { enabled: true } });
@@ -121,9 +116,7 @@ export default function PolicyPage({ params: { id = '' } }: { params: Record<str
   };
   return (
     <>
-      <nav class="crumbs" aria-label="Where you are">
-        <Link href="/policies">Policies</Link> / {policy.name}
-      </nav>
+      <Crumbs places={[['/policies', 'Policies']]} />
       <PageHead
         title={policy.name}
         lead={

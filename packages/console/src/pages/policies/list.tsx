@@ -1,9 +1,7 @@
-// The policies of the organisation: rules for names, rotation and approval.
-import { Plus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { here, useList, vault } from '../../api';
-import { Button } from '../../ui/button';
 import { Listing } from '../../ui/listing';
+import { MakeButton } from '../../ui/make-button';
 import { Badge, Empty, PageHead, type Tone } from '../../ui/parts';
 import type { Column } from '../../ui/table';
 import { PolicyForm } from './form';
@@ -62,11 +60,7 @@ export default function Policies() {
   const list = useList<Policy>(['policies', 'list'], (cursor, signal) =>
     vault().api.GET('/orgs/{org_id}/policies', { params: { path: here(), query: { limit: 100, cursor } }, signal }),
   );
-  const add = may('policies:write') && (
-    <Button kind="primary" onPress={() => setCreating(true)}>
-      <Plus size={16} aria-hidden="true" /> New policy
-    </Button>
-  );
+  const add = may('policies:write') && <MakeButton onMake={() => setCreating(true)}>New policy</MakeButton>;
   return (
     <>
       <PageHead title="Policies" lead="Rules for secret names, for rotation, and for operations that require approval.">

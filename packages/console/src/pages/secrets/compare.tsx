@@ -6,6 +6,7 @@ import { environments } from '../../environments';
 import { useParameter } from '../../router';
 import { Button } from '../../ui/button';
 import { SelectField } from '../../ui/field';
+import { Crumbs } from '../../ui/page';
 import { Badge, Empty, PageHead, type Tone } from '../../ui/parts';
 import { Table } from '../../ui/table';
 
@@ -49,17 +50,16 @@ export default function Compare() {
   const rows = found?.rows.filter(({ kind }) => showSame || kind !== 'same') ?? [];
   return (
     <>
+      <Crumbs places={[['/secrets', 'Secrets']]} />
       <PageHead title="Compare environments" lead="See which secrets differ. Values are compared in your browser and not shown." />
-      <div class="filters">
-        <div class="columns grow">
-          <SelectField label="First environment" value={left} onValue={setLeft} choices={choices} />
-          <SelectField label="Second environment" value={right} onValue={setRight} choices={choices} />
-        </div>
-      </div>
-      <div class="row spaced">
+      <div class="compared spaced">
+        <SelectField label="First environment" value={left} onValue={setLeft} choices={choices} />
+        <SelectField label="Second environment" value={right} onValue={setRight} choices={choices} />
         <Button kind="primary" disabled={!left || !right || left === right} onPress={compare}>
           Compare
         </Button>
+      </div>
+      <div class="row spaced">
         {found && (
           <label class="row">
             <input type="checkbox" checked={showSame} onChange={(event) => setShowSame(event.currentTarget.checked)} /> Show secrets that

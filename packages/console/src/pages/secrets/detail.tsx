@@ -1,21 +1,24 @@
 // One secret: its value on request, its history, its readers, its links and grants, and its actions.
 import { ApprovalRequiredError } from '@secrets-vault/client';
+import { Link2, Users } from 'lucide-preact';
 import { useState } from 'preact/hooks';
-import { Link, useLocation } from 'wouter-preact';
+import { useLocation } from 'wouter-preact';
 import { forget, here, useRead, vault } from '../../api';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/dialog';
 import { Held } from '../../ui/form';
 import { Menu } from '../../ui/menu';
-import { Empty, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
+import { Crumbs, LoadingPage, Missing, type Place } from '../../ui/page';
+import { Facts, Id, PageHead, Time } from '../../ui/parts';
 import { SecretValue } from '../../ui/secret-value';
 import { Tabs } from '../../ui/tabs';
 import { tell } from '../../ui/toast';
 import { EditSecret, NewValue, Rotate } from './change';
+import { GrantSecret } from './grant';
 import { Versions } from './history';
 import { type Secret, StatusBadge } from './list';
 import { Readers } from './readers';
-import { Shares } from './shares';
+import { NewLink, Shares } from './shares';
 
 const pathOf = (id: string) => ({ params: { path: { ...here(), id } } });
 
@@ -30,7 +33,18 @@ const useSecret = (id: string) =>
     return { data: { secret: found.data.data[0], versions: history.data.data } };
   });
 
-type Doing = 'edit' | 'value' | 'rotate' | 'delete' | 'destroy' | null;
+/** The list, the environment, and the folders in the name. */
+function placesOf({ environment, name }: Secret): Place[] {
+  const folders = name.split('/').slice(0, -1);
+  const at = (path: string) => `/secrets?${new URLSearchParams({ environment, ...(path && { path }) })}`;
+  return [
+    ['/secrets', 'Secrets'],
+    [at(''), environment],
+    ...folders.map((folder, index): Place => [at(`${folders.slice(0, index + 1).join('/')}/`), folder]),
+  ];
+}
+
+type Doing = 'edit' | 'value' | 'rotate' | 'grant' | 'link' | 'delete' | 'destroy' | null;
 
 function Overview({ secret }: { secret: Secret }) {
   const [held, setHeld] = useState<ApprovalRequiredError | null>(null);
@@ -64,11 +78,13 @@ function Overview({ secret }: { secret: Secret }) {
           [
             'Tags',
             Object.keys(secret.tags).length ? (
-              Object.entries(secret.tags).map(([key, value]) => (
-                <span key={key} class="badge plain mono">
-                  {value ? `${key}: ${value}` : key}
-                </span>
-              ))
+              <span class="chips">
+                {Object.entries(secret.tags).map(([key, value]) => (
+                  <span key={key} class="badge plain mono">
+                    {value ? `${key}: ${value}` : key}
+                  </span>
+                ))}
+              </span>
             ) : (
               <span class="dim">None</span>
             ),
@@ -100,6 +116,8 @@ function Doings({ secret, doing, end }: { secret: Secret; doing: Doing; end: () 
   if (doing === 'edit') return <EditSecret secret={secret} onClose={end} />;
   if (doing === 'value') return <NewValue secret={secret} onClose={end} />;
   if (doing === 'rotate') return <Rotate secret={secret} onClose={end} />;
+  if (doing === 'grant') return <GrantSecret secret={secret} onClose={end} />;
+  if (doing === 'link') return <NewLink secret={secret} onClose={end} />;
   if (doing === 'delete')
     return (
       <Confirm title={`Delete ${secret.name}?`} action="Delete secret" onConfirm={() => remove(false)} onClose={end}>
@@ -123,22 +141,10 @@ function Doings({ secret, doing, end }: { secret: Secret; doing: Doing; end: () 
 export default function SecretPage({ params: { id = '' } }: { params: Record<string, string> }) {
   const { data, error, isPending, refetch } = useSecret(id);
   const [doing, setDoing] = useState<Doing>(null);
-  if (error)
-    return (
-      <>
-        <PageHead title="Secret" />
-        <ErrorNote error={error} onRetry={refetch} />
-      </>
-    );
-  if (isPending || !data) return <Skeleton />;
+  if (error) return <Missing what="secret" list={['/secrets', 'Secrets']} error={error} onRetry={refetch} />;
+  if (isPending || !data) return <LoadingPage />;
   const { secret, versions } = data;
-  if (!secret)
-    return (
-      <>
-        <PageHead title="Secret" />
-        <Empty title="Secret not found">It was destroyed, or you do not have access to it.</Empty>
-      </>
-    );
+  if (!secret) return <Missing what="secret" list={['/secrets', 'Secrets']} />;
   const isDeleted = secret.status === 'deleted';
   const restore = async () => {
     await vault().api.POST('/orgs/{org_id}/secrets/{id}/restore', pathOf(id));
@@ -147,9 +153,7 @@ export default function SecretPage({ params: { id = '' } }: { params: Record<str
   };
   return (
     <>
-      <nav class="crumbs" aria-label="Where you are">
-        <Link href={`/secrets?environment=${secret.environment}`}>Secrets</Link> / {secret.environment}
-      </nav>
+      <Crumbs places={placesOf(secret)} />
       <PageHead title={secret.name} lead={<StatusBadge status={secret.status} />}>
         {isDeleted ? (
           <Button kind="primary" onPress={restore}>
@@ -157,10 +161,19 @@ export default function SecretPage({ params: { id = '' } }: { params: Record<str
           </Button>
         ) : (
           <>
+            {secret.status === 'active' && (
+              <Menu
+                label="Share this secret"
+                actions={[
+                  { label: 'With people, teams or agents', icon: <Users size={15} />, onSelect: () => setDoing('grant') },
+                  { label: 'With a link', icon: <Link2 size={15} />, onSelect: () => setDoing('link') },
+                ]}
+              >
+                Share
+              </Menu>
+            )}
             <Button onPress={() => setDoing('rotate')}>Rotate</Button>
-            <Button kind="primary" onPress={() => setDoing('value')}>
-              New value
-            </Button>
+            <Button onPress={() => setDoing('value')}>New value</Button>
           </>
         )}
         <Menu

@@ -7,6 +7,7 @@ import { useParameter } from '../../router';
 import { download } from '../../ui/download';
 import { SelectField, TextArea } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
+import { Crumbs } from '../../ui/page';
 import { PageHead } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 
@@ -48,6 +49,7 @@ export default function Export() {
   };
   return (
     <>
+      <Crumbs places={[['/secrets', 'Secrets']]} />
       <PageHead
         title="Export secrets"
         lead="Download the values of an environment as a file. For programs, reading from the vault is safer."

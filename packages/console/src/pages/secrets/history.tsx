@@ -3,6 +3,7 @@ import type { components } from '@secrets-vault/client';
 import { diffLines } from 'diff';
 import { useState } from 'preact/hooks';
 import { forget, here, vault } from '../../api';
+import { Who } from '../../people';
 import { Button } from '../../ui/button';
 import { Confirm, Dialog } from '../../ui/dialog';
 import { Badge, Time } from '../../ui/parts';
@@ -60,20 +61,19 @@ export function Versions({ secret, versions }: { secret: Secret; versions: Versi
           <li key={version}>
             <span class="grow">
               <strong>Version {version}</strong> {current && <Badge tone="good">current</Badge>}
-              <span class="dim">
-                {' '}
-                <Time at={created_at} /> by <code>{created_by}</code>
+              <span class="dim block small">
+                <Time at={created_at} /> by <Who id={created_by} />
               </span>
             </span>
             {!current && (
-              <>
+              <span class="row">
                 <Button small onPress={() => compare(version)}>
                   Compare
                 </Button>
                 <Button small onPress={() => setReturning(version)}>
                   Roll back
                 </Button>
-              </>
+              </span>
             )}
           </li>
         ))}

@@ -8,6 +8,7 @@ import { forget, here, vault } from '../../api';
 import { environments, useEnvironment } from '../../environments';
 import { Button } from '../../ui/button';
 import { SelectField, TextField } from '../../ui/field';
+import { Crumbs } from '../../ui/page';
 import { ErrorNote, PageHead } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 
@@ -198,6 +199,7 @@ export default function Import() {
   const count = plan ? plan.plan.created.length + plan.plan.updated.length : 0;
   return (
     <>
+      <Crumbs places={[['/secrets', 'Secrets']]} />
       <PageHead
         title="Import secrets"
         lead="Import a .env file or the export of another tool. You see a preview before anything is written."

@@ -68,7 +68,14 @@ const columnsFor = (path: string, hrefOfFolder: (folder: string) => string): Col
         </Link>
       ) : (
         <Link href={`/secrets/${secret?.id}`} class="row-link">
-          <span class="mono truncate">{secret?.name.slice(path.length)}</span>
+          <span class="grow">
+            <span class="mono truncate" title={secret?.name}>
+              {secret?.name.slice(path.length)}
+            </span>
+            <span class="sub truncate">
+              {secret?.type}, {secret?.status}, <Time at={secret?.updated_at} />
+            </span>
+          </span>
         </Link>
       ),
   },
@@ -142,13 +149,13 @@ function useSecrets({ environment, path, search, type, status }: Filters) {
 const Actions = ({ environment, onCreate }: { environment: string; onCreate: () => void }) => (
   <PageHead title="Secrets" lead="Values for programs and people. Each new value is a version.">
     <Link href={`/secrets/compare?left=${environment}`} class="button plain">
-      <GitCompare size={16} aria-hidden="true" /> Compare
+      <GitCompare size={16} aria-hidden="true" /> <span class="fold">Compare</span>
     </Link>
     <Link href={`/secrets/import?environment=${environment}`} class="button plain">
-      <Upload size={16} aria-hidden="true" /> Import
+      <Upload size={16} aria-hidden="true" /> <span class="fold">Import</span>
     </Link>
     <Link href={`/secrets/export?environment=${environment}`} class="button plain">
-      <Download size={16} aria-hidden="true" /> Export
+      <Download size={16} aria-hidden="true" /> <span class="fold">Export</span>
     </Link>
     <Button kind="primary" onPress={onCreate}>
       <Plus size={16} aria-hidden="true" /> New secret

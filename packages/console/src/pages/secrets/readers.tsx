@@ -2,7 +2,7 @@
 import type { components } from '@secrets-vault/client';
 import { here, useList, vault } from '../../api';
 import { Empty, ErrorNote, Skeleton, Time } from '../../ui/parts';
-import { Table } from '../../ui/table';
+import { Lines, Table } from '../../ui/table';
 
 type Reader = components['schemas']['Reader'];
 
@@ -22,7 +22,18 @@ export function Readers({ id }: { id: string }) {
         {
           label: 'Actor',
           width: 'minmax(10rem, 2fr)',
-          cell: ({ actor }) => <span class="truncate">{actor.name ?? actor.id ?? actor.kind}</span>,
+          cell: ({ actor, last_read_at, count }) => (
+            <Lines
+              sub={
+                <>
+                  {actor.kind.replaceAll('_', ' ')}, {count === 1 ? 'read once' : `read ${count.toLocaleString()} times`},{' '}
+                  <Time at={last_read_at} />
+                </>
+              }
+            >
+              {actor.name ?? actor.id ?? actor.kind}
+            </Lines>
+          ),
         },
         { label: 'Kind', width: '8rem', wide: true, cell: ({ actor }) => <span class="dim">{actor.kind.replaceAll('_', ' ')}</span> },
         {
@@ -31,8 +42,8 @@ export function Readers({ id }: { id: string }) {
           wide: true,
           cell: ({ via }) => <span class="dim">{via === 'bulk' ? 'bulk read' : 'single read'}</span>,
         },
-        { label: 'Reads', width: '5rem', cell: ({ count }) => count.toLocaleString() },
-        { label: 'Last read', width: '9rem', cell: ({ last_read_at }) => <Time at={last_read_at} /> },
+        { label: 'Reads', width: '5rem', wide: true, cell: ({ count }) => count.toLocaleString() },
+        { label: 'Last read', width: '9rem', wide: true, cell: ({ last_read_at }) => <Time at={last_read_at} /> },
       ]}
       empty={<Empty title="No reads yet">Each read of the value is recorded in the audit log and listed here.</Empty>}
     />

@@ -7,7 +7,8 @@ import { Button } from '../../ui/button';
 import { Confirm, Dialog } from '../../ui/dialog';
 import { SelectField, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
-import { CopyButton, Empty, ErrorNote, Skeleton, Time } from '../../ui/parts';
+import { OneTime } from '../../ui/one-time';
+import { Empty, ErrorNote, Skeleton, Time } from '../../ui/parts';
 import { Table } from '../../ui/table';
 import { tell } from '../../ui/toast';
 import { GrantSecret } from './grant';
@@ -22,7 +23,7 @@ const LIFETIMES = [
   { value: '604800', label: '7 days' },
 ];
 
-function NewLink({ secret, onClose }: { secret: Secret; onClose: () => void }) {
+export function NewLink({ secret, onClose }: { secret: Secret; onClose: () => void }) {
   const [lifetime, setLifetime] = useState('3600');
   const [views, setViews] = useState('1');
   const [passphrase, setPassphrase] = useState('');
@@ -39,12 +40,13 @@ function NewLink({ secret, onClose }: { secret: Secret; onClose: () => void }) {
   };
   if (url)
     return (
-      <Dialog title="Link created" lead="The link is shown only once. Copy it before you close this dialog." onClose={onClose}>
-        <p class="copyable">
-          <code class="grow">{url}</code>
-          <CopyButton text={url} label="Copy link" />
-        </p>
-      </Dialog>
+      <OneTime
+        title="Link created"
+        lead={`Send it to the person who needs ${secret.name}. They can open it in a browser without an account.`}
+        text={url}
+        warning={`This link is shown only once. It ${views === '1' ? 'works once' : `works ${views} times`}, and you can revoke it in the list of shares.`}
+        onClose={onClose}
+      />
     );
   return (
     <Dialog
@@ -96,19 +98,21 @@ export function Shares({ secret }: { secret: Secret }) {
       params: { path: { ...here(), id: secret.id, share_id: id } },
     });
     await forget('secrets');
-    tell('Share revoked');
+    tell('Access revoked');
   };
   if (error) return <ErrorNote error={error} onRetry={refetch} />;
   return (
     <div class="stack">
-      <div class="row">
-        <p class="dim grow">A link shows one version to anyone who has it. A grant gives access to a member, a team or an agent.</p>
-        <Button onPress={() => setCreating('link')} disabled={secret.status !== 'active'}>
-          New link
-        </Button>
-        <Button kind="primary" onPress={() => setCreating('grant')} disabled={secret.status !== 'active'}>
-          Share with people
-        </Button>
+      <div class="section-head">
+        <p class="dim grow">A link shows one version to anyone who opens it. A grant gives access to a member, a team or an agent.</p>
+        <div class="row">
+          <Button onPress={() => setCreating('link')} disabled={secret.status !== 'active'}>
+            Create link
+          </Button>
+          <Button kind="primary" onPress={() => setCreating('grant')} disabled={secret.status !== 'active'}>
+            Share with people
+          </Button>
+        </div>
       </div>
       {isPending ? (
         <Skeleton rows={3} />
@@ -149,7 +153,11 @@ export function Shares({ secret }: { secret: Secret }) {
               Revoke
             </Button>
           )}
-          empty={<Empty title="Not shared">Only credentials and members with permission can read this secret.</Empty>}
+          empty={
+            <Empty title="Not shared">
+              There are no links or grants for this secret. Members and credentials can read it only with their own permissions.
+            </Empty>
+          }
         />
       )}
       {creating === 'link' && <NewLink secret={secret} onClose={() => setCreating(null)} />}
@@ -161,7 +169,11 @@ export function Shares({ secret }: { secret: Secret }) {
           onConfirm={() => revoke(ending)}
           onClose={() => setEnding(null)}
         >
-          <p>It stops working immediately.</p>
+          <p>
+            {ending.kind === 'link'
+              ? 'The link stops working immediately. Anyone who opened it may have kept the value: rotate the secret if that matters.'
+              : 'It gives no more access from the next request.'}
+          </p>
         </Confirm>
       )}
     </div>

@@ -10,7 +10,7 @@ import { Sessions } from './sessions';
 import './settings.css';
 
 const SignIn = () => (
-  <div class="stack">
+  <div class="sections">
     <Passkeys />
     <Sessions />
   </div>

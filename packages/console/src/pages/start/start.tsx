@@ -59,7 +59,7 @@ const Command = ({ label, text }: { label: string; text: string }) => (
   </div>
 );
 
-function KeyStep({ environment }: { environment: string }) {
+function KeyStep({ environment, done }: { environment: string; done: boolean }) {
   const [token, setToken] = useState<string | null>(null);
   const create = async () => {
     const { data } = await vault().api.POST('/orgs/{org_id}/api-keys', {
@@ -76,8 +76,8 @@ function KeyStep({ environment }: { environment: string }) {
     <>
       <p class="dim">A key is what a program signs in with. This one can only read the secrets of {environment}, and ends after 30 days.</p>
       <div>
-        <Button kind="primary" onPress={create}>
-          Create a key for {environment}
+        <Button kind={done ? 'plain' : 'primary'} onPress={create}>
+          {done ? 'Create another key' : `Create a key for ${environment}`}
         </Button>
       </div>
       {token && (
@@ -134,7 +134,7 @@ export default function Start() {
             </div>
           </Step>
           <Step number={2} title="Create a key for a program" done={data.hasKey}>
-            <KeyStep environment={environment} />
+            <KeyStep environment={environment} done={data.hasKey} />
           </Step>
           <Step number={3} title="Run a program with it" done={data.hasRun}>
             <Commands environment={environment} />
@@ -143,7 +143,7 @@ export default function Start() {
       )}
       {isDone && (
         <p class="note good narrow" role="status">
-          All done. Next, invite your colleagues and look at the audit log.
+          All done. Next, <Link href="/members">invite your colleagues</Link> and <Link href="/audit">look at the audit log</Link>.
         </p>
       )}
       {storing && <NewSecret environment={environment} path="" onClose={() => setStoring(false)} onStored={() => setStoring(false)} />}

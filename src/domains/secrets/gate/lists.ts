@@ -1,0 +1,137 @@
+// Lists of secrets, without values: in the order of creation, in the order of names, or by folders. Invariant: from the gate's own rows, so
+// that what D1 was made to say is not listed; and only what the caller reaches.
+
+import { namesHeld, reaches, type Steps, stepsFor } from '../../../auth/authorize';
+import { RESTORABLE } from '../../../db/rows';
+import type { EnvironmentRow, SecretRow, SecretType } from '../../../db/schema';
+import { refuse } from '../../../errors';
+import { environmentOf, slugOf } from '../../../gate/named';
+import { fail, type Outcome, ok } from '../../../gate/outcome';
+import type { Call } from '../../../gate/types';
+import { statusOf } from '../rules';
+import { secretOut } from '../wire';
+import { type Below, below, type Place, reader } from './folders';
+import { prefixesOf, unknownEnvironment } from './reads';
+import { inDoubt } from './state';
+
+export interface ListInput {
+  limit: number;
+  after: string | null;
+  environment: string | null;
+  type: SecretType | null;
+  prefix: string | null;
+  status: 'active' | 'expired' | 'revoked' | 'deleted' | null;
+  tag: string | null;
+  /** One secret alone. */
+  id: string | null;
+  /** By name, within an environment; else in the order of creation. */
+  by_name: boolean;
+  /** By folders, within an environment. Absent from a Worker of 0.4.0. */
+  by_folder?: boolean;
+}
+
+/** Rows that one page looks at, and steps of comparing their names with patterns: where few match, it may be short, or empty, and still not the last. */
+const LOOKED_AT = 1000;
+const PAGE = 200;
+const MOST_STEPS = 4_000_000;
+
+/** Which list a position belongs to, by its first character: none is taken for one of another list. */
+const isOf = ({ by_name, by_folder }: ListInput, [first = '']: string): boolean =>
+  by_folder ? '/='.includes(first) : by_name ? first === '=' : !'/='.includes(first);
+
+/** Beginnings of names that a list reads one after the other; with more, it goes through all names. */
+const MOST_BEGINNINGS = 1000;
+
+/** The names in an environment that the caller's patterns can match, for lists in their order. */
+function placeOf({ caller, need, input }: Call<ListInput>, environment: string): Place {
+  const prefix = input.prefix ?? '';
+  const beginnings = prefixesOf(prefix, namesHeld(caller, need.scopes, environment));
+  return { environment, prefix, beginnings: beginnings.length > MOST_BEGINNINGS ? [prefix] : beginnings };
+}
+
+/** Rows in the order of a list, from a position on. */
+function pagesOf(call: Call<ListInput>, environment: string | null) {
+  const { core, input } = call;
+  const { id } = input;
+  if (id !== null)
+    return {
+      at: (row: SecretRow) => row.id,
+      from: (after: string) => [core.rows.get('secret', id)].filter((row) => row && row.id > after) as SecretRow[],
+    };
+  if (!input.by_name || environment === null)
+    return { at: (row: SecretRow) => row.id, from: (after: string) => core.rows.after('secret', after, PAGE) };
+  const read = reader(core, placeOf(call, environment));
+  const from = (after: string): SecretRow[] => {
+    const rows: SecretRow[] = [];
+    for (let last = after.slice(1), more = true; more && rows.length < PAGE; ) {
+      const names = read(last, PAGE - rows.length);
+      rows.push(...names.flatMap(({ id: found }) => core.rows.get('secret', found) ?? []));
+      more = names.length > 0;
+      last = names.at(-1)?.name ?? last;
+    }
+    return rows;
+  };
+  return { at: (row: SecretRow) => `=${row.name}`, from };
+}
+
+/** Which rows are listed: those that the filters name, of those that the caller reaches. */
+function matcherOf({ core, caller, need, input }: Call<ListInput>, environment: EnvironmentRow | null) {
+  const now = core.now();
+  return (row: SecretRow): boolean =>
+    (input.status === null ? row.deleted_at === null || input.id !== null : statusOf(row, now) === input.status) &&
+    (row.deleted_at === null || row.deleted_at > now - RESTORABLE) &&
+    (environment === null || row.environment_id === environment.id) &&
+    (input.type === null || row.type === input.type) &&
+    row.name.startsWith(input.prefix ?? '') &&
+    (input.tag === null || hasTag(row.tags, input.tag)) &&
+    reaches(caller, need.scopes, row.environment_id, row.name);
+}
+
+/** One page of rows, and where the next one begins. */
+function rowsOfPage(call: Call<ListInput>, environment: EnvironmentRow | null, matches: (row: SecretRow) => boolean, steps: Steps) {
+  const { limit, after: first } = call.input;
+  const rows: SecretRow[] = [];
+  const pages = pagesOf(call, environment?.id ?? null);
+  const start = first ?? '';
+  let after = start;
+  for (let looked = 0; looked < LOOKED_AT; looked += PAGE) {
+    const found = pages.from(after);
+    for (const row of found) {
+      // A page looks at one row at least, so that the next one begins later.
+      // safety: list-steps-bounded
+      if (!steps.take(row.environment_id, row.name) && after !== start) return { rows, next: after };
+      if (matches(row) && rows.push(row) > limit) {
+        rows.pop();
+        return { rows, next: after };
+      }
+      after = pages.at(row);
+    }
+    if (found.length < PAGE) return { rows, next: null };
+  }
+  return { rows, next: after };
+}
+
+/** From the gate's own rows: what D1 was made to say is not listed. */
+export function list(call: Call<ListInput>): Outcome {
+  const { core, ask, input, caller, need } = call;
+  const now = core.now();
+  const environment = input.environment === null ? null : environmentOf(core, ask.org, input.environment);
+  if (input.environment !== null && !environment) return fail(unknownEnvironment(input.environment));
+  if (input.after !== null && !isOf(input, input.after)) return fail(refuse('INVALID_CURSOR'));
+  const matches = matcherOf(call, environment);
+  const steps = stepsFor(caller, need.scopes, MOST_STEPS);
+  const page: Partial<Below> & Pick<Below, 'rows' | 'next'> =
+    input.by_folder && environment
+      ? below(core, placeOf(call, environment.id), { limit: input.limit, steps, matches }, input.after)
+      : rowsOfPage(call, environment, matches, steps);
+  const { rows, next, folders, witnesses = [] } = page;
+  const doubt = inDoubt(call, ...witnesses, ...rows.map(({ id }) => id));
+  if (doubt) return fail(doubt);
+  return ok({ items: rows.map((row) => secretOut(row, slugOf(core, row.environment_id), now)), next, ...(folders && { folders }) });
+}
+
+function hasTag(tags: Record<string, string>, tag: string): boolean {
+  const colon = tag.indexOf(':');
+  const [key, value] = colon < 0 ? [tag, null] : [tag.slice(0, colon), tag.slice(colon + 1)];
+  return Object.hasOwn(tags, key) && (value === null || tags[key] === value);
+}
