@@ -6,8 +6,8 @@ import type { Change } from './watcher.js';
 /** Options of {@link Vault.onChange}. */
 export interface ListenOptions {
   /**
-   * Called when changes can no longer be reported because the vault refuses: the credential has expired, was revoked or lost permission. Not called when the
-   * connection fails: the client reconnects, and misses no change.
+   * Called when changes can no longer be reported because the vault refuses: the credential has expired, was revoked or lost permission. Not
+   * called when the connection fails: the client reconnects, and misses no change.
    */
   onError?: (error: VaultError) => void;
 }

@@ -1,6 +1,6 @@
-// How pages read and change what the vault holds: the typed client, with answers kept in memory (TanStack Query). Invariants: everything
-// goes through the public API as the member who is signed in; no answer that holds a value is kept (`vault()` directly, never `useRead`);
-// and what is kept is forgotten when the session ends.
+// How pages read and change data of the vault: the typed client, with responses cached in memory (TanStack Query). Invariants: everything
+// goes through the public API as the signed-in member; a response with a value is never cached (`vault()` directly, never `useRead`);
+// the cache is cleared when the session ends.
 import { computed } from '@preact/signals';
 import { createVault, VaultError } from '@secrets-vault/client';
 import { QueryClient, useInfiniteQuery, useQuery } from '@tanstack/preact-query';
@@ -12,7 +12,7 @@ export const queries = new QueryClient({
     queries: {
       staleTime: 30_000,
       gcTime: 300_000,
-      // The client itself repeats what may be repeated.
+      // The client itself retries requests.
       retry: false,
       refetchOnWindowFocus: true,
     },
@@ -20,7 +20,7 @@ export const queries = new QueryClient({
 });
 state.subscribe((now) => now === 'out' && queries.clear());
 
-/** What was held and has been approved since is done when somebody does it again: the call is repeated with its approval. */
+/** Repeating an action that was held and then approved completes it: the request is repeated with its approval. */
 async function withApproval(url: string, init: RequestInit): Promise<Response> {
   const response = await fetch(url, init);
   if (response.status !== 403) return response;
@@ -38,13 +38,13 @@ const current = computed(() =>
   createVault({ url: location.origin, org: org.value, credential: { current: token, after: renew }, fetch: withApproval }),
 );
 
-/** The vault of the member who is signed in. */
+/** The vault of the signed-in member. */
 export const vault = () => current.value;
 
-/** The path parameter that every operation of an organisation has. */
+/** The path parameter of every operation of an organisation. */
 export const here = () => ({ org_id: org.value });
 
-/** A page of a list, as every list of the API answers. */
+/** A page of a list, as returned by every list operation. */
 interface Page<Item> {
   data: Item[];
   next_cursor: string | null;
@@ -52,9 +52,9 @@ interface Page<Item> {
 }
 
 /**
- * Reads what a page shows.
- * @param key what it is, from the general to the special: `['secrets', id]`; events and changes forget by its beginning
- * @param every for work that goes on: after how many milliseconds to read it again, or false once it has ended
+ * Reads the data of a page.
+ * @param key the cache key, from general to specific: `['secrets', id]`; events and changes invalidate by prefix
+ * @param every for work in progress: the refresh interval in milliseconds, or false once it has finished
  */
 export const useRead = <Answer>(
   key: readonly unknown[],
@@ -69,7 +69,7 @@ export const useRead = <Answer>(
     ...(every && { refetchInterval: ({ state: { data } }) => every(data) }),
   });
 
-/** Reads a list page by page. `rows` are all that were read so far; `more` reads the next page, if there is one. */
+/** Reads a list page by page. `rows` contains all rows read so far; `more` reads the next page, if there is one. */
 export function useList<Item>(key: readonly unknown[], read: (cursor: string | undefined, signal: AbortSignal) => Promise<{ data: Page<Item> }>) {
   const query = useInfiniteQuery({
     queryKey: key,
@@ -83,15 +83,15 @@ export function useList<Item>(key: readonly unknown[], read: (cursor: string | u
   return { ...query, rows, more };
 }
 
-/** Forgets what was read under a key, so that it is read again where it is shown. */
+/** Invalidates the data under a key, so that it is read again if it is shown. */
 export const forget = (...keys: string[]): Promise<unknown> => Promise.all(keys.map((key) => queries.invalidateQueries({ queryKey: [key] })));
 
-/** Forgets what was read of something that is gone, once the page that shows it was left: it would ask for it again. */
+/** Removes the data of a deleted item, once its page is closed: an open page would request it again. */
 export const forgetGone = (...keys: string[]): void => {
   setTimeout(() => void forget(...keys));
 };
 
-/** Does what may need a fresh confirmation: where the service asks for one, the passkey is asked for, and the call is repeated. */
+/** Runs an operation that may need a recent confirmation. If the service requires one, asks for the passkey and repeats the request. */
 export async function confirmed<Answer>(call: () => Promise<Answer>): Promise<Answer> {
   try {
     return await call();

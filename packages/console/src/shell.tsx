@@ -1,5 +1,5 @@
-// The frame around every page: side navigation (a drawer on phones), top bar, and command palette. Invariant: the first
-// stop of the Tab key is a link that skips the navigation.
+// The frame around every page: side navigation (a drawer on phones), top bar, and command palette. Invariant: the first stop of the Tab key is
+// a link that skips the navigation.
 import { Fingerprint, Keyboard, LogOut, type LucideIcon, Menu as MenuIcon, Monitor, Moon, Search, Sun } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { lazy, Suspense } from 'preact/compat';

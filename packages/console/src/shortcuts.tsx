@@ -1,5 +1,5 @@
-// Keyboard shortcuts: `n` creates an item of the page, `j` and `k` move through the rows of a table, `?` shows all.
-// Invariant: shortcuts are inactive in a field, a dialog or a menu, and together with Ctrl, Alt or ⌘.
+// Keyboard shortcuts: `n` creates an item of the page, `j` and `k` move through the rows of a table, `?` shows all. Invariant: shortcuts are
+// inactive in a field, a dialog or a menu, and together with Ctrl, Alt or ⌘.
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { BASE } from './router';

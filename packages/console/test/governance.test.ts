@@ -53,7 +53,7 @@ describe.skipIf(!executablePath)('console: governance', () => {
     await page.getByLabel('Delete a secret').check();
     await page.getByLabel('Approvers').selectOption('role:owner');
     await page.getByText('Approvers: Ann.').waitFor();
-    await page.getByText('Applies to').click();
+    await page.getByText('Secrets it applies to').click();
     await page.getByLabel('staging').check();
     await page.getByRole('button', { name: 'Create policy' }).click();
     await page.waitForSelector('h1:text-is("Deletes")');
@@ -111,7 +111,7 @@ describe.skipIf(!executablePath)('console: governance', () => {
     await go(`/secrets/${secret.id}`, 'HELD');
     await page.getByRole('button', { name: 'Reveal' }).click();
     await page.getByRole('main').getByRole('link', { name: 'View request' }).click();
-    await page.getByText('This is your own request').waitFor();
+    await page.getByText('You made this request').waitFor();
     expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Cancel request' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel request' }).click();

@@ -47,7 +47,7 @@ describe.skipIf(!executablePath)('console: incidents, settings and the first run
     await page.getByRole('button', { name: 'Contain this credential…' }).click();
     await page.getByText('1 credential that it created').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Contain credential' }).click();
-    await page.waitForSelector('h1:text-is("leaked key is contained")');
+    await page.waitForSelector('h1:text-is("leaked key contained")');
     expect(await page.locator('section', { hasText: 'Rotate these yourself' }).textContent()).toContain('FIRST');
     expect(await page.locator('.parts section', { hasText: 'Rotated' }).textContent()).toContain('MADE');
     await expect(call(url, session.token, 'GET', '/whoami')).rejects.toThrow(/401/);
@@ -123,7 +123,7 @@ describe.skipIf(!executablePath)('console: incidents, settings and the first run
     expect(await page.content()).not.toContain(fresh);
     await expect(call(url, token, 'GET', '/whoami')).rejects.toThrow(/401/);
     expect((await call(url, fresh, 'GET', '/whoami')).kind).toBe('api_key');
-    await page.getByText('All credentials have ended').waitFor();
+    await page.getByText('All credentials were revoked').waitFor();
     await go('/secrets', 'Secrets');
     // The event stream was closed with everything else, and reports it.
     expect(ann.said.filter((line) => !/401/.test(line))).toEqual([]);

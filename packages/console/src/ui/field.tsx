@@ -1,5 +1,5 @@
-// Form fields: label, control, hint and error, linked for screen readers. Invariant: an error says what to do, and the
-// first field with an error gets the focus when a form is refused.
+// Form fields: label, control, hint and error, linked for screen readers. Invariant: an error says what to do, and the first field with an
+// error gets the focus when a form is refused.
 import type { ComponentChildren, JSX } from 'preact';
 import { useId } from 'preact/hooks';
 

@@ -1,5 +1,5 @@
-// Shows a token or link once, to be copied. Invariant: it is in the document only while this is open, and the dialog
-// closes only after the user confirms that they have saved it.
+// Shows a token or link once, to be copied. Invariant: it is in the document only while this is open, and the dialog closes only after the
+// user confirms that they have saved it.
 import { useState } from 'preact/hooks';
 import { Button } from './button';
 import { Dialog } from './dialog';

@@ -1,5 +1,4 @@
-// Choice groups: radio buttons with descriptions, and checkboxes. Invariant: a group is a fieldset with a legend, and its
-// error is below it.
+// Choice groups: radio buttons with descriptions, and checkboxes. Invariant: a group is a fieldset with a legend, and its error is below it.
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 import '../styles/options.css';

@@ -1,5 +1,5 @@
-// A value that is shown only on request. Invariants: the value is not in the document before that, is hidden again after
-// 30 seconds or when the page is left, and the clipboard is cleared 30 seconds after a copy, if it still holds the value.
+// A value that is shown only on request. Invariants: the value is not in the document before that, is hidden again after 30 seconds or when
+// the page is left, and the clipboard is cleared 30 seconds after a copy, if it still holds the value.
 import { ClipboardCopy, Eye, EyeOff } from 'lucide-preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from './button';

@@ -1,5 +1,5 @@
-// Tables. Only visible rows are in the document (TanStack Virtual), so a list of 100,000 scrolls like one of ten.
-// Invariants: a row is a link or a button, so it is reachable with the keyboard; on a phone a row becomes a card with the same cells.
+// Tables. Only visible rows are in the document (TanStack Virtual), so a list of 100,000 scrolls like one of ten. Invariants: a row is a link
+// or a button, so it is reachable with the keyboard; on a phone a row becomes a card with the same cells.
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';

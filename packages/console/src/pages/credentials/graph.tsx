@@ -1,5 +1,5 @@
-// The graph of a credential: its parents, its children, and the environments it can access. Three columns of links with
-// curves between them; on a phone the columns are stacked.
+// The graph of a credential: its parents, its children, and the environments it can access. Three columns of links with curves between them;
+// on a phone the columns are stacked.
 import type { components } from '@secrets-vault/client';
 import type { ComponentChildren } from 'preact';
 import { Link } from 'wouter-preact';

@@ -97,7 +97,7 @@ export function Hits({ selection, words }: { selection: Selection; words: string
     <div class="note hits" role="status">
       <p>
         {words} <strong>{secrets.length.toLocaleString()}</strong> {secrets.length === 1 ? 'secret' : 'secrets'} now
-        {isWhole ? '.' : ', of the first 1,000.'}
+        {isWhole ? '.' : ' among the first 1,000.'}
       </p>
       {first.length > 0 && (
         <p class="small dim mono names">

@@ -1,5 +1,5 @@
-// Panic: revokes every credential of the organisation. Invariants: the consequences are shown first, a phrase is typed and the passkey is required;
-// the result, which is shown once, stays on the page until the member leaves it.
+// Panic: revokes every credential of the organisation. Invariants: the consequences are shown first, a phrase is typed and the passkey is
+// required; the result, which is shown once, stays on the page until the member leaves it.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { confirmed, forget, here, vault } from '../../api';
@@ -42,7 +42,8 @@ function PanicDialog({ onDone, onClose }: { onDone: (result: Panicked) => void; 
       vault().api.POST('/orgs/{org_id}/panic', { params: { path: here() }, body: { reason, ...(withKeys && { api_keys: true }) } }),
     );
     onDone(data);
-    // Only the current JWT of this session is left; a confirmation starts a new session. Without it, the member stays signed in until the JWT expires.
+    // Only the current JWT of this session is left; a confirmation starts a new session. Without it, the member stays signed in until the JWT
+    // expires.
     await confirmAgain().catch(() => tell('Confirm with your passkey soon', 'Otherwise your session ends within 15 minutes.'));
     await forget('credentials', 'audit', 'sessions');
   };
@@ -119,7 +120,7 @@ function Aftermath({ result }: { result: Panicked }) {
   return (
     <div class="stack" role="status">
       <p class="note good">
-        All credentials have ended <Time at={result.ended_at} />. New ones work.
+        All credentials were revoked <Time at={result.ended_at} />. New ones work.
       </p>
       <h3>Review items from the last seven days</h3>
       {kinds.map(([name, advice, items]) => (

@@ -1,5 +1,5 @@
-// Descriptions of the platforms: name, what is written, and the narrowest sufficient credential. The list of platforms and
-// their fields comes from the service (GET /integrations/platforms): a platform that is missing here is shown by its id.
+// Descriptions of the platforms: name, what is written, and the narrowest sufficient credential. The list of platforms and their fields comes
+// from the service (GET /integrations/platforms): a platform that is missing here is shown by its id.
 import type { components } from '@secrets-vault/client';
 import '../../styles/integrations.css';
 import { here, useRead, vault } from '../../api';

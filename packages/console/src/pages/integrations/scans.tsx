@@ -1,5 +1,5 @@
-// Leak scans: searches pasted text or dropped files for credentials. Invariant: the content stays in the memory of this page
-// and is sent only to the service, which does not store it; findings contain locations and redacted previews.
+// Leak scans: searches pasted text or dropped files for credentials. Invariant: the content stays in the memory of this page and is sent only
+// to the service, which does not store it; findings contain locations and redacted previews.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';

@@ -46,7 +46,7 @@ function Doings({ webhook, doing, end }: { webhook: Webhook; doing: Doing; end: 
     return (
       <Confirm title="Disable this webhook?" action="Disable webhook" onConfirm={() => setEnabled(webhook, false)} onClose={end}>
         <p>
-          Deliveries to <strong class="mono">{webhook.url}</strong> that wait fail now. What happens while it is disabled is not sent later.
+          Pending deliveries to <strong class="mono">{webhook.url}</strong> fail immediately. Events during this time are not sent later.
         </p>
       </Confirm>
     );
@@ -54,7 +54,7 @@ function Doings({ webhook, doing, end }: { webhook: Webhook; doing: Doing; end: 
     return (
       <Confirm title="Delete this webhook?" action="Delete webhook" onConfirm={remove} onClose={end}>
         <p>
-          No more events are sent to <strong class="mono">{webhook.url}</strong>. Its signing secret and its deliveries are erased.
+          No more events are sent to <strong class="mono">{webhook.url}</strong>. Its signing secret and delivery log are erased.
         </p>
       </Confirm>
     );

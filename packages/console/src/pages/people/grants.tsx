@@ -30,8 +30,8 @@ function EndGrant({ grant, onEnd, onClose }: { grant: Grant; onEnd: () => void; 
   return (
     <Confirm title="Remove this grant?" action="Remove grant" onConfirm={end} onClose={onClose}>
       <p>
-        <Who id={grant.grantee.id} /> can no longer {grant.permission} secrets in <strong>{placeOf(grant)}</strong> through it, from the
-        next request on. What their role or other grants give stays.
+        <Who id={grant.grantee.id} /> can no longer {grant.permission} secrets in <strong>{placeOf(grant)}</strong> through this grant, from
+        the next request. Access from their role or other grants is unchanged.
       </p>
     </Confirm>
   );

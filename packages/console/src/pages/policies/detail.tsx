@@ -86,12 +86,12 @@ function Asking({ policy, asking, onClose }: { policy: Policy; asking: 'off' | '
   return (
     <Confirm title={`${verb} ${policy.name}?`} action={`${verb} policy`} onConfirm={act} onClose={onClose}>
       <p>
-        From the next request on, nothing that only <strong>{policy.name}</strong>{' '}
+        From the next request, <strong>{policy.name}</strong>{' '}
         {policy.kind === 'approval'
-          ? 'holds needs approval any more.'
+          ? 'no longer holds requests for approval.'
           : policy.kind === 'naming'
-            ? 'refuses is refused any more.'
-            : 'asks for is due any more.'}
+            ? 'no longer refuses names.'
+            : 'no longer makes rotations due.'}
       </p>
       {policy.kind === 'approval' && policy.enabled && <p>This change may itself require approval by the approvers of the policy.</p>}
     </Confirm>

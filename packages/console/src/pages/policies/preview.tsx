@@ -1,4 +1,5 @@
-// The secrets that a policy would affect, before it is saved. Invariant: it is labelled as a preview of the names read so far; the service decides.
+// The secrets that a policy would affect, before it is saved. Invariant: it is labelled as a preview of the names read so far; the service
+// decides.
 import { here, useRead, vault } from '../../api';
 import { type Secret, useSelected } from '../../inventory';
 import { useMembers } from '../../people';
@@ -36,8 +37,8 @@ function NamingPreview({ draft, secrets }: { draft: Draft; secrets: Secret[] }) 
   return (
     <>
       <p>
-        <strong>{count(bad.length)}</strong> of {secrets.length.toLocaleString()} {bad.length === 1 ? 'does' : 'do'} not fit. They stay as
-        they are; new names and renames that do not fit are refused.
+        <strong>{count(bad.length)}</strong> of {secrets.length.toLocaleString()} {bad.length === 1 ? 'does' : 'do'} not match. They are
+        kept, but new names and renames that do not match are refused.
       </p>
       <Names secrets={bad} />
     </>

@@ -68,9 +68,7 @@ export default function Compare() {
         )}
       </div>
       {found?.withheld.length ? (
-        <p class="note warn">
-          {found.withheld.length} secrets require approval and were not compared: {found.withheld.join(', ')}
-        </p>
+        <p class="note warn">Not compared, because reading requires approval: {found.withheld.join(', ')}</p>
       ) : null}
       {found && (
         <Table

@@ -122,7 +122,7 @@ function Doings({ secret, doing, end }: { secret: Secret; doing: Doing; end: () 
     return (
       <Confirm title={`Delete ${secret.name}?`} action="Delete secret" onConfirm={() => remove(false)} onClose={end}>
         <p>
-          Programs that read <strong class="mono">{secret.name}</strong> in {secret.environment} get an error at once. You can restore it
+          Programs that read <strong class="mono">{secret.name}</strong> in {secret.environment} will fail immediately. You can restore it
           for 7 days.
         </p>
       </Confirm>
@@ -131,7 +131,7 @@ function Doings({ secret, doing, end }: { secret: Secret; doing: Doing; end: () 
     return (
       <Confirm title={`Destroy ${secret.name}?`} action="Destroy secret" word={secret.name} onConfirm={() => remove(true)} onClose={end}>
         <p>
-          Every version of <strong class="mono">{secret.name}</strong> in {secret.environment} is destroyed now. Nobody can bring it back.
+          This destroys every version of <strong class="mono">{secret.name}</strong> in {secret.environment}. It cannot be undone.
         </p>
       </Confirm>
     );

@@ -100,8 +100,8 @@ export function Versions({ secret, versions }: { secret: Secret; versions: Versi
           onClose={() => setReturning(null)}
         >
           <p>
-            Its value becomes version {secret.version + 1} of <strong class="mono">{secret.name}</strong>. Nothing is lost: version{' '}
-            {secret.version} stays in the history.
+            Its value becomes version {secret.version + 1} of <strong class="mono">{secret.name}</strong>. Version {secret.version} stays in
+            the history.
           </p>
         </Confirm>
       )}

@@ -1,5 +1,5 @@
-// Imports a dropped file, with a preview. Invariant: the file stays in the memory of this page, and nothing is written
-// before the preview is shown.
+// Imports a dropped file, with a preview. Invariant: the file stays in the memory of this page, and nothing is written before the preview is
+// shown.
 import type { components } from '@secrets-vault/client';
 import { FileUp } from 'lucide-preact';
 import { useId, useState } from 'preact/hooks';

@@ -41,7 +41,7 @@ interface Row {
   secret?: Secret;
 }
 
-/** Large folders hide what comes after them: past a thousand secrets in few folders, somebody has to ask for more. */
+/** Large folders delay the rest of the list: after a thousand secrets in few folders, loading more needs a click. */
 const nothing = () => {};
 
 /** The folders and secrets directly below a path. */
@@ -224,10 +224,10 @@ export default function Secrets() {
       {isEnough && list.hasNextPage && (
         <p class="row more-below">
           <span class="dim grow">
-            The first {list.rows.length.toLocaleString()} secrets are in these folders. Type the beginning of a name to find others.
+            The first {list.rows.length.toLocaleString()} secrets are in these folders. Type the start of a name to find others.
           </span>
           <Button small onPress={async () => void (await list.fetchNextPage())}>
-            Look further
+            Load more
           </Button>
         </p>
       )}

@@ -85,8 +85,8 @@ function Doings({ doing, end }: { doing: Doing; end: () => void }) {
   return (
     <Confirm title={`Delete ${environment.name}?`} action="Delete environment" onConfirm={remove} onClose={end}>
       <p>
-        Programs that ask for <strong class="mono">{environment.slug}</strong> get an error. An environment that has secrets, also deleted
-        ones that can still be restored, is refused.
+        Programs that ask for <strong class="mono">{environment.slug}</strong> will fail. An environment with secrets, including deleted
+        ones that can still be restored, cannot be deleted.
       </p>
     </Confirm>
   );

@@ -1,5 +1,5 @@
-// First run: guides an empty organisation to its first secret, key and program. Invariant: a step is done when the
-// data of the organisation shows it, not when a button was clicked; the key is restricted: it can read one environment for thirty days.
+// First run: guides an empty organisation to its first secret, key and program. Invariant: a step is done when the data of the organisation
+// shows it, not when a button was clicked; the key is restricted: it can read one environment for thirty days.
 import { Check } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
