@@ -1010,7 +1010,7 @@ export const mutants = [
     name: 'terminal logins are started without a limit',
     tag: 'device-logins-limited',
     change: { from: "await countAttempt(context.env, 'device login', clientOf(context.request.ip))", to: '0' },
-    notice: 'api/signin/terminals: rate limit: twenty logins a minute can be started from an address',
+    notice: 'api/signin/terminals: rate limit: a hundred logins a minute can be started from an address',
   },
   {
     name: 'user codes are guessed without a limit',

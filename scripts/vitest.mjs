@@ -26,8 +26,7 @@ export async function runTests(dir, { files, named, env, patience, config }) {
   const args = [
     'run',
     ...files,
-    '-t',
-    named,
+    `--testNamePattern=${named}`, // it may begin with a dash
     '--bail',
     '1',
     '--reporter',

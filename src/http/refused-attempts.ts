@@ -19,10 +19,13 @@ export async function countRefused({ THROTTLE }: Pick<Env, 'THROTTLE'>, ip: stri
   return wait;
 }
 
-/** Counts one attempt, successful or not, at something rarely needed. Returns 0, or how many seconds to wait before the next one. */
-export const countAttempt = ({ THROTTLE }: Pick<Env, 'THROTTLE'>, what: 'device login' | 'user code', who: string): Promise<number> =>
+/** Attempts per minute that are counted whether they succeed or not. Many people can share an address, and each starts their own logins. */
+const ATTEMPTS = { 'device login': 100, 'user code': 20 };
+
+/** Counts one attempt, successful or not. Returns 0, or how many seconds to wait before the next one. */
+export const countAttempt = ({ THROTTLE }: Pick<Env, 'THROTTLE'>, what: keyof typeof ATTEMPTS, who: string): Promise<number> =>
   THROTTLE.getByName(`${what} ${who}`)
-    .refused()
+    .refused(ATTEMPTS[what])
     .catch(() => {
       throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
     });

@@ -74,10 +74,21 @@ const reserved = () =>
     '',
     '`svc run` does not set these variables, in upper or lower case, unless `--allow-reserved` lists them:',
     '',
-    reservedNames()
-      .map((name) => `\`${name}\``)
-      .join(', '),
+    '```text',
+    ...rowsOf(reservedNames()),
+    '```',
   ].join('\n');
+
+/** Names in rows that fit on a screen. */
+function rowsOf(names: string[]): string[] {
+  const rows: string[] = [''];
+  for (const name of names) {
+    const row = `${rows.at(-1)} ${name}`.trim();
+    if (row.length > 100) rows.push(name);
+    else rows[rows.length - 1] = row;
+  }
+  return rows;
+}
 
 function common(commands: Leaf[]): string {
   const all = Object.assign({}, ...commands.map(({ command }) => commonOptions(command))) as Record<string, string>;

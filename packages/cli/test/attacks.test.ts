@@ -47,9 +47,10 @@ describe('value in an argument', () => {
     [VALUE],
   ])('value in argv: svc %s %s %s is refused, and the error does not repeat it', async (...argv) => {
     for (const more of [[], ['--json']]) {
-      const ran = await machine.svc([...argv, ...more]);
+      const ran = await machine.svc([...argv, ...more], { stdin: 'from stdin' });
       expect(ran.code).toBe(2);
       expect(ran.stdout + ran.stderr).not.toContain(VALUE);
+      if (argv.length > 1 && !argv.some((arg) => arg.startsWith('--'))) expect(ran.stderr).toContain('not accepted on the command line');
     }
   });
 

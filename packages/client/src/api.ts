@@ -2440,7 +2440,7 @@ export interface paths {
         put?: never;
         /**
          * Start a terminal login
-         * @description Show user_code and verification_uri to the person, then poll POST /auth/device/token with device_code. At most 20 logins a minute can be started from one address.
+         * @description Show user_code and verification_uri to the person, then poll POST /auth/device/token with device_code. At most 100 logins a minute can be started from one address.
          *
          *     Needs no credential.
          */
@@ -5148,9 +5148,9 @@ export interface components {
              */
             events?: components["schemas"]["IntegrationEvents"];
             /**
-             * @description Of kind sync: ids of environments; null for those that its maker may read.
+             * @description Of kind sync: slugs of environments; null for those that its maker may read.
              * @example [
-             *       "env_01M9xQeKcX3vTz6nWJfQ4b"
+             *       "production"
              *     ]
              */
             environments?: string[] | null;

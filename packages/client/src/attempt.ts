@@ -11,7 +11,12 @@ export interface Outgoing {
   signal: AbortSignal | undefined;
 }
 
-/** The platform's `fetch`, or a replacement for it. */
+/**
+ * The platform's `fetch`, or a replacement for it.
+ *
+ * @example
+ * createVault({ url, org, credential, fetch: (input, init) => env.VAULT.fetch(input, init) });
+ */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** Content types of bodies that are read as they arrive. */

@@ -8,7 +8,15 @@ type Methods = 'get' | 'put' | 'post' | 'delete' | 'patch';
 type Arguments<Init> = Record<never, never> extends Init ? [init?: Init] : [init: Init];
 type Answered<Answer> = Answer extends { data: infer Data; error?: never } ? { data: Data; response: Response } : never;
 
-/** One method of {@link Api}: a path of the document, then `params`, `body`, `headers` and `signal`. */
+/**
+ * One method of {@link Api}: a path of the document, then `params`, `body`, `headers` and `signal`.
+ *
+ * @example
+ * const { data, response } = await vault.api.POST('/orgs/{org_id}/webhooks', {
+ *   params: { path: { org_id: vault.org } },
+ *   body: { url: 'https://example.com/hook', events: ['SECRET_ROTATED'] },
+ * });
+ */
 export type Call<Method extends Methods> = <
   Path extends ClientPathsWithMethod<Client<paths>, Method>,
   Init extends MaybeOptionalInit<paths[Path], Method>,
@@ -30,10 +38,15 @@ export type Call<Method extends Methods> = <
  * for (const member of data.data) console.log(member.email);
  */
 export interface Api {
+  /** Sends a GET request, to read. */
   GET: Call<'get'>;
+  /** Sends a PUT request, to create or replace by name. */
   PUT: Call<'put'>;
+  /** Sends a POST request, to create or to run an action. The client adds an `Idempotency-Key`. */
   POST: Call<'post'>;
+  /** Sends a PATCH request, to change fields. */
   PATCH: Call<'patch'>;
+  /** Sends a DELETE request, to remove. */
   DELETE: Call<'delete'>;
 }
 

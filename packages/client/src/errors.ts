@@ -65,17 +65,32 @@ export class VaultError extends Error {
   }
 }
 
-/** 400, 405, 413, 415 or 422: the request is invalid. `details` lists the fields. */
+/**
+ * 400, 405, 413, 415 or 422: the request is invalid. `details` lists the fields.
+ *
+ * @example
+ * if (error instanceof InvalidRequestError) console.error(error.details);
+ */
 export class InvalidRequestError extends VaultError {
   override name = 'InvalidRequestError';
 }
 
-/** 401: the credential is unknown, expired or revoked. */
+/**
+ * 401: the credential is unknown, expired or revoked.
+ *
+ * @example
+ * if (error instanceof AuthenticationError) console.error('This program needs a new credential.');
+ */
 export class AuthenticationError extends VaultError {
   override name = 'AuthenticationError';
 }
 
-/** 403: the credential does not have permission. */
+/**
+ * 403: the credential does not have permission.
+ *
+ * @example
+ * if (error instanceof PermissionError) console.error(`${error.message} See ${error.docs}`);
+ */
 export class PermissionError extends VaultError {
   override name = 'PermissionError';
 }
@@ -100,27 +115,52 @@ export class ApprovalRequiredError extends PermissionError {
   }
 }
 
-/** 404: the resource does not exist, or the credential has no access to it. */
+/**
+ * 404: the resource does not exist, or the credential has no access to it.
+ *
+ * @example
+ * if (error instanceof NotFoundError) useDefault();
+ */
 export class NotFoundError extends VaultError {
   override name = 'NotFoundError';
 }
 
-/** 409 or 412: the call conflicts with the current state, such as a name that is taken or a version that has changed. */
+/**
+ * 409 or 412: the call conflicts with the current state, such as a name that is taken or a version that has changed.
+ *
+ * @example
+ * if (error instanceof ConflictError && error.code === 'VERSION_CONFLICT') readAgainAndRetry();
+ */
 export class ConflictError extends VaultError {
   override name = 'ConflictError';
 }
 
-/** 410: the resource no longer exists, such as an expired or revoked secret. */
+/**
+ * 410: the resource no longer exists, such as an expired or revoked secret.
+ *
+ * @example
+ * if (error instanceof GoneError && error.code === 'SECRET_EXPIRED') askForNewValue();
+ */
 export class GoneError extends VaultError {
   override name = 'GoneError';
 }
 
-/** 429: too many requests. `retryAfter` says how long to wait. */
+/**
+ * 429: too many requests. `retryAfter` says how long to wait.
+ *
+ * @example
+ * if (error instanceof RateLimitError) setTimeout(again, (error.retryAfter ?? 60) * 1000);
+ */
 export class RateLimitError extends VaultError {
   override name = 'RateLimitError';
 }
 
-/** 5xx: the vault, or the target of the operation, failed. */
+/**
+ * 5xx: the vault, or the target of the operation, failed.
+ *
+ * @example
+ * if (error instanceof ServerError) console.error(`The vault failed: request ${error.requestId}`);
+ */
 export class ServerError extends VaultError {
   override name = 'ServerError';
 }
@@ -128,12 +168,20 @@ export class ServerError extends VaultError {
 /**
  * There was no complete response: the connection failed (`CONNECTION_FAILED`), or the vault took too long (`TIMED_OUT`). A change
  * may have been made.
+ *
+ * @example
+ * if (error instanceof ConnectionError) console.error('Check the current state before you retry the change.');
  */
 export class ConnectionError extends VaultError {
   override name = 'ConnectionError';
 }
 
-/** The client cannot get a token: no OIDC token was found, or `load` returned no session (`NO_CREDENTIAL`). */
+/**
+ * The client cannot get a token: no OIDC token was found, or `load` returned no session (`NO_CREDENTIAL`).
+ *
+ * @example
+ * if (error instanceof CredentialError) console.error('Sign in: svc login');
+ */
 export class CredentialError extends VaultError {
   override name = 'CredentialError';
 }

@@ -4,7 +4,14 @@ import type { Fetch } from './attempt.js';
 import type { Secret } from './secret.js';
 import type { Credential } from './sources.js';
 
-/** Options of {@link createVault}. Times are in milliseconds. */
+type SecretSchema = components['schemas']['Secret'];
+
+/**
+ * Options of {@link createVault}. Times are in milliseconds.
+ *
+ * @example
+ * const vault = createVault({ url, org, credential, environment: 'production', cache: 'watch', staleFor: 10 * 60_000 });
+ */
 export interface VaultOptions {
   /** The deployment's origin, such as `https://vault.example.com`. */
   url: string;
@@ -39,7 +46,12 @@ export interface VaultOptions {
   fetch?: Fetch;
 }
 
-/** Options of every method. */
+/**
+ * Options of every method.
+ *
+ * @example
+ * await vault.get('DATABASE_URL', { environment: 'staging', reason: 'incident 42', signal: AbortSignal.timeout(2_000) });
+ */
 export interface CallOptions {
   /** The environment's slug or id. */
   environment?: string;
@@ -51,17 +63,29 @@ export interface CallOptions {
   approval?: string;
 }
 
-/** Options of {@link Vault.values}. */
+/**
+ * Options of {@link Vault.values}.
+ *
+ * @example
+ * await vault.values({ environment: 'production', prefix: 'billing/' });
+ */
 export interface ValuesOptions extends CallOptions {
   /** Only names that begin with this. */
   prefix?: string;
 }
 
-/** Options of {@link Vault.set}. */
+/**
+ * Options of {@link Vault.set}.
+ *
+ * @example
+ * await vault.set('SMTP_PASSWORD', password, { type: 'password', tags: { team: 'mail' }, create: true });
+ */
 export interface SetOptions extends CallOptions {
   /** The secret's type. Default for a new secret: `generic`. */
   type?: components['schemas']['SecretPut']['type'];
+  /** The purpose of the secret. It is not encrypted. */
   description?: string | null;
+  /** Labels for searching. They are not encrypted. */
   tags?: Record<string, string>;
   /** The lifetime from now, in seconds; `null` for no expiry. */
   ttlSeconds?: number | null;
@@ -71,7 +95,12 @@ export interface SetOptions extends CallOptions {
   create?: boolean;
 }
 
-/** Options of {@link Vault.rotate}. */
+/**
+ * Options of {@link Vault.rotate}.
+ *
+ * @example
+ * await vault.rotate('SESSION_KEY', { generate: { length: 48 } });
+ */
 export interface RotateOptions extends CallOptions {
   /** The new value. If omitted, the vault generates one, for types that allow it. */
   value?: string | Secret;
@@ -81,10 +110,23 @@ export interface RotateOptions extends CallOptions {
   ifMatch?: string;
 }
 
-/** A secret without its value. */
-export type SecretInfo = components['schemas']['Secret'];
+/**
+ * A secret without its value.
+ *
+ * @example
+ * const { version, updated_at } = await vault.set('SMTP_PASSWORD', password);
+ * console.log(`version ${version}, ${updated_at}`);
+ */
+export interface SecretInfo extends SecretSchema {}
 
-/** The result of {@link Vault.rotate}. */
+/**
+ * The result of {@link Vault.rotate}.
+ *
+ * @example
+ * const { info, secret } = await vault.rotate('SESSION_KEY');
+ * console.log(`version ${info.version}`);
+ * restartWith(secret?.reveal());
+ */
 export interface Rotated {
   /** The secret with its new version. */
   info: SecretInfo;

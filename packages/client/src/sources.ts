@@ -6,16 +6,31 @@ import { fixedToken, RenewedTokens, type Token, type Tokens, tokenOf } from './c
 import { AuthenticationError, CredentialError } from './errors.js';
 import type { CallOptions, Transport } from './transport.js';
 
-/** A session of `svc login`, as returned by `POST /auth/device/token` and `POST /auth/refresh`. */
+/**
+ * A session of `svc login`, as returned by `POST /auth/device/token` and `POST /auth/refresh`.
+ *
+ * @example
+ * const session: TerminalSession = JSON.parse(await readFile('session.json', 'utf8'));
+ */
 export interface TerminalSession {
+  /** A JWT that is valid for ten minutes. */
   token: string;
-  /** ISO 8601. */
+  /** When `token` expires, in ISO 8601. */
   expiresAt: string;
   /** Valid once: each refresh returns the next one. */
   refresh_token: string;
 }
 
-/** Storage for a terminal session. Several processes may share it. */
+/**
+ * Storage for a terminal session. Several processes may share it.
+ *
+ * @example
+ * const terminal: TerminalStore = {
+ *   load: async () => JSON.parse(await keychain.get('vault')),
+ *   save: (session) => keychain.set('vault', JSON.stringify(session)),
+ * };
+ * createVault({ url, org, credential: { terminal } });
+ */
 export interface TerminalStore {
   /** The current session, or null. Called before each refresh, because another process may have refreshed it. */
   load(): Promise<TerminalSession | null> | TerminalSession | null;
@@ -23,7 +38,12 @@ export interface TerminalStore {
   save(session: TerminalSession): Promise<void> | void;
 }
 
-/** An OIDC token of the platform that runs this program, accepted by a trust of the organisation. */
+/**
+ * An OIDC token of the platform that runs this program, accepted by a trust of the organisation.
+ *
+ * @example
+ * createVault({ url, org, credential: { oidc: { file: '/var/run/vault/token' }, trustId: 'trs_6TuVw7XyZa8BcDe9FgHi0j' } });
+ */
 export interface OidcCredential {
   /**
    * The token, a file that contains it (read each time), a function that returns one, or `'ci'` to find it in the platform's environment.
@@ -49,7 +69,12 @@ export interface OidcCredential {
  */
 export type Credential = string | OidcCredential | { terminal: TerminalStore } | TokenSource;
 
-/** Tokens that the caller manages, such as those of a browser session. */
+/**
+ * Tokens that the caller manages, such as those of a browser session.
+ *
+ * @example
+ * createVault({ url, org, credential: { current: async () => session.token, after: async () => (await session.renew()).token } });
+ */
 export interface TokenSource {
   /** The token for a call. */
   current(signal?: AbortSignal): Promise<string>;

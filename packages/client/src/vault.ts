@@ -19,7 +19,13 @@ const MOST_TOLD = 10_000;
 /** How long the organisation's default environment is cached, in milliseconds. */
 const DEFAULT_KEPT = 60_000;
 
-/** One organisation's vault, created by {@link createVault}. */
+/**
+ * One organisation's vault, created by {@link createVault}.
+ *
+ * @example
+ * using vault = createVault({ url, org, credential });
+ * const secret = await vault.get('DATABASE_URL');
+ */
 export class Vault {
   /** The organisation's id. */
   readonly org: string;

@@ -4,7 +4,12 @@ import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { AuthenticationError, ConnectionError, VaultError } from './errors.js';
 import { sleep } from './wait.js';
 
-/** A change of secrets, without values. */
+/**
+ * A change of secrets, without values.
+ *
+ * @example
+ * vault.onChange(({ type, environment, names }) => console.log(`${type} in ${environment}: ${names}`));
+ */
 export interface Change {
   /** The slug of the environment. */
   environment: string;

@@ -64,6 +64,7 @@ const kinds: Record<string, string> = {
   bgt: 'Break-glass token',
   trs: 'Trust',
   ses: 'Browser session',
+  shr: 'Share link',
   mem: 'Member',
   team: 'Team',
 };

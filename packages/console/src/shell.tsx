@@ -15,7 +15,7 @@ import { chooseTheme, type Theme, theme } from './theme';
 import { Button, IconButton } from './ui/button';
 import { Mark } from './ui/mark';
 import { Menu } from './ui/menu';
-import { Skeleton } from './ui/parts';
+import { LoadingPage } from './ui/page';
 import { report } from './ui/toast';
 
 /** Whether the navigation shows the page to the signed-in member. */
@@ -109,6 +109,16 @@ function useWholeTexts(): void {
   }, []);
 }
 
+/** Escape closes the navigation if it covers the page. */
+function useEscape(isOpen: boolean, close: () => void): void {
+  useEffect(() => {
+    if (!isOpen) return;
+    const onKey = ({ key }: KeyboardEvent) => key === 'Escape' && close();
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, [isOpen]);
+}
+
 /** Opens the palette with Ctrl K or ⌘ K, and with `/` outside of fields. */
 function usePaletteKeys(): void {
   useEffect(() => {
@@ -128,6 +138,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
   const [isOpen, setOpen] = useState(false);
   usePaletteKeys();
   useWholeTexts();
+  useEscape(isOpen, () => setOpen(false));
   const { isPending, error } = useEnvironments();
   useEffect(() => {
     if (error && !environments.value.length) report(error);
@@ -166,7 +177,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
       <button type="button" class="veil" aria-label="Close navigation" tabIndex={-1} onClick={() => setOpen(false)} />
       <main id="main" tabIndex={-1}>
         {/* Pages choose an environment when they open, so they wait until the environments are loaded. */}
-        {isPending ? <Skeleton /> : children}
+        {isPending ? <LoadingPage /> : children}
       </main>
       {isPaletteOpen.value && (
         <Suspense fallback={null}>

@@ -56,7 +56,7 @@ export function Missing({ what, list, error, onRetry }: MissingProps) {
           title={`${what.slice(0, 1).toUpperCase()}${what.slice(1)} not found`}
           action={
             <Link href={href} class="button plain">
-              View all: {label}
+              View all {label.toLowerCase()}
             </Link>
           }
         >

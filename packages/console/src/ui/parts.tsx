@@ -58,7 +58,7 @@ export function Time({ at, none = 'Never' }: { at: string | null | undefined; no
   return (
     <time dateTime={at} title={new Date(at).toLocaleString()}>
       {ago(Date.parse(at), Date.now())}
-      {isExact && <span class="exact">{exactly.format(new Date(at))}</span>}
+      {isExact && <span class="exact">({exactly.format(new Date(at))})</span>}
     </time>
   );
 }

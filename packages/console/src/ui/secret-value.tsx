@@ -15,8 +15,8 @@ async function clearClipboard(value: string): Promise<void> {
 
 interface SecretValueProps {
   name: string;
-  /** Reads the value from the service; the audit log entry contains the reason. */
-  read: (reason?: string) => Promise<string>;
+  /** Reads the value from the service; the audit log entry contains the reason. Null if the page already shows why there is none. */
+  read: (reason?: string) => Promise<string | null>;
 }
 
 export function SecretValue({ name, read }: SecretValueProps) {
@@ -37,12 +37,15 @@ export function SecretValue({ name, read }: SecretValueProps) {
   }, []);
   const fetched = () => read(reason.trim() || undefined);
   const reveal = async () => {
-    setValue(await fetched());
+    const shown = await fetched();
+    if (shown === null) return;
+    setValue(shown);
     clearTimeout(timer.current);
     timer.current = setTimeout(hide, SHOWN_FOR);
   };
   const copy = async () => {
     const copied = value ?? (await fetched());
+    if (copied === null) return;
     await navigator.clipboard.writeText(copied);
     setTimeout(() => void clearClipboard(copied), SHOWN_FOR);
     tell(`${name} copied`, 'The clipboard is cleared in 30 seconds.');

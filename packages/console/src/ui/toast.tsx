@@ -19,7 +19,7 @@ const tellHeld = ({ approval }: ApprovalRequiredError): void => {
   store.create({
     title: 'A policy holds this until it is approved',
     description: 'Repeat the action once it is approved.',
-    type: 'error',
+    type: 'warning',
     duration: 12_000,
     meta: { docs: `${BASE}/approvals/${encodeURIComponent(approval.id ?? '')}`, words: 'View request' },
   });

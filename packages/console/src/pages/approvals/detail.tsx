@@ -35,11 +35,12 @@ async function decide(approval: Approval, verb: 'approve' | 'reject' | 'cancel')
 
 function Waiting({ approval, onReject }: { approval: Approval; onReject: () => void }) {
   const missing = approval.required - approval.approvals.length;
-  if (approval.may_decide)
+  const isDecided = approval.decisions.some(({ member_id }) => member_id === me.value?.id);
+  if (approval.may_decide && !isDecided)
     return (
       <section class="card stack" aria-label="Your decision">
         <p>
-          {missing === 1
+          {missing <= 1
             ? 'Yours is the last approval required. After it, exactly this request can be made once, within 24 hours.'
             : `This request needs ${missing} more approvals. Yours is one of them.`}{' '}
           You confirm with your passkey. A single rejection closes the request.
@@ -52,14 +53,15 @@ function Waiting({ approval, onReject }: { approval: Approval; onReject: () => v
         </div>
       </section>
     );
-  const isDecided = approval.decisions.some(({ member_id }) => member_id === me.value?.id);
   return (
     <p class="note">
       {isDecided
-        ? `You have approved this request. ${missing} more ${missing === 1 ? 'approval is' : 'approvals are'} required.`
+        ? missing > 0
+          ? `You have approved this request. ${missing} more ${missing === 1 ? 'approval is' : 'approvals are'} required.`
+          : 'You have approved this request. It also needs approval by the approvers of another policy.'
         : isOwn(approval)
           ? 'You made this request, or are accountable for the credential that did, so someone else must decide it.'
-          : 'You are not an approver of this policy.'}
+          : 'You cannot decide this request: you are not an approver, or the requester invited or promoted you in the last 7 days.'}
     </p>
   );
 }
@@ -70,6 +72,15 @@ const Approved = ({ approval }: { approval: Approval }) => (
     with the header <code>Approval-Id: {approval.id}</code>, before it expires: <Time at={approval.expires_at} />.
   </p>
 );
+
+const responsible = ({ accountable }: Approval['requester']): [string, ComponentChildren] => [
+  'Responsible',
+  accountable.map(({ member_id, name }) => (
+    <span key={member_id}>
+      <Who id={member_id} name={name} />{' '}
+    </span>
+  )),
+];
 
 const factsOf = ({ requester, target, request, policies, operation, id, ...rest }: Approval): [string, ComponentChildren][] => [
   ['Operation', operationWords[operation] ?? operation],
@@ -92,14 +103,7 @@ const factsOf = ({ requester, target, request, policies, operation, id, ...rest 
       <Badge>{nameOfKind(requester.kind)}</Badge> <Who id={requester.id} name={requester.name} />
     </>,
   ],
-  [
-    'Responsible',
-    requester.accountable.map(({ member_id, name }) => (
-      <span key={member_id}>
-        <Who id={member_id} name={name} />{' '}
-      </span>
-    )),
-  ],
+  ...(requester.kind === 'member' ? [] : [responsible(requester)]),
   ['Reason', request.reason ?? <span class="dim">None</span>],
   ['IP address', [request.ip, request.place].filter(Boolean).join(' · ')],
   ['User agent', request.user_agent ?? <span class="dim">Unknown</span>],
@@ -112,14 +116,14 @@ const factsOf = ({ requester, target, request, policies, operation, id, ...rest 
   [
     'Policy',
     policies.map((policy) => (
-      <span key={policy.id}>
+      <span key={policy.id} class="block">
         <Link href={`/policies/${policy.id}`}>{policy.name}</Link>{' '}
         <span class="dim">needs {policy.required === 1 ? '1 approval' : `${policy.required} approvals`}</span>{' '}
       </span>
     )),
   ],
   ['Requested', <Time at={rest.created_at} />],
-  [rest.ended_at ? 'Ended' : 'Expires', <Time at={rest.ended_at ?? rest.expires_at} />],
+  [rest.ended_at ? 'Closed' : 'Expires', <Time at={rest.ended_at ?? rest.expires_at} />],
   ['ID', <Id id={id} />],
 ];
 

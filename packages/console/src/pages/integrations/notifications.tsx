@@ -139,6 +139,7 @@ export default function Notifications() {
             <Menu
               label={`Actions for ${connection.name}`}
               actions={[
+                { label: 'Send test', onSelect: () => send(connection) },
                 { label: 'Send a message', onSelect: () => setDoing({ what: 'message', connection }) },
                 { label: 'Edit', onSelect: () => setDoing({ what: 'edit', connection }) },
                 { label: 'Remove', danger: true, onSelect: () => setDoing({ what: 'remove', connection }) },

@@ -28,7 +28,7 @@ export interface Draft {
 export const emptyDraft = (): Draft => ({
   ...{ kind: 'approval', name: '', enabled: true, environments: [], types: [], names: '' },
   ...{ pattern: '^[A-Z][A-Z0-9_]*$', when: 'age', days: '90', cron: '0 6 1 * *', auto: false },
-  ...{ operations: ['secret.read'], required: '1', approvers: 'role:admin', breakGlass: true },
+  ...{ operations: ['secret.read'], required: '1', approvers: 'role:owner', breakGlass: true },
 });
 
 export function draftOf(policy: Policy): Draft {

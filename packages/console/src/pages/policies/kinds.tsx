@@ -93,8 +93,8 @@ export function ApprovalFields({ draft, change, problems }: FieldsProps) {
           onValue={(approvers) => change({ approvers })}
           error={problems.of('config.approvers')}
           choices={[
-            { value: 'role:admin', label: 'Admins' },
             { value: 'role:owner', label: 'Owners' },
+            { value: 'role:admin', label: 'Admins' },
             ...teams.map(({ id, name }) => ({ value: id, label: `Team ${name}` })),
           ]}
         />

@@ -92,8 +92,9 @@ function ApprovalPreview({ draft, secrets }: { draft: Draft; secrets: Secret[] }
       <p>
         {approvers.length
           ? `Approvers: ${approvers.slice(0, 6).join(', ')}${approvers.length > 6 ? ` and ${approvers.length - 6} more` : ''}. No one can approve their own requests.`
-          : 'There are no approvers yet.'}
+          : 'There are no approvers yet: such requests wait until there is one.'}
       </p>
+      <p class="small dim">Members whom the requester invited or promoted in the last 7 days cannot approve either.</p>
     </>
   );
 }

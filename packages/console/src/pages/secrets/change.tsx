@@ -7,7 +7,8 @@ import { Form, useProblems } from '../../ui/form';
 import { SecretValue } from '../../ui/secret-value';
 import { tell } from '../../ui/toast';
 import { GENERATED } from './create';
-import { type Secret, TYPES } from './list';
+import type { Secret } from './list';
+import { typeChoices } from './type-names';
 
 interface Props {
   secret: Secret;
@@ -82,12 +83,7 @@ export function EditSecret({ secret, onClose }: Props) {
           hint="Programs that read the old name will fail."
           required
         />
-        <SelectField
-          label="Type"
-          value={draft.type}
-          onValue={(type) => change({ type })}
-          choices={TYPES.map((type) => ({ value: type, label: type }))}
-        />
+        <SelectField label="Type" value={draft.type} onValue={(type) => change({ type })} choices={typeChoices} />
         <TextField
           label="Description"
           optional
@@ -105,12 +101,12 @@ export function EditSecret({ secret, onClose }: Props) {
           hint="One per line, such as team: core"
         />
         <TextField
-          label="Rotate every"
+          label="Rotate every (days)"
           optional
           value={draft.every}
           onValue={(every) => change({ every })}
           error={problems.of('rotate_every_seconds')}
-          hint="In days. The console and events show when a rotation is due."
+          hint="Leave empty for never. The console and events show when a rotation is due."
           inputMode="numeric"
         />
       </Form>
@@ -162,7 +158,7 @@ export function Rotate({ secret, onClose }: Props) {
       body: generated ? { generate: {} } : { value },
     });
     await forget('secrets');
-    tell(`${secret.name} rotated to version ${data.version}`);
+    tell(`${secret.name} rotated`, `Version ${data.version} is current.`);
     if (data.value) setMade(data.value);
     else onClose();
   };

@@ -8,7 +8,8 @@ import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field';
 import { Form, type Problems, useProblems } from '../../ui/form';
 import { SecretValue } from '../../ui/secret-value';
 import { tell } from '../../ui/toast';
-import { type Secret, TYPES } from './list';
+import type { Secret } from './list';
+import { typeChoices } from './type-names';
 
 /** The types whose values the service can generate. */
 export const GENERATED = ['password', 'ssh_key', 'private_key', 'webhook_secret'];
@@ -50,7 +51,7 @@ function Body({ draft, change, problems }: { draft: Draft; change: (part: Partia
           label="Type"
           value={draft.type}
           onValue={(type) => change({ type, generated: draft.generated && GENERATED.includes(type) })}
-          choices={TYPES.map((type) => ({ value: type, label: type }))}
+          choices={typeChoices}
           error={problems.of('type')}
         />
       </div>
@@ -82,12 +83,12 @@ function Body({ draft, change, problems }: { draft: Draft; change: (part: Partia
         maxLength={1000}
       />
       <TextField
-        label="Expires after"
+        label="Expires after (days)"
         optional
         value={draft.days}
         onValue={(days) => change({ days })}
         error={problems.of('ttlSeconds')}
-        hint="In days. An expired secret cannot be read."
+        hint="Leave empty for never. An expired secret cannot be read."
         inputMode="numeric"
         pattern="[0-9]+(\\.[0-9]+)?"
       />

@@ -4,6 +4,7 @@ import { Link2, Users } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { forget, here, useRead, vault } from '../../api';
+import { may } from '../../may';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/dialog';
 import { Held } from '../../ui/form';
@@ -19,6 +20,7 @@ import { Versions } from './history';
 import { type Secret, StatusBadge } from './list';
 import { Readers } from './readers';
 import { NewLink, Shares } from './shares';
+import { nameOfType } from './type-names';
 
 const pathOf = (id: string) => ({ params: { path: { ...here(), id } } });
 
@@ -57,8 +59,9 @@ function Overview({ secret }: { secret: Secret }) {
       });
       return data.value;
     } catch (error) {
-      if (error instanceof ApprovalRequiredError) setHeld(error);
-      throw error;
+      if (!(error instanceof ApprovalRequiredError)) throw error;
+      setHeld(error);
+      return null;
     }
   };
   return (
@@ -72,7 +75,7 @@ function Overview({ secret }: { secret: Secret }) {
       <Facts
         items={[
           ['Environment', secret.environment],
-          ['Type', secret.type],
+          ['Type', nameOfType(secret.type)],
           ['Version', secret.version],
           ['Description', secret.description || <span class="dim">None</span>],
           [
@@ -141,6 +144,7 @@ function Doings({ secret, doing, end }: { secret: Secret; doing: Doing; end: () 
 export default function SecretPage({ params: { id = '' } }: { params: Record<string, string> }) {
   const { data, error, isPending, refetch } = useSecret(id);
   const [doing, setDoing] = useState<Doing>(null);
+  const [, go] = useLocation();
   if (error) return <Missing what="secret" list={['/secrets', 'Secrets']} error={error} onRetry={refetch} />;
   if (isPending || !data) return <LoadingPage />;
   const { secret, versions } = data;
@@ -180,6 +184,7 @@ export default function SecretPage({ params: { id = '' } }: { params: Record<str
           label="More actions"
           actions={[
             !isDeleted && { label: 'Edit details', onSelect: () => setDoing('edit') },
+            may('audit:read') && { label: 'View in audit log', onSelect: () => go(`/audit?resource=${id}&range=30d`) },
             !isDeleted && { label: 'Delete', danger: true, onSelect: () => setDoing('delete') },
             { label: 'Destroy permanently', danger: true, onSelect: () => setDoing('destroy') },
           ]}

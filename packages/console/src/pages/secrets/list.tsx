@@ -14,6 +14,7 @@ import { Listing, type Read } from '../../ui/listing';
 import { Badge, Empty, PageHead, Time, type Tone } from '../../ui/parts';
 import type { Column } from '../../ui/table';
 import { NewSecret } from './create';
+import { nameOfType } from './type-names';
 
 export type Secret = components['schemas']['Secret'];
 
@@ -73,13 +74,18 @@ const columnsFor = (path: string, hrefOfFolder: (folder: string) => string): Col
               {secret?.name.slice(path.length)}
             </span>
             <span class="sub truncate">
-              {secret?.type}, {secret?.status}, <Time at={secret?.updated_at} />
+              {secret && nameOfType(secret.type)}, {secret?.status}, <Time at={secret?.updated_at} />
             </span>
           </span>
         </Link>
       ),
   },
-  { label: 'Type', width: '8.5rem', wide: true, cell: ({ secret }) => <span class="dim">{secret?.type}</span> },
+  {
+    label: 'Type',
+    width: '8.5rem',
+    wide: true,
+    cell: ({ secret }) => <span class="dim truncate">{secret && nameOfType(secret.type)}</span>,
+  },
   {
     label: 'Status',
     width: '6.5rem',

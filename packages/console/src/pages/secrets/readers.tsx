@@ -1,6 +1,7 @@
 // The readers of a secret, from the audit log.
 import type { components } from '@secrets-vault/client';
 import { here, useList, vault } from '../../api';
+import { kindOfId } from '../../people';
 import { Empty, ErrorNote, Skeleton, Time } from '../../ui/parts';
 import { Lines, Table } from '../../ui/table';
 
@@ -31,7 +32,7 @@ export function Readers({ id }: { id: string }) {
                 </>
               }
             >
-              {actor.name ?? actor.id ?? actor.kind}
+              {actor.name ?? (actor.id?.startsWith('shr_') ? `${kindOfId(actor.id)} …${actor.id.slice(-6)}` : (actor.id ?? actor.kind))}
             </Lines>
           ),
         },

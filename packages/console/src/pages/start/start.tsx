@@ -59,7 +59,7 @@ const Command = ({ label, text }: { label: string; text: string }) => (
   </div>
 );
 
-function KeyStep({ environment, done }: { environment: string; done: boolean }) {
+function KeyStep({ environment, done, isNext }: { environment: string; done: boolean; isNext: boolean }) {
   const [token, setToken] = useState<string | null>(null);
   const create = async () => {
     const { data } = await vault().api.POST('/orgs/{org_id}/api-keys', {
@@ -76,7 +76,7 @@ function KeyStep({ environment, done }: { environment: string; done: boolean }) 
     <>
       <p class="dim">A key is what a program signs in with. This one can only read the secrets of {environment}, and ends after 30 days.</p>
       <div>
-        <Button kind={done ? 'plain' : 'primary'} onPress={create}>
+        <Button kind={isNext ? 'primary' : 'plain'} onPress={create}>
           {done ? 'Create another key' : `Create a key for ${environment}`}
         </Button>
       </div>
@@ -134,7 +134,7 @@ export default function Start() {
             </div>
           </Step>
           <Step number={2} title="Create a key for a program" done={data.hasKey}>
-            <KeyStep environment={environment} done={data.hasKey} />
+            <KeyStep environment={environment} done={data.hasKey} isNext={hasSecret && !data.hasKey} />
           </Step>
           <Step number={3} title="Run a program with it" done={data.hasRun}>
             <Commands environment={environment} />
