@@ -1,5 +1,5 @@
-// Applies the migrations to the database of a local vault. wrangler's own command gives the same result, but starts the runtime anew for each
-// migration. Invariant: a migration and the note that it was applied are one transaction.
+// Applies the migrations to the database of a local vault. wrangler's own command gives the same result, but starts the runtime again for
+// each migration. Invariant: a migration and the record that it was applied are one transaction.
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -7,14 +7,14 @@ import { inspectState, knownMigrations } from './state.mjs';
 import { root } from './wrangler.mjs';
 
 const folder = path.join(root, 'migrations');
-/** As wrangler makes it. */
+/** As created by wrangler. */
 const NOTES = `CREATE TABLE IF NOT EXISTS "d1_migrations"(
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT UNIQUE,
   applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL
 )`;
 
-/** Applies what is missing, in order. The caller owns the directory (`claimState`). @param {string} dir that of the state */
+/** Applies missing migrations in order. The caller owns the directory (`claimState`). @param {string} dir that of the state */
 export async function applyMigrations(dir) {
   const { applied } = inspectState(dir);
   const missing = knownMigrations(folder).filter((name) => !applied.has(name));

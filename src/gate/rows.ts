@@ -26,6 +26,15 @@ export interface Rows {
   within<K extends RowKind>(kind: K, space: string): RowTypes[K][];
   /** Names and ids of up to `limit` secrets of an environment whose names have this prefix and come after `after`, in name order. */
   named(environment: string, prefix: string, after: string, limit: number): { name: string; id: string }[];
+  /**
+   * The first of the next `most` names, as `named` gives them, that has a `/` after its first `length` characters. `last` is where to go on
+   * where there is none, null at the end; `looked` is how many names that took.
+   */
+  nested(
+    place: { environment: string; prefix: string; length: number },
+    after: string,
+    most: number,
+  ): { found: { name: string; id: string } | null; last: string | null; looked: number };
   /** The live secrets whose current value has one of these keyed digests, with the environment and name of each. */
   withFingerprints(fingerprints: readonly string[]): Iterable<{ id: string; environment: string; name: string; fingerprint: string }>;
   put<K extends RowKind>(kind: K, row: RowTypes[K]): void;
@@ -76,6 +85,16 @@ interface Parsed {
 /** How many rows stay parsed in memory, most of 1 to 3 kB, and the longest of them in characters: a gate shares 128 MB with others. */
 const RECENT = 2000;
 const LONGEST_KEPT = 8192;
+
+/** Names with a prefix after another one, in their order. One lower bound alone: of two, SQLite would begin at one and read on to the other. */
+const namesFrom = (prefix: string, after: string): string =>
+  `from rows where kind = 'secret' and space = ? and key ${after >= prefix ? '>' : '>='} ? and key < ? order by key`;
+const rangeOf = (environment: string, prefix: string, after: string): [string, string, string] => [
+  environment,
+  after >= prefix ? after : prefix,
+  // Names are ASCII: this comes after every name that begins with the prefix.
+  `${prefix}\u007f`,
+];
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: its methods share the rows in memory, the counts, and the statements.
 export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
@@ -188,15 +207,24 @@ export function createRows(sql: SqlStorage, mostBuried = MOST_BURIED): Rows {
     named: (environment, prefix, after, limit) =>
       sql
         .exec<{ name: string; id: string }>(
-          "select key name, id from rows where kind = 'secret' and space = ? and key >= ? and key < ? and key > ? order by key limit ?",
-          environment,
-          prefix,
-          // Names are ASCII: this sorts after every name with the prefix.
-          `${prefix}\u007f`,
-          after,
+          `select key name, id ${namesFrom(prefix, after)} limit ?`,
+          ...rangeOf(environment, prefix, after),
           limit,
         )
         .toArray(),
+    nested({ environment, prefix, length }, after, most) {
+      const range = rangeOf(environment, prefix, after);
+      const names = sql.exec<{ name: string; id: string }>(
+        `select key name, id from (select key, id ${namesFrom(prefix, after)} limit ?) where instr(substr(key, ?), '/') > 0 limit 1`,
+        ...range,
+        most,
+        length + 1,
+      );
+      const [found = null] = names.toArray();
+      if (found) return { found, last: found.name, looked: names.rowsRead };
+      const [last] = sql.exec<{ key: string }>(`select key ${namesFrom(prefix, after)} limit 1 offset ?`, ...range, most - 1).toArray();
+      return { found, last: last?.key ?? null, looked: names.rowsRead };
+    },
     *withFingerprints(fingerprints) {
       for (let at = 0; at < fingerprints.length; at += 1000)
         yield* sql.exec<{ id: string; environment: string; name: string; fingerprint: string }>(

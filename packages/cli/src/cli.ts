@@ -4,7 +4,7 @@ import type { Host } from './host.ts';
 import { CommanderError, errorOutput, ofCommander, programOf, type Result } from './program.ts';
 
 /** A token of the vault anywhere in an argument: other users and the shell history can see arguments. */
-const TOKEN = /svc(_live_|sess_|ag_|_agent_|prov_|bg_)[A-Za-z0-9]{30,}/;
+const TOKEN = /svc(_live_|sess_|ag_|_agent_|prov_|bg_)[A-Za-z0-9]{30,}|svcref_org_[\w.-]{30,}|svcdc_[A-Z]{8}\.[\w-]{30,}/;
 
 /**
  * Runs one command.

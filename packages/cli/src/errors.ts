@@ -97,8 +97,9 @@ export function asCliError(error: unknown): CliError {
   const known = error as FromVault;
   if (!(error instanceof Error)) return new CliError('Something unexpected went wrong.', { exit: 'failure' });
   if (typeof known.code === 'string' && typeof known.status === 'number' && known.status > 0) return fromVault(known);
-  if (known.code === 'NO_CREDENTIAL')
-    return new CliError(error.message, { exit: 'signedOut', code: known.code, next: 'Sign in: svc login' });
+  if (known.code === 'NO_CREDENTIAL') return new CliError(error.message, { exit: 'signedOut', code: known.code });
+  if (known.code === 'PLATFORM_UNREACHABLE')
+    return new CliError(error.message, { exit: 'unreachable', code: known.code, next: 'Try again' });
   if (isUnreachable(error))
     return new CliError('The vault cannot be reached.', {
       exit: 'unreachable',

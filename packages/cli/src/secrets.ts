@@ -7,20 +7,6 @@ import { clean } from './text.ts';
 
 export type SecretInfo = components['schemas']['Secret'];
 
-export const TYPES = [
-  'api_key',
-  'password',
-  'database_url',
-  'certificate',
-  'private_key',
-  'ssh_key',
-  'oauth_token',
-  'webhook_secret',
-  'env_var',
-  'json',
-  'generic',
-] as const satisfies SecretInfo['type'][];
-
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9_./-]{0,254}$/;
 
 /** Validates the name of a secret. A text with `=` is refused without repeating it, because it probably contains a value. */

@@ -56,15 +56,19 @@ describe('value in an argument', () => {
 
   it('token in argv: a vault token is refused in every position, and nothing is sent', async () => {
     const before = stolen.length;
-    for (const argv of [
-      ['login', at.key],
-      ['get', 'X', '--url', hostileUrl, '--reason', at.key],
-      ['list', '--prefix', `x${at.key}`],
-    ]) {
-      const ran = await machine.svc(argv);
-      expect(ran.code).toBe(2);
-      expect(ran.stderr).not.toContain(at.key);
-    }
+    const refresh = `svcref_org_${'a'.repeat(22)}.ses_${'b'.repeat(22)}.1.${'c'.repeat(43)}`;
+    const device = `svcdc_BCDFGHJK.${'d'.repeat(43)}.${'e'.repeat(43)}`;
+    for (const token of [at.key, refresh, device])
+      for (const argv of [
+        ['login', token],
+        ['get', 'X', '--url', hostileUrl, '--reason', token],
+        ['list', '--prefix', `x${token}`],
+      ]) {
+        const ran = await machine.svc(argv);
+        expect(ran.code).toBe(2);
+        expect(ran.stderr).toContain('An argument contains a token');
+        expect(ran.stderr).not.toContain(token);
+      }
     expect(stolen).toHaveLength(before);
   });
 });

@@ -57,9 +57,9 @@ async function problemOf({ words, isWhole }: Line): Promise<string | undefined> 
   // Accepts `svc --version`, `svc COMMAND --help`, the usage lines of the reference, and the name of a command or group.
   if (/^(--?\w|COMMAND$)/.test(top) || words.some((word) => ['--help', '[options]'].includes(word))) return undefined;
   if (!isWhole && words.length === 1 && top in COMMANDS) return undefined;
-  if (words.some((word) => TOKEN.test(word))) return 'a token stands in an argument';
+  if (words.some((word) => TOKEN.test(word))) return 'an argument contains a token';
   const { error, rest = [] } = await understood(words);
-  if (['set', 'rotate'].includes(top) && rest.length > 0) return 'a value stands in an argument';
+  if (['set', 'rotate'].includes(top) && rest.length > 0) return 'an argument contains a value';
   return isWhole || !/missingArgument|argument '[A-Z]+' is invalid/.test(error ?? '') ? error : undefined;
 }
 

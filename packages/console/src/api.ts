@@ -1,20 +1,31 @@
 // How pages read and change data of the vault: the typed client, with responses cached in memory (TanStack Query). Invariants: everything
 // goes through the public API as the signed-in member; a response with a value is never cached (`vault()` directly, never `useRead`);
 // the cache is cleared when the session ends.
-import { computed } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 import { createVault, VaultError } from '@secrets-vault/client';
-import { QueryClient, useInfiniteQuery, useQuery } from '@tanstack/preact-query';
-import { useMemo } from 'preact/hooks';
+import { type InfiniteData, type Query, QueryClient, useInfiniteQuery, useQuery } from '@tanstack/preact-query';
+import { useEffect, useMemo } from 'preact/hooks';
 import { confirmAgain, org, renew, state, token } from './session';
+
+/** Whether the event stream is connected and reports every change: then only changed data is read again. */
+export const isLive = signal(false);
+
+/** Keys without events: their data is read again after half a minute. */
+const UNTOLD = /^(audit|timeline|sessions|compliance|secrets\/(inventory|readers)|webhooks\/deliveries)/;
+
+/** How long a response is considered fresh. */
+const staleTime = ({ queryKey }: Pick<Query, 'queryKey'>): number =>
+  isLive.peek() && !UNTOLD.test(queryKey.join('/')) ? 300_000 : 30_000;
 
 export const queries = new QueryClient({
   defaultOptions: {
     queries: {
-      staleTime: 30_000,
+      staleTime: staleTime as (query: unknown) => number,
       gcTime: 300_000,
       // The client itself retries requests.
       retry: false,
-      refetchOnWindowFocus: true,
+      refetchOnWindowFocus: (query) => !isLong(query),
+      refetchOnReconnect: (query) => !isLong(query),
     },
   },
 });
@@ -51,6 +62,12 @@ interface Page<Item> {
   has_more: boolean;
 }
 
+/** Whether an error replaces cached data: a refusal does, an unreachable or busy service does not. */
+const isRefusal = (error: unknown): boolean => error instanceof VaultError && [401, 403, 404, 410].includes(error.status);
+
+/** The error that a page shows: cached data stays visible while it cannot be refreshed. */
+const shownError = (error: unknown, data: unknown): unknown => (data === undefined || isRefusal(error) ? error : null);
+
 /**
  * Reads the data of a page.
  * @param key the cache key, from general to specific: `['secrets', id]`; events and changes invalidate by prefix
@@ -61,30 +78,86 @@ export const useRead = <Answer>(
   read: (signal: AbortSignal) => Promise<{ data: Answer }>,
   enabled = true,
   every?: (last: Answer | undefined) => number | false,
-) =>
-  useQuery<Answer>({
+) => {
+  const query = useQuery<Answer>({
     queryKey: key,
     enabled,
     queryFn: async ({ signal }) => (await read(signal)).data,
     ...(every && { refetchInterval: ({ state: { data } }) => every(data) }),
   });
+  return { ...query, error: shownError(query.error, query.data) } as typeof query;
+};
 
-/** Reads a list page by page. `rows` contains all rows read so far; `more` reads the next page, if there is one. */
-export function useList<Item>(key: readonly unknown[], read: (cursor: string | undefined, signal: AbortSignal) => Promise<{ data: Page<Item> }>) {
+/** A list with more pages than this is not read again automatically after a change: it shows a note with a button to reload. */
+const LONG = 5;
+/** The number of consecutive empty pages that are read before the user must ask for more. */
+const MOST_EMPTY = 20;
+type Pages = InfiniteData<Page<unknown>>;
+const isLong = ({ state: { data } }: { state: { data?: unknown } }): boolean => ((data as Pages | undefined)?.pages?.length ?? 0) > LONG;
+
+/** Long lists that have changed since they were read. */
+const changed = signal<ReadonlySet<string>>(new Set());
+
+/** Keeps only the first page of a list, so that it is read again quickly. */
+const cut = (queryKey: readonly unknown[]): void => {
+  queries.setQueryData<Pages>(queryKey, (data) => data && { pages: data.pages.slice(0, 1), pageParams: data.pageParams.slice(0, 1) });
+};
+
+/**
+ * Reads a list page by page. `rows` contains all rows read so far; `more` reads the next page, if there is one. `isChanged` is set if a
+ * long list has changed since it was read, and `again` reads it from the start.
+ * @param itemsOf the rows of a page, if they are more than its `data`
+ */
+export function useList<Item, Of extends Page<unknown> = Page<Item>>(
+  key: readonly unknown[],
+  read: (cursor: string | undefined, signal: AbortSignal) => Promise<{ data: Of }>,
+  itemsOf: (page: Of) => Item[] = ({ data }) => data as Item[],
+) {
   const query = useInfiniteQuery({
     queryKey: key,
     queryFn: async ({ pageParam, signal }) => (await read(pageParam, signal)).data,
     initialPageParam: undefined as string | undefined,
-    getNextPageParam: (last: Page<Item>) => last.next_cursor ?? undefined,
+    getNextPageParam: (last: Of) => last.next_cursor ?? undefined,
   });
-  const { data, fetchNextPage, hasNextPage, isFetchingNextPage } = query;
-  const rows = useMemo(() => data?.pages.flatMap((page) => page.data) ?? [], [data]);
-  const more = () => void (hasNextPage && !isFetchingNextPage && fetchNextPage());
-  return { ...query, rows, more };
+  const { data, error, fetchNextPage, hasNextPage, isFetching, isFetchNextPageError, refetch } = query;
+  const rows = useMemo(() => data?.pages.flatMap(itemsOf) ?? [], [data]);
+  const more = () => void (hasNextPage && !isFetching && !isFetchNextPageError && fetchNextPage());
+  // A page can be empty without being the last: for a member restricted to some names, or with filters that match few rows.
+  const isEmptySoFar = Boolean(data && hasNextPage && !rows.length && !isFetchNextPageError);
+  const isSearching = isEmptySoFar && (data?.pages.length ?? 0) % MOST_EMPTY !== 0;
+  useEffect(() => {
+    if (isSearching) more();
+  });
+  const hash = JSON.stringify(key);
+  const again = async () => {
+    changed.value = new Set([...changed.value].filter((one) => one !== hash));
+    cut(key);
+    await refetch();
+  };
+  return {
+    ...query,
+    isPending: query.isPending || isSearching || (isEmptySoFar && isFetching),
+    /** Set if a large part of the list had no results, and there is more of it. */
+    isUnfinished: isEmptySoFar,
+    error: shownError(error, data),
+    /** Why the next page could not be read. The rows so far are kept. */
+    moreError: isFetchNextPageError ? error : null,
+    rows,
+    more,
+    isChanged: changed.value.has(hash),
+    again,
+  };
 }
 
-/** Invalidates the data under a key, so that it is read again if it is shown. */
-export const forget = (...keys: string[]): Promise<unknown> => Promise.all(keys.map((key) => queries.invalidateQueries({ queryKey: [key] })));
+/** Invalidates the data under keys, such as `secrets` or `secrets/list`, so that it is read again if it is shown. */
+export async function forget(...keys: string[]): Promise<void> {
+  const all = keys.map((key) => key.split('/'));
+  for (const query of all.flatMap((queryKey) => queries.getQueryCache().findAll({ queryKey })).filter(isLong)) {
+    if (query.isActive()) changed.value = new Set([...changed.value, JSON.stringify(query.queryKey)]);
+    else cut(query.queryKey);
+  }
+  await Promise.all(all.map((queryKey) => queries.invalidateQueries({ queryKey, predicate: (query) => !isLong(query) })));
+}
 
 /** Removes the data of a deleted item, once its page is closed: an open page would request it again. */
 export const forgetGone = (...keys: string[]): void => {

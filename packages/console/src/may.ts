@@ -1,9 +1,6 @@
 // The permissions of the signed-in member's role, so that pages do not offer what would be refused. The service decides.
+import { covers } from '@secrets-vault/client';
 import { me } from './session';
-
-/** Whether the scope `held` includes `wanted`, with wildcards. */
-export const covers = (held: readonly string[], wanted: string): boolean =>
-  held.includes('*') || held.includes(wanted) || held.includes(`${wanted.split(':')[0]}:*`);
 
 /** The scopes of each role. A test compares them with the service. */
 export const roleScopes: Record<string, readonly string[]> = {

@@ -1,14 +1,16 @@
 // The command palette: jumps to a page, secret or action by its first letters. It is the ARIA combobox pattern: the focus stays in the field,
 // and the arrow keys move through the list below it. Invariant: the browser handles typing in the field, so no letter is lost.
 import type { components } from '@secrets-vault/client';
-import { KeyRound, Plus } from 'lucide-preact';
+import { Keyboard, KeyRound, LogOut, Plus } from 'lucide-preact';
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { here, useRead, vault } from './api';
+import { defaultEnvironment, environments } from './environments';
 import { may } from './may';
 import { type PageEntry, pages } from './pages';
 import { isPaletteOpen } from './palette-open';
-import { makeAt } from './shortcuts';
+import { signOut } from './session';
+import { makeAt, showShortcuts } from './shortcuts';
 
 type Secret = components['schemas']['Secret'];
 
@@ -27,7 +29,20 @@ interface Known extends Entry {
 
 const ACTION = 'Action';
 
-const known: Known[] = pages.flatMap(({ path, label, group, words = '', needs, icon, makes, hidden }) => {
+/** Actions that do not belong to a page. */
+const actions: Known[] = [
+  {
+    key: 'shortcuts',
+    label: 'Keyboard shortcuts',
+    hint: ACTION,
+    icon: Keyboard,
+    words: 'keyboard shortcuts keys help',
+    run: showShortcuts,
+  },
+  { key: 'sign-out', label: 'Sign out', hint: ACTION, icon: LogOut, words: 'sign out log out leave', run: () => void signOut() },
+];
+
+const ofPages: Known[] = pages.flatMap(({ path, label, group, words = '', needs, icon, makes, hidden }) => {
   if (path.includes(':')) return [];
   const page: Known = {
     ...{ key: path, label, hint: group, icon, needs },
@@ -46,41 +61,64 @@ const known: Known[] = pages.flatMap(({ path, label, group, words = '', needs, i
 /** `billing/str` as `billing/STR`: most names are in capitals, but folders are not. */
 const inCapitals = (prefix: string): string => prefix.replace(/[^/]*$/, (name) => name.toUpperCase());
 
-/** Secrets whose names start with the query, or with the query in capitals. */
-function useNamed(prefix: string): Secret[] {
+const MOST = 8;
+/** The environments to search, one after another until there are enough results: the default one first. */
+const MOST_ENVIRONMENTS = 5;
+
+/** The first secrets whose names start with the query. Sorted by name within an environment, which is fast for any number of secrets. */
+async function secretsNamed(prefix: string, signal: AbortSignal): Promise<{ data: Secret[] }> {
+  const slugs = environments.value.map(({ slug }) => slug).sort((one) => (one === defaultEnvironment.value ? -1 : 0));
+  const found: Secret[] = [];
+  for (const environment of slugs.slice(0, MOST_ENVIRONMENTS)) {
+    const { data } = await vault().api.GET('/orgs/{org_id}/secrets', {
+      params: { path: here(), query: { environment, prefix, sort: 'name', limit: MOST - found.length } },
+      signal,
+    });
+    found.push(...data.data);
+    if (found.length >= MOST) break;
+  }
+  return { data: found };
+}
+
+/** Secrets whose names start with the query, or with the query in capitals; and whether the search is still running. */
+function useNamed(prefix: string): { secrets: Secret[]; isSearching: boolean } {
   const other = inCapitals(prefix);
-  const read = (begin: string) => (signal: AbortSignal) =>
-    vault().api.GET('/orgs/{org_id}/secrets', { params: { path: here(), query: { prefix: begin, limit: 8 } }, signal });
-  const { data: typed } = useRead(['secrets', 'palette', prefix], read(prefix), prefix !== '');
-  const { data: capital } = useRead(['secrets', 'palette', other], read(other), prefix !== other);
-  return useMemo(() => {
-    const all = [...(typed?.data ?? []), ...(capital?.data ?? [])];
+  const mayList = may('secrets:list');
+  const read = (begin: string) => (signal: AbortSignal) => secretsNamed(begin, signal);
+  const typed = useRead(['secrets', 'palette', prefix], read(prefix), mayList && prefix !== '');
+  const capital = useRead(['secrets', 'palette', other], read(other), mayList && prefix !== other);
+  const secrets = useMemo(() => {
+    const all = [...(typed.data ?? []), ...(capital.data ?? [])];
     return prefix ? [...new Map(all.map((secret) => [secret.id, secret])).values()] : [];
-  }, [prefix, typed, capital]);
+  }, [prefix, typed.data, capital.data]);
+  return { secrets, isSearching: mayList && (typed.isFetching || capital.isFetching) };
 }
 
 /** Pages and actions with words that contain the query, and secrets whose names start with it. */
-function useFound(typed: string): Entry[] {
+function useFound(typed: string): { found: Entry[]; isSearching: boolean } {
   const [settled, settle] = useState('');
   useEffect(() => {
     const timer = setTimeout(() => settle(typed), 120);
     return () => clearTimeout(timer);
   }, [typed]);
   const prefix = settled.trim();
-  const secrets = useNamed(prefix);
-  return useMemo(() => {
+  const { secrets, isSearching } = useNamed(prefix);
+  const found = useMemo(() => {
     const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = known.filter((page) => (!page.needs || may(page.needs)) && words.every((word) => page.words.includes(word)));
+    const fits = [...ofPages, ...actions].filter(
+      (page) => (!page.needs || may(page.needs)) && words.every((word) => page.words.includes(word)),
+    );
     const rank = ({ label, hint }: Known) => (label.toLowerCase().startsWith(words[0] ?? '') ? 0 : 2) + Number(hint === ACTION);
-    found.sort((one, other) => rank(one) - rank(other));
+    fits.sort((one, other) => rank(one) - rank(other));
     const named = secrets.map(
       ({ id, name, environment }): Entry => ({
         ...{ key: id, label: name, hint: environment, icon: KeyRound },
         run: (go) => go(`/secrets/${id}`),
       }),
     );
-    return [...named, ...found];
+    return [...named, ...fits];
   }, [typed, secrets]);
+  return { found, isSearching: isSearching || typed.trim() !== prefix };
 }
 
 const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 };
@@ -124,7 +162,7 @@ export default function Palette() {
   const [typed, setTyped] = useState('');
   const [chosen, choose] = useState(0);
   const [, go] = useLocation();
-  const found = useFound(typed);
+  const { found, isSearching } = useFound(typed);
   const at = Math.min(chosen, found.length - 1);
   const id = useId();
   const close = () => {
@@ -177,7 +215,7 @@ export default function Palette() {
         <Options id={id} found={found} at={at} onChoose={choose} onRun={run} />
         {!found.length && (
           <p class="dim palette-none" role="status">
-            No matching pages, actions or secrets.
+            {isSearching ? 'Searching …' : 'No matching pages, actions or secrets.'}
           </p>
         )}
       </div>

@@ -1,6 +1,6 @@
 // Scans in the Worker. The engine runs here; the gate gets hashes and keyed digests. Invariant: nothing of the text leaves this isolate
 // except the paths that the caller sent and redacted previews.
-import type { Kind, PageKind } from '../../auth/token';
+import type { Kind } from '../../auth/token';
 import { tuple, utf8 } from '../../crypto/bytes';
 import { hmacHex } from '../../crypto/digest';
 import type { OrgKeys } from '../../crypto/keyring';
@@ -9,7 +9,7 @@ import { keysOf } from '../../http/context';
 import { fingerprintOf } from '../secrets/encryption';
 import type { Position } from './engine/lines';
 import { type File, type Found, MOST_FINDINGS, type Scanned, scanFiles } from './engine/scan';
-import type { KnownToken, ScanInput, ScanPart } from './parts';
+import type { FoundToken, KnownToken, ScanInput, ScanPart } from './parts';
 
 /** A scan in progress: its findings, and the texts behind the keyed digests. */
 export interface Scanning extends Scanned {
@@ -17,17 +17,18 @@ export interface Scanning extends Scanned {
   revoke_live: boolean;
   /** Candidates by their keyed digests. */
   candidatesBy: Map<string, string>;
-  /** Tokens of this organisation, in the order sent to the gate. */
-  tokens: string[];
+  /** Tokens of this organisation by hash, in the order sent to the gate. */
+  tokens: Map<string, FoundToken>;
 }
 
 export function begin(context: Context, id: string, files: readonly File[], revoke_live: boolean): Scanning {
   const keys = keysOf(context);
-  const scanned = scanFiles(files, context.deployment.tokenTag);
+  const { tokenTag: tag, proof } = context.deployment;
+  const scanned = scanFiles(files, { tag, proof });
   const candidatesBy = new Map([...scanned.candidates.keys()].map((value) => [fingerprintOf(keys, utf8(value)), value]));
   // safety: scan-tokens-of-own-org
-  const own = scanned.found.flatMap(({ token }) => (token?.org === context.org ? token.hash : []));
-  return { ...scanned, id, revoke_live, candidatesBy, tokens: [...new Set(own)] };
+  const own = scanned.found.flatMap(({ token }) => (token?.org === context.org ? [[token.hash, token] as const] : []));
+  return { ...scanned, id, revoke_live, candidatesBy, tokens: new Map(own) };
 }
 
 /** The first request to the gate: may the caller scan? */
@@ -37,10 +38,9 @@ export const unscanned = (id: string, revoke_live: boolean): ScanInput => ({
 
 /** The second request: which tokens are live, and which digests are values? */
 export function inputOf({ id, revoke_live, found, tokens, candidatesBy }: Scanning): ScanInput {
-  const kinds = new Map(found.flatMap(({ token }) => (token ? [[token.hash, token.kind] as const] : [])));
   return {
     ...{ id, revoke_live, places: null, known: found.filter(({ token }) => !token).length },
-    tokens: tokens.map((hash) => ({ hash, kind: kinds.get(hash) as Kind | PageKind })),
+    tokens: [...tokens.values()],
     fingerprints: [...candidatesBy.keys()],
   };
 }
@@ -98,12 +98,13 @@ const REVOKING = {
   agent: 'agent.revoke',
   provider: 'provider_token.revoke',
   break_glass: 'break_glass.revoke',
-} as const satisfies Record<Kind, Also['action']>;
+  // Only the member can end the session.
+  refresh: 'auth.session_end',
+} as const satisfies Record<Kind | 'refresh', Also['action']>;
 
 /**
  * Revokes live tokens by their own operations and returns those that are revoked now. The calling credential and its ancestors come last.
  * Only the topmost of these is revoked: the others are revoked together with it.
- * topmost of them is revoked: the others end with it.
  */
 async function revoke(context: RenderContext, tokens: readonly KnownToken[]): Promise<{ revoked: Set<string>; isCut: boolean }> {
   const live = tokens.filter(({ live, kind, id }) => live && kind !== 'enrolment' && id !== null);
@@ -114,7 +115,7 @@ async function revoke(context: RenderContext, tokens: readonly KnownToken[]): Pr
     const outcome = await context.also(
       kind === 'share'
         ? { action: 'secret.share_revoke', named: { secret, share: id as string }, input: {} }
-        : { action: REVOKING[kind as Kind], named: { credential: id as string }, input: {} },
+        : { action: REVOKING[kind as keyof typeof REVOKING], named: { credential: id as string }, input: {} },
     );
     if (outcome.kind === 'ok') revoked.add(id as string);
     return outcome.kind === 'ok';
@@ -128,7 +129,7 @@ async function revoke(context: RenderContext, tokens: readonly KnownToken[]): Pr
 /** The result: the findings in file order. */
 export async function resultOf(context: RenderContext, scanning: Scanning, part: ScanPart) {
   const { revoked, isCut } = scanning.revoke_live ? await revoke(context, part.tokens) : { revoked: new Set<string>(), isCut: false };
-  const known = new Map(scanning.tokens.map((hash, at) => [hash, part.tokens[at] as KnownToken]));
+  const known = new Map([...scanning.tokens.keys()].map((hash, at) => [hash, part.tokens[at] as KnownToken]));
   const stored = storedIn(scanning, part);
   const findings = scanning.found.flatMap((found): (Located & Place)[] => {
     const token = found.token && known.get(found.token.hash);

@@ -1,7 +1,8 @@
 // svc list: lists names and metadata, never values.
+import { secretTypes } from '@secrets-vault/client';
 import { command, count } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
-import { listSecrets, type SecretInfo, TYPES } from '../secrets.ts';
+import { listSecrets, type SecretInfo } from '../secrets.ts';
 import { relative } from '../text.ts';
 
 interface Options extends CommonOptions {
@@ -16,7 +17,7 @@ export default command<Options>({
   needs: 'environment',
   options: {
     '-p, --prefix <text>': 'only names that begin with this',
-    '--type <type>': { description: 'only secrets of this type', choices: TYPES },
+    '--type <type>': { description: 'only secrets of this type', choices: secretTypes },
     '--tag <key[:value]>': 'only secrets with this tag',
     '--status <status>': { description: 'only secrets with this status', choices: ['active', 'expired', 'revoked', 'deleted'] },
     '-n, --limit <n>': { description: 'maximum number of secrets', parse: count },

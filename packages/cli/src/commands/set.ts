@@ -1,10 +1,11 @@
 // svc set: creates a secret or changes its value. Invariant: the value comes from a prompt, from stdin or from the vault's generator,
 // never from an argument.
+import { secretTypes } from '@secrets-vault/client';
 import { command, duration, tag } from '../command.ts';
 import { type Context, isProduction } from '../context.ts';
 import { CliError, usage } from '../errors.ts';
 import { canAsk } from '../prompts.ts';
-import { lookUpSecret, type SecretInfo, secretNamed, TYPES } from '../secrets.ts';
+import { lookUpSecret, type SecretInfo, secretNamed } from '../secrets.ts';
 import {
   checkValueOptions,
   givenValue,
@@ -31,7 +32,7 @@ export default command<Options>({
   confirms: true,
   args: { '<name>': 'name of the secret', ...VALUE_ARGUMENT },
   options: {
-    '--type <type>': { description: 'type of the secret, generic by default', choices: TYPES },
+    '--type <type>': { description: 'type of the secret, generic by default', choices: secretTypes },
     '--description <text>': 'purpose of the secret; not encrypted',
     '--tag <key=value>': { description: 'tag; may be repeated', parse: tag, repeat: true },
     '--ttl <duration>': { description: 'lifetime, such as 12h or 30d', parse: duration },

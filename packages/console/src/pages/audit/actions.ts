@@ -46,3 +46,45 @@ export const ACTION_GROUPS: [label: string, actions: string[]][] = Object.entrie
   label,
   verbs.split(' ').map((verb) => `${about}.${verb}`),
 ]);
+
+const ALL = ACTION_GROUPS.flatMap(([, actions]) => actions);
+
+/** Actions that return values of secrets. */
+const VALUES = [
+  ...['secret.read', 'secret.read_all', 'secret.share_view'],
+  ...['integration.generate', 'integration.sync', 'integration.sync_run', 'integration.sync_auto'],
+];
+
+/** Reads of metadata, and routine actions of programs: of little interest to people, and most of the log. */
+const ROUTINE = new Set([
+  ...ALL.filter((action) => /\.(list|read)$/.test(action) && !VALUES.includes(action)),
+  ...['secret.versions', 'secret.share_list', 'member.access', 'credential.graph', 'policy.violations', 'compliance.report'],
+  ...['audit.archive', 'audit.checkpoint', 'audit.checkpoints', 'audit.key', 'audit.readers', 'audit.verify'],
+  ...['event.stream', 'webhook.deliver', 'webhook.deliveries', 'auth.refresh', 'auth.session_list', 'auth.device_token'],
+  ...['integration.deliver', 'integration.platforms', 'integration.sync_status', 'integration.syncs'],
+]);
+const ACTIVITY = ALL.filter((action) => !ROUTINE.has(action));
+
+/** Quick filters for the log. The first is the default. */
+export const VIEWS: { value: string; label: string; lead: string; query: { action?: string; outcome?: 'denied' } }[] = [
+  {
+    value: 'activity',
+    label: 'Activity',
+    lead: 'Changes, reads of values and sign-ins. For lists and other reads of metadata, choose Everything.',
+    query: { action: ACTIVITY.join(',') },
+  },
+  {
+    value: 'changes',
+    label: 'Changes',
+    lead: 'Everything that was created, changed, deleted or revoked.',
+    query: { action: ACTIVITY.filter((action) => !VALUES.includes(action) && !/^auth\.(?!enrol|session_end)/.test(action)).join(',') },
+  },
+  {
+    value: 'values',
+    label: 'Reads of values',
+    lead: 'Reads of secrets, single or in bulk, generated files, syncs and opened links.',
+    query: { action: VALUES.join(',') },
+  },
+  { value: 'refusals', label: 'Refusals', lead: 'Requests that were denied.', query: { outcome: 'denied' } },
+  { value: 'all', label: 'Everything', lead: 'Every request, including reads of this page.', query: {} },
+];

@@ -2,16 +2,16 @@
 import { here, vault } from '../../api';
 import type { Entry, Query } from './filters';
 
-/** The maximum number of entries that the chart counts, newest first. */
-export const MOST = 5000;
+/** The number of entries that one request counts; older ones are counted on request. */
+const MOST = 5000;
 
 /** The fields of an entry that the chart needs. */
 type Mark = Pick<Entry, 'time' | 'outcome' | 'count'>;
 
 export interface Counted {
   marks: Mark[];
-  /** Whether there are more entries than were counted. */
-  isCut: boolean;
+  /** The time before which entries are not counted yet; null if all are counted. */
+  before: string | null;
 }
 
 /** The lines of a stream, one by one. */
@@ -32,8 +32,15 @@ async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<stri
   }
 }
 
+/** Drops the entries with the oldest time: other entries of the same time may not have been counted. */
+function whole(marks: Mark[]): Counted {
+  const last = marks.at(-1)?.time ?? null;
+  const kept = marks.filter(({ time }) => time !== last);
+  return { marks: kept.length ? kept : marks, before: kept.length && last ? new Date(Date.parse(last) + 1).toISOString() : last };
+}
+
 /** Counts the entries that a query finds, in one request. */
-export async function count(query: Query, signal: AbortSignal): Promise<{ data: Counted }> {
+export async function count(query: Query, signal: AbortSignal): Promise<Counted> {
   const { data } = await vault().api.GET('/orgs/{org_id}/audit-log', {
     params: { path: here(), query: { ...query, format: 'ndjson' } },
     parseAs: 'stream',
@@ -41,13 +48,13 @@ export async function count(query: Query, signal: AbortSignal): Promise<{ data: 
   });
   const marks: Mark[] = [];
   // A response without a body has no data.
-  if (!data) return { data: { marks, isCut: false } };
+  if (!data) return { marks, before: null };
   for await (const line of linesOf(data as unknown as ReadableStream<Uint8Array>)) {
-    if (marks.length === MOST) return { data: { marks, isCut: true } };
+    if (marks.length === MOST) return whole(marks);
     const { time, outcome, count } = JSON.parse(line) as Entry;
     marks.push({ time, outcome, count });
   }
-  return { data: { marks, isCut: false } };
+  return { marks, before: null };
 }
 
 /** Interval lengths in seconds, chosen to be easy to read. */

@@ -1,5 +1,5 @@
 // The dialog that creates or changes a policy, with a live preview of the secrets it affects.
-import type { components } from '@secrets-vault/client';
+import { type components, secretTypes } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { forget, here, vault } from '../../api';
@@ -9,7 +9,6 @@ import { Checkbox, TextArea, TextField } from '../../ui/field';
 import { Form, type Problems, useProblems } from '../../ui/form';
 import { ChecksField, RadioField } from '../../ui/options';
 import { tell } from '../../ui/toast';
-import { TYPES } from '../secrets/list';
 import { commonOf, configOf, type Draft, draftOf, emptyDraft } from './draft';
 import { ApprovalFields, NamingFields, RotationFields } from './kinds';
 import { Preview } from './preview';
@@ -26,7 +25,7 @@ const fields = { naming: NamingFields, rotation: RotationFields, approval: Appro
 
 const Where = ({ draft, change, problems }: FieldsProps) => (
   <details open={draft.environments.length + draft.types.length > 0 || draft.names !== ''}>
-    <summary>Secrets it applies to</summary>
+    <summary>Applies to</summary>
     <div class="stack below-summary">
       <ChecksField
         label="Environments"
@@ -51,7 +50,7 @@ const Where = ({ draft, change, problems }: FieldsProps) => (
         label="Types"
         value={draft.types}
         onValue={(types) => change({ types })}
-        options={TYPES.map((type) => ({ value: type, label: type }))}
+        options={secretTypes.map((type) => ({ value: type, label: type }))}
         hint="Leave empty to apply to all."
         error={problems.of('applies_to.types')}
       />
