@@ -1,10 +1,15 @@
-// Constants and rules of the API besides its types: the types of secrets, and how scopes cover each other. Invariant: a test compares
-// the list with openapi.json, and the rule with the service.
+// The types of secrets, and how scopes include each other. Invariant: a test compares the list with openapi.json, and the rule with the
+// decisions of the service.
 import type { components } from './api.js';
 
 type SecretType = components['schemas']['Secret']['type'];
 
-/** All types of secrets, starting with the generic one. */
+/**
+ * Every type that a secret can have. The default, `generic`, comes first.
+ *
+ * @example
+ * if (!secretTypes.includes(type)) throw new TypeError(`type must be one of ${secretTypes.join(', ')}`);
+ */
 export const secretTypes = [
   'generic',
   'api_key',
@@ -19,6 +24,11 @@ export const secretTypes = [
   'json',
 ] as const satisfies SecretType[];
 
-/** Whether scopes include a scope: directly, with `resource:*` or with `*`. A wildcard is included only directly or with `*`. */
+/**
+ * Whether a list of scopes includes a scope: the scope itself, `resource:*` or `*`. Only the same wildcard or `*` includes a wildcard.
+ *
+ * @example
+ * covers(['secrets:*'], 'secrets:read'); // true
+ */
 export const covers = (held: readonly string[], wanted: string): boolean =>
   held.includes('*') || held.includes(wanted) || (!wanted.endsWith(':*') && held.includes(`${wanted.split(':')[0]}:*`));

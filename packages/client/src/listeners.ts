@@ -3,11 +3,16 @@
 import type { VaultError } from './errors.js';
 import type { Change } from './watcher.js';
 
-/** Options of {@link Vault.onChange}. */
+/**
+ * Options of {@link Vault.onChange}.
+ *
+ * @example
+ * vault.onChange(reload, { onError: (error) => console.error(`No more changes: ${error.code}`) });
+ */
 export interface ListenOptions {
   /**
-   * Called when changes can no longer be reported because the vault refuses: the credential has expired, was revoked or lost permission. Not
-   * called when the connection fails: the client reconnects, and misses no change.
+   * Called when the vault refuses to report changes: the credential expired, was revoked or lost a permission. A failed connection does not
+   * call it: the client reconnects, and misses no change.
    */
   onError?: (error: VaultError) => void;
 }
