@@ -20,6 +20,6 @@ export function Listing<Row>({
   ...table
 }: { list: Read<Row>; skeleton?: number; rows?: Row[] } & Omit<TableProps<Row>, 'rows' | 'onEnd'>) {
   if (list.error) return <ErrorNote error={list.error} onRetry={list.refetch} />;
-  if (list.isPending) return <Skeleton rows={skeleton} />;
+  if (list.isPending) return <Skeleton of="table" rows={skeleton} />;
   return <Table {...table} rows={table.rows ?? list.rows} onEnd={list.more} />;
 }

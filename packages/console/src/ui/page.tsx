@@ -20,13 +20,13 @@ export const Crumbs = ({ places }: { places: readonly Place[] }) => (
 );
 
 /** Grey lines where the way back, the title and the content will be. */
-export const LoadingPage = ({ rows = 6 }: { rows?: number }) => (
+export const LoadingPage = ({ rows = 8 }: { rows?: number }) => (
   <>
     <div class="skeleton-head" aria-hidden="true">
       <span />
       <span />
     </div>
-    <Skeleton rows={rows} />
+    <Skeleton of="facts" rows={rows} />
   </>
 );
 

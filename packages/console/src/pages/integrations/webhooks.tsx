@@ -61,14 +61,7 @@ export default function Webhooks() {
           { label: 'Created', width: '9rem', wide: true, cell: ({ created_at }) => <Time at={created_at} /> },
         ]}
         empty={
-          <Empty
-            title="No webhooks yet"
-            action={
-              <Button kind="primary" onPress={onCreate}>
-                Create the first webhook
-              </Button>
-            }
-          >
+          <Empty title="No webhooks yet" action={<Button onPress={onCreate}>Create the first webhook</Button>}>
             Restart a program when its secret is rotated, or keep a record elsewhere. Failed deliveries are repeated for more than a day.
           </Empty>
         }

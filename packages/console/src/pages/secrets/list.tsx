@@ -176,9 +176,12 @@ const Nothing = ({ isFiltered, environment, onCreate }: { isFiltered: boolean; e
     <Empty
       title={`No secrets in ${environment} yet`}
       action={
-        <Button kind="primary" onPress={onCreate}>
-          Store the first secret
-        </Button>
+        <div class="row">
+          <Button onPress={onCreate}>Store the first secret</Button>
+          <Link href={`/secrets/import?environment=${environment}`} class="button plain">
+            Import a file
+          </Link>
+        </div>
       }
     >
       Store one, or import what you have from another tool or a .env file.
