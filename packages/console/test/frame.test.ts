@@ -28,6 +28,7 @@ describe.skipIf(!executablePath)('console: the frame of every page', () => {
     const { page, go } = ann;
     await go('/secrets', 'Secrets');
     await page.keyboard.press('/');
+    await page.getByRole('combobox', { name: 'Search or jump to' }).waitFor();
     await page.keyboard.type('team');
     await page.getByRole('option', { name: 'New team' }).waitFor();
     expect(await page.locator('[aria-selected="true"]').textContent()).toContain('Teams');
@@ -36,6 +37,7 @@ describe.skipIf(!executablePath)('console: the frame of every page', () => {
     await page.keyboard.press('Escape');
     await page.locator('.palette').waitFor({ state: 'detached' });
     await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Search or jump to' }).waitFor();
     await page.keyboard.type('new team');
     await page.getByRole('option', { name: 'New team' }).waitFor();
     await page.keyboard.press('Enter');
