@@ -1010,7 +1010,7 @@ export const mutants = [
     name: 'terminal logins are started without a limit',
     tag: 'device-logins-limited',
     change: { from: "await countAttempt(context.env, 'device login', clientOf(context.request.ip))", to: '0' },
-    notice: 'api/signin/terminals: rate limit: twenty logins a minute can be started from an address',
+    notice: 'api/signin/terminals: rate limit: a hundred logins a minute can be started from an address',
   },
   {
     name: 'user codes are guessed without a limit',
@@ -1341,6 +1341,12 @@ export const mutants = [
     notice: 'api/limits/flood: a list ends its page early, and its pages show each secret once',
   },
   {
+    name: 'a stream names changes to a caller that does not see all events',
+    tag: 'changes-for-who-sees-all',
+    change: { from: ' || view !== null', to: '' },
+    notice: 'api/events/stream: names no changes to who does not ask, or does not see all events',
+  },
+  {
     name: 'a list by folders compares any number of names',
     tag: 'folder-steps-bounded',
     change: 'remove',
@@ -1349,7 +1355,7 @@ export const mutants = [
   {
     name: 'a list by folders shows a folder of which the caller may list nothing',
     tag: 'folder-within-permissions',
-    change: { from: '!row || !matches(row)', to: '!row' },
+    change: { from: 'row && matches(row)', to: 'row' },
     notice: 'api/secrets/list: tells a limited credential of no folder but those of names that it may list',
   },
   {
@@ -2395,6 +2401,12 @@ export const mutants = [
     tag: 'scan-only-genuine-tokens',
     change: 'never',
     notice: 'api/scans/scans: of the right form but without its tag it is none',
+  },
+  {
+    name: 'a scan says of a refresh token that was used that it is live',
+    tag: 'scan-used-refresh-token',
+    change: { from: "kind === 'refresh' && !row?.refresh?.live.includes(token.n)", to: 'false' },
+    notice: 'api/scans/scans: is live until it has been used',
   },
   {
     name: 'the preview of a finding shows more than four characters',

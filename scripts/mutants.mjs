@@ -1,6 +1,6 @@
-// Whether the tests notice when a safety is taken out: applies each mutant of the mutant tables to a copy of the project, one at a time,
-// and runs the tests that should notice. Invariant: a mutant counts as killed only where a test failed, or hung, that passes without it.
-//   npm run test:mutants -- [--only TEXT] [--json]
+// Whether the tests notice when a safety check is removed: applies each mutant of the mutant tables to a copy of the project, one at a
+// time, and runs the tests that should notice. Invariant: a mutant counts as killed only if a test that passes without it failed or hung.
+// npm run test:mutants -- [--only TEXT] [--json]
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -27,13 +27,13 @@ const COPIED = [
   'vitest.packages.config.ts',
   'wrangler.toml',
 ];
-/** What packages have installed for themselves: the mutants are in none of it. */
+/** Packages' own node_modules: mutants never apply there. */
 const IN_PACKAGES = /packages.[^/\\]+.node_modules$/;
 const PATIENCE = 300_000;
 
 const { values: options } = parseArgs({ options: { only: { type: 'string' }, json: { type: 'boolean' } } });
 const chosen = [...mutantsOfService, ...mutantsOfCli].filter(({ name }) => name.includes(options.only ?? ''));
-if (chosen.length === 0) stop(`No mutant is named like ${JSON.stringify(options.only)}: see scripts/mutant-table*.mjs.`);
+if (chosen.length === 0) stop(`No mutant has a name containing ${JSON.stringify(options.only)}: see scripts/mutant-table*.mjs.`);
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'svc-mutants-'));
 process.on('exit', () => fs.rmSync(dir, { recursive: true, force: true }));
@@ -44,12 +44,12 @@ for (const name of COPIED)
 fs.symlinkSync(fs.realpathSync(path.join(root, 'node_modules')), path.join(dir, 'node_modules'));
 
 const tests = [...new Set(chosen.map(({ notice }) => notice))];
-say(`Without a mutant, what is to notice ${chosen.length} of them must pass.`);
+say(`The tests for ${chosen.length} mutants must pass without a mutant.`);
 const whole = await run(tests, PATIENCE + tests.length * 30_000);
-if (whole.why) stop(`It does not: mend that first.\n${whole.failed ?? ''} ${whole.why}`);
+if (whole.why) stop(`They fail: fix that first.\n${whole.failed ?? ''} ${whole.why}`);
 const unknown = tests.find((notice) => !whole.passed.some((name) => name.includes(split(notice)[1])));
-if (unknown) stop(`No test is named like "${unknown}": mend scripts/mutant-table*.mjs.`);
-say(`It does.${seconds(whole.ms)}`);
+if (unknown) stop(`No test has a name containing "${unknown}": fix scripts/mutant-table*.mjs.`);
+say(`They pass.${seconds(whole.ms)}`);
 
 const sources = sourcesIn(dir);
 const results = [];
@@ -76,7 +76,7 @@ else {
 }
 process.exitCode = amiss.length ? 1 : 0;
 
-/** The tests of svc start what is built. */
+/** The tests of svc run the built program. */
 function buildCli() {
   const { status, stderr } = spawnSync(process.execPath, [path.join(dir, 'packages/cli/build.mjs')], { encoding: 'utf8' });
   if (status !== 0) stop(`svc could not be built:\n${stderr}`);
@@ -88,7 +88,8 @@ function split(notice) {
 }
 
 /**
- * Those in test/vendors and those of packages run in Node, all others in the real runtime.
+ * Tests in test/vendors and those of packages run in Node, all others in the real runtime.
+ * @param {string[]} notices @param {number} patience
  * @param {string[]} notices @param {number} patience
  */
 async function run(notices, patience) {

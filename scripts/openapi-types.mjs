@@ -1,24 +1,27 @@
-// How the OpenAPI document is kept in packages/client, and the types that are made from it. Invariant: both follow from the document alone.
+// The stored form of the OpenAPI document in packages/client, and the types generated from it. Invariant: both depend only on the document.
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { root } from './wrangler.mjs';
 
 export const client = path.join(root, 'packages', 'client');
-/** Stands for a deployment in the document that is kept. */
+/** Stands for a deployment in the stored document. */
 export const PUBLIC_URL = 'https://vault.example.com';
 
-/** The kept document's text. @param {unknown} document */
+/** The stored document's text. @param {unknown} document */
 export const spelled = (document) => `${JSON.stringify(document, null, 1)}\n`;
 
 /**
- * TypeScript types of the document. Refusals are one type, `Error`, instead of one for each status of each operation: the client throws them
+ * TypeScript types of the document. Refusals are one type, `Error`, instead of one per status and operation: the client throws them as
+ * classes, and in full they would be nine tenths of the package.
+ * @param {any} document
+ * @returns {Promise<string>}
  * as classes, and spelled out they would be nine tenths of the package.
  * @param {any} document
  * @returns {Promise<string>}
  */
 export async function typesOf(document) {
-  // The generator needs the API of TypeScript 5, which TypeScript 7 does not have: both are installed in packages/client alone.
+  // The generator needs the API of TypeScript 5, which TypeScript 7 does not have: both are installed only in packages/client.
   const { resolve } = createRequire(path.join(client, 'package.json'));
   const at = path.join(path.dirname(resolve('openapi-typescript/package.json')), 'dist', 'index.mjs');
   const { default: openapiTS, astToString } = await import(pathToFileURL(at).href);
@@ -43,7 +46,7 @@ function lean(document) {
     }
     operation.responses = { ...Object.fromEntries(answers), default: { $ref: '#/components/responses/Refused' } };
   }
-  // Each operation repeats what it says of a shared parameter.
+  // Each operation repeats the description of a shared parameter.
   for (const parameter of Object.values(components.parameters)) {
     parameter.description = /^.*?\.(?= |$)/.exec(parameter.description)?.[0];
     delete parameter.example;

@@ -1,5 +1,5 @@
-// Safety tags in the source: `// safety: TAG` stands right above the statement, property or argument that keeps a safety,
-// and a mutant names the tag and how that statement changes. Invariant: a mutant changes nothing outside the statements that it tags.
+// Safety tags in the source: `// safety: TAG` is directly above the statement, property or argument of a safety check, and a mutant names
+// the tag and how that statement changes. Invariant: a mutant changes nothing outside the statements that it tags.
 import fs from 'node:fs';
 import path from 'node:path';
 
@@ -10,7 +10,7 @@ const TAG_LINE = /^[ \t]*\/\/ safety: (.+)\n/gm;
 
 const MUTATED = ['src', 'migrations', 'packages/cli/src'];
 
-/** The file of tests that a mutant's `notice` names. @param {string} name @returns {string} */
+/** The test file in a mutant's `notice`. @param {string} name @returns {string} */
 export function testFile(name) {
   const [, pack, file] = /^packages\/([^/]+)\/(.+)$/.exec(name) ?? [];
   return pack ? `packages/${pack}/test/${file}.test.ts` : `test/${name}.test.ts`;
@@ -65,7 +65,7 @@ function changed(code, change, where) {
   return parts.join(change.to);
 }
 
-/** Where the condition of an `if`, or of `A ? B : C` that is returned or assigned, starts and ends. @param {string} code @param {string} where */
+/** The start and end of the condition of an `if`, or of a returned or assigned `A ? B : C`. @param {string} code @param {string} where */
 function condition(code, where) {
   const test = code.match(/^\s*if \(/)?.[0];
   const start = test ? test.length : (code.match(/^\s*(return |const \w+ = )?/)?.[0].length ?? 0);
@@ -76,7 +76,10 @@ function condition(code, where) {
   throw new Error(`${where} needs a condition, and the tagged statement has none.`);
 }
 
-/** How long the first statement, property or argument of a text is. Code is formatted: a comma ends it only at the end of a line. @param {string} code */
+/**
+ * The length of the first statement, property or argument of a text. Code is formatted, so a comma ends it only at the end of a line.
+ * @param {string} code
+ */
 function statementLength(code) {
   for (const { at, char, depth } of tokens(code)) {
     const isLast = /^[ \t]*(\n|$)/.test(code.slice(at + 1));
@@ -86,9 +89,9 @@ function statementLength(code) {
   return code.length;
 }
 
-/** The characters of code outside comments and literals, each with the number of brackets open before it. @param {string} code */
+/** The characters of code outside comments and literals, each with the number of open brackets before it. @param {string} code */
 function* tokens(code) {
-  // A comment, a string, or a regular expression, which stands where no division can.
+  // A comment, a string, or a regular expression where no division can be.
   const LITERAL =
     /\/\/.*|\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|(?<=[(,=:!&|?]\s*)\/(?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\\n])+\//y;
   let depth = 0;
@@ -106,7 +109,7 @@ function* tokens(code) {
   }
 }
 
-/** How long the template literal is that a text starts with. @param {string} code @returns {number} */
+/** The length of the template literal at the start of a text. @param {string} code @returns {number} */
 function templateLength(code) {
   for (let at = 1; at < code.length; at++) {
     if (code[at] === '`') return at + 1;

@@ -4,12 +4,12 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 
-/** The project: every path starts here, whatever directory the script was called from. */
+/** The project's root: all paths start here, regardless of the working directory. */
 export const root = path.dirname(import.meta.dirname);
 
 const { resolve } = createRequire(path.join(root, 'package.json'));
 
-/** Node's arguments; the CLI itself, since the package's bin only wraps it in one more process. @param {string[]} args */
+/** The arguments for Node, running the CLI itself, since the package's bin only adds another process. @param {string[]} args */
 export const wranglerArgs = (args) => ['--no-warnings', resolve('wrangler'), ...args];
 
 export const wranglerEnv = {
@@ -25,7 +25,10 @@ export const wranglerEnv = {
 };
 
 /**
- * Runs wrangler to its end. A secret goes in by `input`, its stdin, and never by an argument: those are in every process list.
+ * Runs wrangler until it ends. Secrets are passed only by `input`, its stdin, never by an argument: those appear in every process list.
+ * @param {string[]} args
+ * @param {{ input?: string, env?: Record<string, string | undefined> }} [options] `env` is added to this process's own
+ * @returns {Promise<{ code: number, out: string, said: string }>} its stdout, and stdout and stderr together, without colours
  * @param {string[]} args
  * @param {{ input?: string, env?: Record<string, string | undefined> }} [options] `env` is added to this process's own
  * @returns {Promise<{ code: number, out: string, said: string }>} its stdout, and stdout and stderr together, without colours

@@ -1,5 +1,4 @@
-// The PEM armour (RFC 7468) around the bytes of keys.
-// Every PEM made here has lines of one width, LF line ends, and ends with a line end: readers of OpenSSH keys insist on it.
+// PEM encoding (RFC 7468) of keys. Lines have one width and end with LF, and so does the last line, which readers of OpenSSH keys require.
 
 import { toBase64 } from './bytes';
 

@@ -134,6 +134,8 @@ export interface Entry extends Draft {
 export interface Filter {
   actor?: string;
   action?: string;
+  /** Any of these. */
+  actions?: readonly string[];
   resource?: string;
   outcome?: string;
   from?: number;
@@ -344,6 +346,7 @@ function conditionsOf(filter: Filter, before: number, oldest: number) {
     where.push(`${column} = ?`);
     params.push(wanted);
   }
+  if (filter.actions !== undefined) where.push('action in (select value from json_each(?))') && params.push(JSON.stringify(filter.actions));
   if (filter.from !== undefined) where.push('at >= ?') && params.push(filter.from);
   if (filter.to !== undefined) where.push('at < ?') && params.push(filter.to);
   return { where: where.join(' and '), params };

@@ -1,4 +1,4 @@
-// What a credential descends from, and what is remembered of callers between requests.
+// The lineage of a credential, and cached facts about callers.
 
 import type QuickLRU from 'quick-lru';
 import type { Caller, PermissionSet } from '../auth/authorize';
@@ -8,24 +8,24 @@ import type { Refusal } from '../errors';
 import type { Allowance } from './rate-limit';
 import type { Rows } from './rows';
 
-/** Who a request comes from, as far as can be said; and why it is refused as such. */
+/** The identified caller of a request, and why it is refused, if it is. */
 export interface Identity {
   caller: Caller;
   refusal: Refusal | null;
   allowances: Allowance[];
-  /** Rows that say so: while one is in doubt, so is the caller. */
+  /** The rows that the identity depends on: while one is in doubt, so is the caller. */
   links: string[];
-  /** Asks D1 about a token that the gate does not know. To be asked only within the rate limit. */
+  /** Asks D1 about a token that the gate does not know. Only within the rate limit. */
   lookUp?(): Promise<Identity>;
 }
 
-/** What D1 said of tokens that the gate does not know. */
+/** D1's answers about tokens unknown to the gate. */
 export type Strangers = QuickLRU<string, { identity: Identity; until: number }>;
 
-/** What a credential and the agents above it hold in common, by their revisions: patterns are costly to compare. */
+/** The intersection of the permissions of a credential and the agents above it, by revision: comparing patterns is expensive. */
 export type Overlaps = QuickLRU<string, PermissionSet>;
 
-/** A session token as its trust bounds it now: it lives for no longer than the trust says. */
+/** A session token, limited by the current lifetime of its trust. */
 function boundedBy(trust: CredentialRow, session: CredentialRow): CredentialRow {
   const end = session.created_at + (trust.trust?.ttl ?? 0) * 1000;
   // safety: shortened-trust-shortens-sessions
@@ -33,7 +33,7 @@ function boundedBy(trust: CredentialRow, session: CredentialRow): CredentialRow 
 }
 
 /**
- * A credential and those that it ends with, itself first. One whose ancestor is gone has ended, and one whose trust no longer accepts its
+ * A credential and its lineage, itself first. A credential with a missing ancestor has ended, as has one whose trust no longer accepts its
  * workload.
  */
 export function lineageOf(core: { rows: Pick<Rows, 'get'> }, row: CredentialRow): CredentialRow[] {

@@ -181,7 +181,7 @@ it('provider: a database role signs in with the value in the vault alone, from i
   for (const role of ['postgres', 'provisioner', 'readers']) {
     const taken = await provision(`issue ${role} --ttl 600`);
     assert.equal(taken.status, 1);
-    assert.match(taken.stderr, /PostgreSQL: .*there is no role \w+ that this script made/);
+    assert.match(taken.stderr, /PostgreSQL: .*this script did not create a role \w+/);
     assert.equal((await service.call('GET', `${at}/secrets/by-name/postgres/${role}`, key)).status, 404);
   }
   for (const wrong of [

@@ -1,4 +1,4 @@
-// One machine for a test of svc: a directory, a configuration of its own, and what a command printed.
+// One machine for a test of svc: a directory, its own configuration, and the output of commands.
 import { type ChildProcess, spawn } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -105,7 +105,7 @@ export async function signedIn(): Promise<{ machine: Machine; url: string; org: 
   return { machine, url, org, key };
 }
 
-/** Waits until something holds: what happens in another process has no event here. */
+/** Polls until a condition holds: another process gives no event to wait for. */
 export async function until(holds: () => boolean | Promise<boolean>, within = 15_000): Promise<void> {
   for (const end = Date.now() + within; Date.now() < end; ) {
     if (await holds()) return;

@@ -16,7 +16,7 @@ export interface paths {
         put?: never;
         /**
          * Create an organisation
-         * @description The response holds the first API key, which has the scope *, and the enrolment link of the owner. Both are shown only once. The organisation starts with the environments development, staging and production; production is the default.
+         * @description The response contains the first API key, which has the scope *, and the enrolment link of the owner. Both are shown only once. The organisation starts with the environments development, staging and production; production is the default.
          *
          *     Accepts the bootstrap token.
          */
@@ -38,7 +38,7 @@ export interface paths {
         put?: never;
         /**
          * Recover an organisation
-         * @description For an organisation that has lost its API keys and passkeys. The response holds a new API key with the scope * and an enrolment link for an owner: the oldest one, unless email names another. The audit log keeps the reason.
+         * @description For an organisation that has lost its API keys and passkeys. The response contains a new API key with the scope * and an enrolment link for an owner: the oldest one, unless email names another. The audit log records the reason.
          *
          *     Accepts the bootstrap token.
          */
@@ -60,7 +60,7 @@ export interface paths {
         put?: never;
         /**
          * Accept a database restored from a backup
-         * @description Call it after you have restored the database from a backup. Secrets return to their state in the backup. Credentials, environments and revocations keep their current state, and secrets that were deleted since the backup stay deleted. Safe to repeat.
+         * @description Send it after you have restored the database from a backup. Secrets return to their state in the backup. Credentials, environments and revocations keep their current state, and secrets that were deleted since the backup stay deleted. Safe to repeat.
          *
          *     Accepts the bootstrap token.
          */
@@ -87,7 +87,7 @@ export interface paths {
         post?: never;
         /**
          * Delete the organisation
-         * @description Destroys the key of the organisation at once, so that none of its secrets can ever be read again. Other data is purged in the background. This cannot be undone.
+         * @description Destroys the key of the organisation immediately, so none of its secrets can ever be read again. Other data is purged in the background. This cannot be undone.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `org:write`. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          */
@@ -96,7 +96,7 @@ export interface paths {
         head?: never;
         /**
          * Change the organisation
-         * @description Changes the name, the default environment, the IP addresses that members may use or the retention of the audit log. To change allowed_addresses, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`), and its own address must be included. audit_retention_days can be changed by an owner, or by an API key that acts as one; a browser session must have been confirmed for it too.
+         * @description Changes the name, the default environment, the IP addresses that members may use or the audit log retention. To change allowed_addresses, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`), and its own address must be included. Only an owner, or an API key that acts as one, can change audit_retention_days; a browser session must have been confirmed for this too.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `org:write`.
          */
@@ -194,7 +194,7 @@ export interface paths {
         put?: never;
         /**
          * Invite a member
-         * @description The response holds a link where the member registers a passkey. Send it to the member. The caller must hold everything that the role gives. Only an owner can invite an owner, with an API key or in a browser session that was confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         * @description The response contains a link with which the member registers a passkey. Send it to the member. The caller must hold every scope of the role. Only an owner can invite an owner, with an API key or in a browser session that was confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `members:write`.
          */
@@ -221,7 +221,7 @@ export interface paths {
         post?: never;
         /**
          * Remove a member
-         * @description The browser sessions of the member are refused as soon as this call returns. Passkeys, team memberships and grants are deleted. The response lists the live credentials that the member created. They stay valid unless you send revoke_credentials=true, which needs tokens:write. To remove an owner, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         * @description The browser sessions of the member are refused as soon as this request returns. Passkeys, team memberships and grants are deleted. The response lists the live credentials that the member created. They stay valid unless you send revoke_credentials=true, which needs tokens:write. To remove an owner, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `members:write`.
          */
@@ -230,7 +230,7 @@ export interface paths {
         head?: never;
         /**
          * Change the name, email address or role of a member
-         * @description The caller must hold everything that the old and the new role give. The last owner cannot be given another role. If the role changes, an unused enrolment link that somebody else created is no longer valid. To make or demote an owner, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         * @description The caller must hold every scope of the old and the new role. The last owner cannot be given another role. If the role changes, an unused enrolment link that someone else created is no longer valid. To promote or demote an owner, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `members:write`.
          */
@@ -248,9 +248,9 @@ export interface paths {
         put?: never;
         /**
          * Create a new enrolment link
-         * @description The new link replaces an unused one. The passkeys of the member stay.
+         * @description The new link replaces an unused one. The member's passkeys are kept.
          *
-         *     Accepts a browser session of an owner, or an API key that holds `*` without limits. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         *     Accepts a browser session of an owner, or an API key with the scope `*` and no limits. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          */
         post: operations["member_enrol"];
         delete?: never;
@@ -268,7 +268,7 @@ export interface paths {
         };
         /**
          * Explain the access of a member
-         * @description Answers whether the member may use a scope, and names the role or the grants that allow it. The decision uses the same rules as requests do.
+         * @description Returns whether the member can use a scope, and the role or grants that allow it. The decision uses the same rules as requests.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `members:read`.
          */
@@ -298,7 +298,7 @@ export interface paths {
         put?: never;
         /**
          * Add a passkey
-         * @description Only the member can call it, in a browser session.
+         * @description Only for the member, in a browser session.
          *
          *     Accepts a browser session. No scope is needed. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          */
@@ -320,7 +320,7 @@ export interface paths {
         put?: never;
         /**
          * Get options to add a passkey
-         * @description Pass them to navigator.credentials.create(). Only the member can call it, in a browser session. The options work once and for five minutes.
+         * @description Pass them to navigator.credentials.create(). Only for the member, in a browser session. The options work once, within five minutes.
          *
          *     Accepts a browser session. No scope is needed. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          */
@@ -343,7 +343,7 @@ export interface paths {
         post?: never;
         /**
          * Remove a passkey
-         * @description Browser sessions that were started with the passkey end at once. The last passkey of a member cannot be removed.
+         * @description Browser sessions started with the passkey end immediately. The last passkey of a member cannot be removed.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `members:write`. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          */
@@ -352,7 +352,7 @@ export interface paths {
         head?: never;
         /**
          * Rename a passkey
-         * @description Members need no scope for their own passkeys. For those of others, the caller must be allowed to change that member.
+         * @description Members need no scope for their own passkeys. For the passkeys of others, the caller must be allowed to change that member.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `members:write`. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          */
@@ -428,7 +428,7 @@ export interface paths {
         put?: never;
         /**
          * Add a member to a team
-         * @description The caller must hold everything that the grants of the team give. Safe to repeat.
+         * @description The caller must hold everything that the team's grants give. Safe to repeat.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `teams:write`.
          */
@@ -474,7 +474,7 @@ export interface paths {
         put?: never;
         /**
          * Create a grant
-         * @description Gives a member or a team access to secrets in addition to roles. The caller must hold what it grants. A grant that a session token or an agent creates ends with its creator.
+         * @description Gives a member or a team access to secrets in addition to roles. The caller must hold what it grants. A grant created by a session token or an agent is revoked together with its creator.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `members:write`.
          */
@@ -501,7 +501,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a grant
-         * @description The access ends as soon as this call returns.
+         * @description The access ends as soon as this request returns.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `members:write`.
          */
@@ -548,7 +548,7 @@ export interface paths {
         put?: never;
         /**
          * Create an API key
-         * @description The key cannot hold more than its creator. A key that a session token or an agent creates ends with its creator. To create a key that acts as an owner, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         * @description The key cannot hold more than its creator. A key created by a session token or an agent is revoked together with its creator. To create a key that acts as an owner, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
          */
@@ -575,7 +575,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke an API key
-         * @description The key and its session tokens are refused as soon as this call returns. A key can revoke itself without a scope.
+         * @description The key and its session tokens are refused as soon as this request returns. A key can revoke itself without a scope.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
          */
@@ -600,7 +600,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate an API key
-         * @description Creates a new key with the same scopes and limits. The old key and its session tokens end after overlap_seconds, or at once without it.
+         * @description Creates a new key with the same scopes and limits. The old key and its session tokens expire after overlap_seconds, or immediately without it.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
          */
@@ -626,7 +626,7 @@ export interface paths {
         put?: never;
         /**
          * Create a session token
-         * @description An API key creates session tokens of itself. A token holds a subset of what its key holds and ends with the key. With device_id, each request with the token needs a DPoP proof (RFC 9449) of that device.
+         * @description An API key creates its own session tokens. A token holds a subset of the key's permissions and is revoked together with the key. With device_id, each request with the token needs a DPoP proof (RFC 9449) of that device.
          *
          *     Accepts an API key. No scope is needed.
          */
@@ -649,7 +649,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke a session token
-         * @description The token is refused as soon as this call returns. A token can revoke itself, and a key can revoke its own tokens, without a scope.
+         * @description The token is refused as soon as this request returns. A token can revoke itself, and a key can revoke its own tokens, without a scope.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
          */
@@ -674,7 +674,7 @@ export interface paths {
         put?: never;
         /**
          * Create an agent credential
-         * @description For an AI agent. It is limited to the scopes, environments and names that you give it, and cannot hold more than its creator. Credentials that an agent creates end with it. With device_id, each request with the token needs a DPoP proof (RFC 9449) of that device. The token is also accepted with the prefix svc_agent_.
+         * @description For an AI agent. It is limited to the scopes, environments and names that you specify, and cannot hold more than its creator. Credentials created by an agent are revoked together with it. With device_id, each request with the token needs a DPoP proof (RFC 9449) of that device. The token is also accepted with the prefix svc_agent_.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
          */
@@ -701,7 +701,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke an agent credential
-         * @description The agent and all credentials that it created are refused as soon as this call returns. An agent can revoke itself without a scope.
+         * @description The agent and all credentials it created are refused as soon as this request returns. An agent can revoke itself without a scope.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
          */
@@ -710,7 +710,7 @@ export interface paths {
         head?: never;
         /**
          * Change an agent credential
-         * @description The change applies to the next request of the agent. The caller must hold whatever the change adds. To take something away, tokens:write is enough.
+         * @description The change applies from the agent's next request. The caller must hold everything the change adds. To remove permissions, tokens:write is enough.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
          */
@@ -732,7 +732,7 @@ export interface paths {
         put?: never;
         /**
          * Create a provider token
-         * @description For a platform that issues credentials. The token works only for /provider/*. Its creator must hold secrets:write for the scope issue, secrets:rotate for rotate and secrets:delete for revoke, and must not have a lifetime.
+         * @description For a platform that issues credentials. The token works only for /provider/*. Its creator must hold secrets:write for the scope issue, secrets:rotate for rotate and secrets:delete for revoke, and must not have an expiry.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
          */
@@ -755,7 +755,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke a provider token
-         * @description The token is refused as soon as this call returns. Secrets that it issued stay.
+         * @description The token is refused as soon as this request returns. Secrets that it issued are kept.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
          */
@@ -803,7 +803,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke a break-glass token
-         * @description The token is refused as soon as this call returns.
+         * @description The token is refused as soon as this request returns.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
          */
@@ -1046,7 +1046,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate an issued secret
-         * @description Stores a new value and starts the last lifetime again. An expired secret becomes active again. For a revoked secret the call fails with 409 SECRET_REVOKED: issue it again instead.
+         * @description Stores a new value and restarts the last lifetime. An expired secret becomes active again. For a revoked secret, the request fails with 409 SECRET_REVOKED: issue the secret again instead.
          *
          *     Accepts a provider token with the scope `rotate`.
          */
@@ -1068,7 +1068,7 @@ export interface paths {
         put?: never;
         /**
          * Revoke an issued secret
-         * @description Makes all existing versions unreadable at once and for ever. Safe to repeat: the response stays the same.
+         * @description Makes all existing versions permanently unreadable, immediately. Safe to repeat: the response stays the same.
          *
          *     Accepts a provider token with the scope `revoke`.
          */
@@ -1094,7 +1094,7 @@ export interface paths {
         put?: never;
         /**
          * Create a policy
-         * @description A naming policy refuses names, a rotation policy says how old values may become, an approval policy holds requests until people approve them. It applies from the next request on.
+         * @description A naming policy refuses names, a rotation policy limits the age of values, and an approval policy holds requests until people approve them. The policy applies from the next request.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `policies:write`.
          */
@@ -1128,7 +1128,7 @@ export interface paths {
         head?: never;
         /**
          * Change a policy
-         * @description Changes the fields that are sent; applies_to and config are replaced as a whole. The kind cannot change.
+         * @description Changes only the fields that are sent; applies_to and config are replaced as a whole. The kind cannot change.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `policies:write`.
          */
@@ -1144,7 +1144,7 @@ export interface paths {
         };
         /**
          * List the secrets that violate a naming policy
-         * @description Returns secrets that were named before the policy, as far as the caller may list them. A policy that is not enabled has violations too. A page can have fewer items than limit. Continue until next_cursor is null.
+         * @description Returns secrets named before the policy existed that the caller can list. Also works for a policy that is not enabled. A page can have fewer items than limit. Continue until next_cursor is null.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `policies:read`.
          */
@@ -1166,7 +1166,7 @@ export interface paths {
         };
         /**
          * List approvals
-         * @description Returns the requests that approval policies held, oldest first. A credential that is limited to environments or names sees its own alone.
+         * @description Returns the requests held by approval policies, oldest first. A credential limited to environments or names sees only its own requests.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `approvals:read`.
          */
@@ -1188,7 +1188,7 @@ export interface paths {
         };
         /**
          * Show an approval
-         * @description With wait, the response is held until the approval is decided, or for so many seconds. Whoever made the request needs no scope.
+         * @description With wait, the response is held until the approval is decided or the given number of seconds has passed. The requester needs no scope.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `approvals:read`.
          */
@@ -1212,7 +1212,7 @@ export interface paths {
         put?: never;
         /**
          * Approve a request
-         * @description For members in a browser session, confirmed with a passkey in the last five minutes. Each member counts once. The requester, members who are accountable for the requesting credential, and members whom these invited, re-enrolled, promoted or added to the approving team within seven days cannot decide.
+         * @description For members in a browser session who confirmed with a passkey in the last five minutes. Each member counts once. The requester and members accountable for the requesting credential cannot decide, nor can members they invited, re-enrolled, promoted or added to the approving team in the last seven days.
          *
          *     Accepts a browser session with the scope `approvals:decide`. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          */
@@ -1256,7 +1256,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel a request
-         * @description For whoever made the request. A pending or approved request can be cancelled until it is used.
+         * @description Only for the requester. A pending or approved request can be cancelled until it is used.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `approvals:read`.
          */
@@ -1309,7 +1309,7 @@ export interface paths {
         post?: never;
         /**
          * Remove a device
-         * @description Credentials that are bound to the device are refused as soon as this call returns.
+         * @description Credentials bound to the device are refused as soon as this request returns.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `devices:write`.
          */
@@ -1336,7 +1336,7 @@ export interface paths {
         put?: never;
         /**
          * Assign a device to a member
-         * @description null unassigns it. Credentials that are bound to the device stay valid. A blocked device, or one whose member was removed, cannot be assigned: register it again with a new key.
+         * @description null unassigns it. Credentials bound to the device stay valid. A blocked device, or one whose member was removed, cannot be assigned: register it again with a new key.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `devices:write`.
          */
@@ -1358,7 +1358,7 @@ export interface paths {
         put?: never;
         /**
          * Block a device
-         * @description For a device that is lost or no longer trusted. Credentials that are bound to it are refused as soon as this call returns. A blocked device stays blocked. Safe to repeat.
+         * @description For a device that is lost or no longer trusted. Credentials bound to it are refused as soon as this request returns. A blocked device stays blocked. Safe to repeat.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `devices:write`.
          */
@@ -1378,7 +1378,7 @@ export interface paths {
         };
         /**
          * Read the audit log
-         * @description Returns entries, newest first. Every request with a credential of the organisation has an entry. Entries form a hash chain and never change. A credential that is limited to environments or names sees its own entries and those about resources that it can reach.
+         * @description Returns entries, newest first. Every request with a credential of the organisation has an entry. Entries form a hash chain and never change. A credential limited to environments or names sees its own entries and those about resources it can reach.
          *
          *     Accepts an API key, a session token, an agent credential, a browser session or a break-glass token with the scope `audit:read`.
          */
@@ -1422,7 +1422,7 @@ export interface paths {
         };
         /**
          * List signed checkpoints of the audit log
-         * @description Returns checkpoints, newest first. A checkpoint is a signature over the sequence and the hash of an entry. It is made when a segment closes, and every ten minutes while there are new entries. Whoever keeps a checkpoint notices when the log is changed or cut off later.
+         * @description Returns checkpoints, newest first. A checkpoint is a signature over the sequence and the hash of an entry. Checkpoints are signed when a segment closes, and every ten minutes while there are new entries. Keep checkpoints outside the service to detect if the log is later changed or truncated.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `audit:read`.
          */
@@ -1466,7 +1466,7 @@ export interface paths {
         };
         /**
          * Export the audit log entries that are past retention
-         * @description Streams the entries, oldest first, one per line. The last line is `{ "checkpoint": { … } }`: the signed checkpoint at which they end. An export without this line was cut off. The response is empty if no entries are past retention.
+         * @description Streams the entries, oldest first, one per line. The last line is `{ "checkpoint": { … } }`: the signed checkpoint of the last entry. An export without this line is incomplete. The response is empty if no entries are past retention.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `audit:read`.
          */
@@ -1489,10 +1489,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Confirm an export, so that its entries can be deleted
-         * @description Needed if audit_retention_days of the organisation is set: then entries past retention are deleted only after their export is confirmed. Check the export with `npm run audit:verify` and store it first. Safe to repeat.
+         * Confirm an export so that its entries can be deleted
+         * @description Required if the organisation sets audit_retention_days: entries past retention are then deleted only after their export is confirmed. First check the export with `npm run audit:verify` and store it. Safe to repeat.
          *
-         *     Accepts a browser session of an owner, or an API key that holds `*` without limits. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         *     Accepts a browser session of an owner, or an API key with the scope `*` and no limits. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          */
         post: operations["audit_export_confirm"];
         delete?: never;
@@ -1509,8 +1509,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List who read a secret last
-         * @description Returns the credentials and members that read the secret, the last reader first, so that you see who is affected before you rotate it. The session tokens of an API key count as one reader. A request that was answered with 304 counts as a read. For a bulk read, names are compared with the prefix of the request.
+         * List the readers of a secret
+         * @description Returns the credentials and members that have read the secret, most recent first. Use it to see who is affected before you rotate the secret. The session tokens of an API key count as one reader. A 304 response counts as a read. A bulk read counts if the name starts with the prefix of the request.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `audit:read`.
          */
@@ -1534,7 +1534,7 @@ export interface paths {
         put?: never;
         /**
          * Move the newest audit log entries to the database
-         * @description `npm run backup` calls it, so that the backup contains every entry up to that time. Safe to repeat.
+         * @description `npm run backup` calls it so that the backup contains every entry written so far. Safe to repeat.
          *
          *     Accepts the bootstrap token.
          */
@@ -1553,8 +1553,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Make the compliance report
-         * @description Tests the organisation against thresholds, and lists what was found with evidence, a remedy and the controls of SOC 2 and ISO/IEC 27001:2022 that each finding is about. Secrets, credentials, members and devices are reported as they are now; what comes from the audit log and from approvals is of the period. The report never holds a value or a token. It covers the whole organisation, so a credential that is limited to environments or names is refused.
+         * Create the compliance report
+         * @description Tests the organisation against thresholds and lists the findings, each with evidence, a remedy and the SOC 2 and ISO/IEC 27001:2022 controls it relates to. Secrets, credentials, members and devices are reported as they are now; data from the audit log and approvals covers the period. The report never contains a value or a token. It covers the whole organisation, so a credential limited to environments or names is refused.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `compliance:read`.
          */
@@ -1576,7 +1576,7 @@ export interface paths {
         };
         /**
          * List events
-         * @description Returns events, oldest first. Events are kept for 30 days. A credential with events:read and no limits sees all kinds. One that is limited to environments or names, or that holds only secrets:list or secrets:read, sees the kinds SECRET_* of the names that it reaches.
+         * @description Returns events, oldest first. Events are kept for 30 days. A credential with events:read and no limits sees all kinds. A credential limited to environments or names, or with only secrets:list or secrets:read, sees the kinds SECRET_* for the names it can reach.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with one of the scopes `events:read`, `secrets:list`, `secrets:read`.
          */
@@ -1598,7 +1598,7 @@ export interface paths {
         };
         /**
          * Stream events
-         * @description Sends events as they happen, as Server-Sent Events: id is the sequence, event the kind, data the event. A comment comes every 25 seconds. The stream ends when its credential does, and after an hour at most; clients connect again with Last-Event-ID and miss nothing. With Upgrade: websocket, each event is one JSON message; after resumes.
+         * @description Sends events as they happen, as Server-Sent Events: id is the sequence, event the kind, data the event. A comment is sent every 25 seconds. The stream ends when its credential is no longer valid, and after at most an hour; clients reconnect with Last-Event-ID and miss nothing. With Upgrade: websocket, each event is one JSON message; after resumes.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with one of the scopes `events:read`, `secrets:list`, `secrets:read`.
          */
@@ -1626,7 +1626,7 @@ export interface paths {
         put?: never;
         /**
          * Create a webhook
-         * @description Events from now on are sent to the URL as signed POST requests. The response holds the signing secret once. A credential that is limited to environments or names cannot use webhooks.
+         * @description New events are sent to the URL as signed POST requests. The signing secret is shown only in this response. A credential limited to environments or names cannot use webhooks.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `webhooks:write`.
          */
@@ -1662,7 +1662,7 @@ export interface paths {
         head?: never;
         /**
          * Change a webhook
-         * @description A new URL is signed with the same secret. While a webhook is disabled it gets no deliveries, and those that wait have failed; `POST /webhooks/:id/redeliver` sends them once it is enabled again. Events that happen meanwhile are in the feed alone.
+         * @description Deliveries to a new URL are signed with the same secret. A disabled webhook gets no deliveries, and pending ones fail; `POST /webhooks/:id/redeliver` sends them after it is enabled again. Events that happen in the meantime are only in the feed.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `webhooks:write`.
          */
@@ -1680,7 +1680,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate the signing secret of a webhook
-         * @description The response holds the new secret once. For the overlap, `webhook-signature` lists signatures by both secrets, and `X-Svc-Signature` stays with the old one. A secret that was already being replaced ends at once.
+         * @description The new secret is shown only in this response. During the overlap, `webhook-signature` contains signatures by both secrets, and `X-Svc-Signature` uses the old one. If the old secret was already being replaced, the one before it stops working immediately.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `webhooks:write`.
          */
@@ -1702,7 +1702,7 @@ export interface paths {
         put?: never;
         /**
          * Send a test event to a webhook
-         * @description Sends an event of the type `WEBHOOK_TEST` at once, in one attempt, to a disabled webhook too. The answer is 200 whatever came of it: `status` is `delivered` or `failed`.
+         * @description Sends an event of type `WEBHOOK_TEST` immediately, in one attempt, even to a disabled webhook. The response is always 200: `status` is `delivered` or `failed`.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `webhooks:write`.
          */
@@ -1746,7 +1746,7 @@ export interface paths {
         put?: never;
         /**
          * Send a delivery again
-         * @description Whatever its status: it is pending again, with as many attempts as a new one, and the same `webhook-id`.
+         * @description Works for any status. The delivery becomes pending again, with as many attempts as a new one and the same `webhook-id`.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `webhooks:write`.
          */
@@ -1767,8 +1767,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send all failed deliveries since a time again
-         * @description Up to 1,000 in one call, oldest first; test events are left out.
+         * Resend failed deliveries since a time
+         * @description Up to 1,000 per request, oldest first. Test events are not included.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `webhooks:write`.
          */
@@ -1790,7 +1790,7 @@ export interface paths {
         put?: never;
         /**
          * Generate a file of secrets
-         * @description Also needs secrets:read. The program that reads the format gets each value back byte for byte; otherwise the response is 422, with each secret at fault in details. If an approval policy covers one of the secrets, the whole file waits for approval. The same secrets give the same file, except for github-actions, whose delimiters are random.
+         * @description Also needs secrets:read. Programs that read the format get each value back byte for byte. If that is not possible, the response is 422, with each affected secret in details. If an approval policy covers one of the secrets, the whole file waits for approval. The same secrets give the same file, except for github-actions, whose delimiters are random.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `integrations:generate`.
          */
@@ -1812,7 +1812,7 @@ export interface paths {
         put?: never;
         /**
          * Import secrets
-         * @description Reads the export of another secrets manager, and creates its secrets, all of them in one transaction. Names are kept where a secret may have them; other characters become _. An item that cannot be imported is in failed, and stops no other. Needs the scope secrets:write too. Items outside the name patterns of the credential fail with NOT_ALLOWED. Up to 5,000 items.
+         * @description Reads the export of another secrets manager and creates its secrets in one transaction. Valid names are kept; characters that are not allowed become _. An item that cannot be imported is listed in failed and does not stop the others. Also needs the scope secrets:write. Items outside the name patterns of the credential fail with NOT_ALLOWED. Up to 5,000 items.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `integrations:import`.
          */
@@ -1856,7 +1856,7 @@ export interface paths {
         put?: never;
         /**
          * Send a message to a platform
-         * @description To a stored connection, or to a platform with a config that is forgotten once the call has ended. It is one try: the response says how it ended. The text cannot mention, ping or format anything on the platform.
+         * @description Sends to a stored connection, or to a platform with a config that is not stored. There is one attempt, and the response contains its result. The text cannot mention, ping or format anything on the platform.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `integrations:notify`.
          */
@@ -1882,7 +1882,7 @@ export interface paths {
         put?: never;
         /**
          * Store a connection
-         * @description Of kind notify: messages about the events are sent there; a credential that is limited to environments or names cannot store one. Of kind sync: secrets are written there by POST …/sync, or automatically; it needs secrets:read, too. Credentials in config are encrypted and never returned.
+         * @description A connection of kind notify receives messages about events; a credential limited to environments or names cannot store one. A connection of kind sync receives secrets from POST …/sync, or automatically; storing one also needs secrets:read. Credentials in config are encrypted and never returned.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `integrations:write`.
          */
@@ -1909,7 +1909,7 @@ export interface paths {
         post?: never;
         /**
          * Remove a connection
-         * @description From then on nothing is sent there.
+         * @description Nothing is sent to it any more.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `integrations:write`.
          */
@@ -1918,7 +1918,7 @@ export interface paths {
         head?: never;
         /**
          * Change a connection
-         * @description Fields of config are merged, and the result is checked as a whole. A change of a field that is no credential erases the stored credentials: send them in the same call. kind and platform cannot be changed.
+         * @description Fields of config are merged, and the result is validated as a whole. Changing a field that is not a credential erases the stored credentials: send them in the same request. kind and platform cannot be changed.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `integrations:write`.
          */
@@ -1936,7 +1936,7 @@ export interface paths {
         put?: never;
         /**
          * Sync secrets to a platform
-         * @description Writes the secrets of an environment to a platform, in the background. Values are read when the work begins. With a config, the caller needs secrets:read, too; a stored connection sends what its maker may read. With dryRun=true the response is 200 and says what would happen.
+         * @description Writes the secrets of an environment to a platform, in the background. Values are read when the sync starts. With a config, the caller also needs secrets:read; a stored connection sends what its creator can read. With dryRun=true, the response is 200 and reports what would happen.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `integrations:sync`.
          */
@@ -2000,7 +2000,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel a sync
-         * @description What is not written yet is not attempted. A name that is being written at this moment is finished.
+         * @description Names that are not written yet are not attempted. A name that is being written is finished.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `integrations:sync`.
          */
@@ -2022,7 +2022,7 @@ export interface paths {
         put?: never;
         /**
          * Share a secret
-         * @description Makes a link that shows the current version, or a grant of this secret to a member, team or agent. The caller also needs secrets:read for the secret. The response holds the address of a link once. A link ends after its views or its lifetime, with its secret, and with the credential or member that made it.
+         * @description Creates a link that shows the current version, or a grant of this secret to a member, team or agent. The caller also needs secrets:read for the secret. The URL of a link is shown only in this response. A link ends after its last view or its lifetime, and is revoked together with its secret and with the credential or member that created it.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `secrets:share`.
          */
@@ -2042,7 +2042,7 @@ export interface paths {
         };
         /**
          * List the shares of a secret
-         * @description Returns live links, and live grants that name this secret alone. Never the address of a link.
+         * @description Returns live links, and live grants that name only this secret. The URL of a link is never returned.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `secrets:share`.
          */
@@ -2067,7 +2067,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke a share
-         * @description Ends a link, or a grant that names this secret alone, as soon as this call returns.
+         * @description Revokes a link, or a grant that names only this secret, as soon as this request returns.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `secrets:share`.
          */
@@ -2088,7 +2088,7 @@ export interface paths {
         put?: never;
         /**
          * View a shared secret
-         * @description What the page of a link does once somebody asks for the value. The response counts as a view, even if it gets lost. For a link that was viewed, has expired, was revoked or never existed, the refusal is the same. The tenth wrong passphrase ends the link.
+         * @description The page of a link sends this request when a visitor asks for the value. The response counts as a view, even if it is lost. A link that was used up, has expired, was revoked or never existed gets the same refusal. The tenth wrong passphrase revokes the link.
          *
          *     Needs no credential.
          */
@@ -2110,7 +2110,7 @@ export interface paths {
         put?: never;
         /**
          * Scan a text or files for credentials
-         * @description Finds well-known credential formats, tokens of this service, and exact current values (8 characters or more) of active secrets that the caller may read without approval. The text is not stored. A stored value that is found raises SECRET_LEAKED, once a day for each place. With revoke_live, live tokens of this organisation are revoked, each with an audit entry of its own.
+         * @description Finds well-known credential formats, tokens of this service, and exact current values (8 characters or more) of active secrets that the caller can read without approval. The text is not stored. A stored value that is found raises SECRET_LEAKED, once a day per place. With revoke_live, live tokens of this organisation are revoked, each with its own audit entry.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `scans:write`.
          */
@@ -2132,9 +2132,9 @@ export interface paths {
         put?: never;
         /**
          * Revoke all credentials (panic)
-         * @description Revokes session tokens, agent credentials, provider tokens, break-glass tokens and browser sessions as soon as this call returns. API keys and trusts stay valid unless you send api_keys: true. Then it revokes them too, including the calling key, and the response holds a new API key, shown only once. In a browser session, only the JWT of this call stays valid: its refresh cookies and other JWTs are refused, and POST /auth/confirm gives new ones. The response lists what was created in the last seven days and may be an attacker's.
+         * @description Revokes session tokens, agent credentials, provider tokens, break-glass tokens and browser sessions as soon as this request returns. API keys and trusts stay valid unless you send api_keys: true. Then they are revoked too, including the calling key, and the response contains a new API key, shown only once. In a browser session, only the JWT of this request stays valid: its refresh cookies and other JWTs are refused, and POST /auth/confirm issues new ones. The response lists what was created in the last seven days and may be an attacker's.
          *
-         *     Accepts a browser session of an owner, or an API key that holds `*` without limits. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         *     Accepts a browser session of an owner, or an API key with the scope `*` and no limits. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          */
         post: operations["org_panic"];
         delete?: never;
@@ -2154,7 +2154,7 @@ export interface paths {
         put?: never;
         /**
          * Contain a credential
-         * @description Revokes a credential of any kind and all credentials that end with it, and reports what they read, wrote and created. Safe to repeat: the report stays the same. With rotate, the caller needs secrets:rotate for everything that the credential could reach.
+         * @description Revokes a credential of any kind and all credentials revoked together with it, and reports what they read, wrote and created. Safe to repeat: the report stays the same. With rotate, the caller needs secrets:rotate for everything the credential could reach.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
          */
@@ -2174,7 +2174,7 @@ export interface paths {
         };
         /**
          * Show the graph of a credential
-         * @description Returns its parent, the credentials that it created, and the environments and secrets that it can reach.
+         * @description Returns its parent, the credentials it created, and the environments and secrets it can reach.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:read`.
          */
@@ -2198,7 +2198,7 @@ export interface paths {
         put?: never;
         /**
          * Rewrap keys with the current master key
-         * @description Call it after you have put a new master key first in MASTER_KEYS. Each call rewraps about 100 keys; reads and writes continue meanwhile. Repeat it with `next` as `cursor` until `next` is null, and start again while `done` is below `total`. If a master key is missing, the call fails with MISCONFIGURED, which names it, and the keys that it wraps stay unchanged.
+         * @description Send it after you put a new master key first in MASTER_KEYS. Each request rewraps about 100 keys; reads and writes continue in the meantime. Repeat with `next` as `cursor` until `next` is null, and start again while `done` is below `total`. If a master key is missing, the request fails with MISCONFIGURED, which names it, and the keys it wraps stay unchanged.
          *
          *     Accepts the bootstrap token.
          */
@@ -2220,7 +2220,7 @@ export interface paths {
         put?: never;
         /**
          * Get options to register a passkey with a link
-         * @description Pass them to navigator.credentials.create(). The options work once and for five minutes.
+         * @description Pass them to navigator.credentials.create(). The options work once, within five minutes.
          *
          *     Needs no credential.
          */
@@ -2242,7 +2242,7 @@ export interface paths {
         put?: never;
         /**
          * Register a passkey with an enrolment link
-         * @description Uses up the enrolment link and signs in. Existing passkeys of the member stay. Sets the refresh cookie.
+         * @description Uses up the enrolment link and signs in. Existing passkeys of the member are kept. Sets the refresh cookie.
          *
          *     Needs no credential.
          */
@@ -2264,7 +2264,7 @@ export interface paths {
         put?: never;
         /**
          * Get options to sign in
-         * @description Pass them to navigator.credentials.get(). They name no member, and work once and for five minutes.
+         * @description Pass them to navigator.credentials.get(). They do not name a member, and work once, within five minutes.
          *
          *     Needs no credential.
          */
@@ -2308,7 +2308,7 @@ export interface paths {
         put?: never;
         /**
          * Get options to confirm a browser session
-         * @description Pass them to navigator.credentials.get(). They name the member's passkeys, and work once, in this browser session and for five minutes.
+         * @description Pass them to navigator.credentials.get(). They name the member's passkeys, and work once, in this browser session, within five minutes.
          *
          *     Accepts a browser session. No scope is needed.
          */
@@ -2352,7 +2352,7 @@ export interface paths {
         put?: never;
         /**
          * Refresh a session
-         * @description A page of this deployment sends no body: the call takes the refresh cookie and sets a new one. A terminal sends its refresh_token, without cookie or Origin, and gets a new one in the body. Both get a new JWT. Each cookie and refresh token works once. Using it again ends the session, except within ten seconds: then the response may have been lost, and the repeat gets one of its own.
+         * @description A page of this deployment sends no body: the request uses the refresh cookie and sets a new one. A terminal sends its refresh_token, without a cookie or Origin, and gets a new one in the body. Both get a new JWT. Each cookie and refresh token works once. Using one again ends the session, except within ten seconds: the response may have been lost, so the repeat gets a new one.
          *
          *     Needs no credential.
          */
@@ -2374,7 +2374,7 @@ export interface paths {
         put?: never;
         /**
          * Sign out
-         * @description Takes the refresh cookie, from a page of this deployment. Ends the browser session and its JWTs at once and clears the cookie. Safe to repeat.
+         * @description Uses the refresh cookie, from a page of this deployment. Ends the browser session and its JWTs immediately and clears the cookie. Safe to repeat.
          *
          *     Needs no credential.
          */
@@ -2440,7 +2440,7 @@ export interface paths {
         put?: never;
         /**
          * Start a terminal login
-         * @description Show user_code and verification_uri to the person, then poll POST /auth/device/token with device_code. At most 20 logins a minute can be started from one address.
+         * @description Show user_code and verification_uri to the user, then poll POST /auth/device/token with device_code. At most 100 logins a minute can be started from one address.
          *
          *     Needs no credential.
          */
@@ -2462,7 +2462,7 @@ export interface paths {
         put?: never;
         /**
          * Poll for the session of a terminal login
-         * @description Answers AUTHORIZATION_PENDING until a member has decided. SLOW_DOWN adds five seconds to the interval between two polls. A device code gives one session; using it again later than ten seconds after the first time ends the session.
+         * @description Returns AUTHORIZATION_PENDING until a member has decided. SLOW_DOWN adds five seconds to the polling interval. A device code gives one session; using it again more than ten seconds after the first time ends the session.
          *
          *     Needs no credential.
          */
@@ -2483,8 +2483,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Look up who asks for a terminal login
-         * @description For the page /device, in a browser session. At most 20 attempts a minute by member and by address, confirmations included.
+         * Look up a terminal login
+         * @description For the page /device, in a browser session. At most 20 attempts a minute per member and per address, including confirmations.
          *
          *     Accepts a browser session. No scope is needed.
          */
@@ -2552,7 +2552,7 @@ export interface paths {
         put?: never;
         /**
          * Create a trust
-         * @description A trust accepts tokens of an OIDC issuer whose claims match, and gives session tokens for them (POST /auth/exchange). It cannot hold more than its creator. A trust that a session token or an agent creates ends with its creator.
+         * @description A trust accepts tokens of an OIDC issuer whose claims match, and issues session tokens for them (POST /auth/exchange). It cannot hold more than its creator. A trust created by a session token or an agent is revoked together with its creator.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
          */
@@ -2579,7 +2579,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a trust
-         * @description Its session tokens are refused as soon as this call returns.
+         * @description Its session tokens are refused as soon as this request returns.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
          */
@@ -2588,7 +2588,7 @@ export interface paths {
         head?: never;
         /**
          * Change a trust
-         * @description The change applies to the next request of each session token: one whose workload is no longer accepted ends, and none holds more than the trust. The caller must hold whatever the change adds, and all that the trust gives if it accepts other tokens afterwards. To narrow it, tokens:write is enough.
+         * @description The change applies from the next request of each session token: a token whose workload is no longer accepted is refused, and no token holds more than the trust. The caller must hold everything the change adds, and everything the trust gives if it then accepts other tokens. To narrow it, tokens:write is enough.
          *
          *     Accepts an API key, a session token, an agent credential or a browser session with the scope `tokens:write`.
          */
@@ -2606,7 +2606,7 @@ export interface paths {
         put?: never;
         /**
          * Exchange an OIDC token for a session token
-         * @description A CI job or workload sends the OIDC token of its platform and gets a session token of the trust. RS256, PS256, ES256 and EdDSA are accepted. A token must be at most an hour old, and serves ten times at most. The response to a refused exchange is the same for every reason. The audit log of the organisation has the reason.
+         * @description A CI job or workload sends the OIDC token of its platform and gets a session token of the trust. RS256, PS256, ES256 and EdDSA are accepted. A token must be at most an hour old and can be exchanged at most ten times. The response to a refused exchange is the same for every reason; the audit log of the organisation contains the reason.
          *
          *     Needs no credential.
          */
@@ -2633,14 +2633,14 @@ export interface components {
             /** @example production */
             default_environment: string;
             /**
-             * @description IP addresses and ranges from which members may sign in and use browser sessions. null allows any address. Credentials that members create are not limited by it.
+             * @description IP addresses and ranges from which members can sign in and use browser sessions. null allows any address. Credentials created by members are not affected.
              * @example [
              *       "203.0.113.0/24"
              *     ]
              */
             allowed_addresses: string[] | null;
             /**
-             * @description For how many days audit log entries are kept. After that they are deleted once their export is confirmed. null: 400 days, and they are deleted without an export.
+             * @description How many days audit log entries are kept. After that, they are deleted once their export is confirmed. null: 400 days, and they are deleted without an export.
              * @example 365
              */
             audit_retention_days: number | null;
@@ -2657,7 +2657,7 @@ export interface components {
         };
         NewMember: components["schemas"]["Member"] & {
             /**
-             * @description The link where the member registers a passkey. Shown only once. It works once and for 24 hours.
+             * @description The link with which the member registers a passkey. Shown only once. It works once, within 24 hours.
              * @example https://vault.example.com/enrol#svcenrol_…
              */
             enrolment_url: string | null;
@@ -2724,9 +2724,9 @@ export interface components {
              */
             hint: string;
             scopes: string[];
-            /** @description Slugs of its environments. null means all. */
+            /** @description Slugs of the environments it can access. null means all. */
             environments: string[] | null;
-            /** @description Patterns of the secret names that it can access. null means all. */
+            /** @description Patterns of the secret names it can access. null means all. */
             secrets: string[] | null;
             /** @description IP addresses and ranges. null means any address. */
             allowed_addresses: string[] | null;
@@ -2734,10 +2734,10 @@ export interface components {
             rate_limit: number;
             /** @description Id of the credential or member that created it. */
             created_by: string;
-            /** @description The credential that this one ends with. null if it does not end with another. */
+            /** @description The credential that this one is revoked together with. null if there is none. */
             parent_id: string | null;
             /**
-             * @description The device that it is bound to.
+             * @description The device that the credential is bound to.
              * @example dev_01M9xQeKcX3vTz6nWJfQ4b
              */
             device_id: string | null;
@@ -2764,7 +2764,7 @@ export interface components {
              */
             last_used_at: string | null;
             /**
-             * @description Number of requests made with it.
+             * @description Number of requests made with the credential.
              * @example 12
              */
             use_count: number;
@@ -2787,7 +2787,7 @@ export interface components {
                 name: string;
             };
             /**
-             * @description Where the organisation's Durable Object is placed. Choose the region of most of your readers.
+             * @description Where the organisation's Durable Object is placed. Choose the region closest to most readers.
              * @enum {string}
              */
             location_hint?: "wnam" | "enam" | "sam" | "weur" | "eeur" | "apac" | "oc" | "afr" | "me";
@@ -2810,7 +2810,7 @@ export interface components {
         Recovered: {
             api_key: components["schemas"]["NewApiKey"];
             /**
-             * @description The link where the member registers a passkey. Shown only once. It works once and for 24 hours.
+             * @description The link with which the member registers a passkey. Shown only once. It works once, within 24 hours.
              * @example https://vault.example.com/enrol#svcenrol_…
              */
             enrolment_url: string | null;
@@ -2828,11 +2828,11 @@ export interface components {
         Adopted: {
             /** @description Secrets whose state was restored from the backup. */
             restored: number;
-            /** @description Secrets in the backup that stay deleted, since they were deleted after it was made. */
+            /** @description Secrets in the backup that stay deleted because they were deleted after it was made. */
             ended: number;
             /** @description Secrets that were created after the backup and are lost. */
             lost: number;
-            /** @description Rows that this organisation never wrote. They were removed. */
+            /** @description Rows that this organisation never wrote and that were removed. */
             refused: number;
             /** @description Audit log entries that the backup does not contain. */
             audit_entries_lost: number;
@@ -2867,14 +2867,14 @@ export interface components {
             /** @example production */
             default_environment?: string;
             /**
-             * @description IP addresses and ranges from which members may sign in and use browser sessions. null allows any address. Credentials that members create are not limited by it.
+             * @description IP addresses and ranges from which members can sign in and use browser sessions. null allows any address. Credentials created by members are not affected.
              * @example [
              *       "203.0.113.0/24"
              *     ]
              */
             allowed_addresses?: string[] | null;
             /**
-             * @description For how many days audit log entries are kept. After that they are deleted once their export is confirmed. null: 400 days, and they are deleted without an export.
+             * @description How many days audit log entries are kept. After that, they are deleted once their export is confirmed. null: 400 days, and they are deleted without an export.
              * @example 365
              */
             audit_retention_days?: number | null;
@@ -2959,7 +2959,7 @@ export interface components {
                 id: string;
                 name: string | null;
             }[];
-            /** @description How many more credentials there are that this call neither listed nor revoked: one call covers about 1,000. Repeat it with revoke_credentials=true. */
+            /** @description How many more credentials this request neither listed nor revoked: one request covers about 1,000. Repeat it with revoke_credentials=true. */
             remaining?: number;
         };
         Access: {
@@ -2997,7 +2997,7 @@ export interface components {
              *     ]
              */
             transports: string[];
-            /** @description Whether a passkey provider keeps a copy, so that other devices may have it too. */
+            /** @description Whether a passkey provider keeps a copy, so other devices may have it too. */
             backed_up: boolean;
             /**
              * Format: date-time
@@ -3126,7 +3126,7 @@ export interface components {
             id: string;
             grantee: {
                 /**
-                 * @description An agent is given grants by POST /orgs/:org_id/secrets/:id/share alone.
+                 * @description A grant to an agent is created only by POST /orgs/:org_id/secrets/:id/share.
                  * @enum {string}
                  */
                 type: "member" | "team" | "agent";
@@ -3141,7 +3141,7 @@ export interface components {
             environments: string[] | null;
             secrets: string[] | null;
             created_by: string;
-            /** @description The credential that this grant ends with. null if it does not end with one. */
+            /** @description The credential that this grant is revoked together with. null if there is none. */
             parent_id: string | null;
             /**
              * Format: date-time
@@ -3204,7 +3204,7 @@ export interface components {
             parent_id: string | null;
             rate_limit: number;
             /**
-             * @description The device that it is bound to.
+             * @description The device that the credential is bound to.
              * @example dev_01M9xQeKcX3vTz6nWJfQ4b
              */
             device_id: string | null;
@@ -3224,7 +3224,7 @@ export interface components {
              */
             expires_at?: string;
             /**
-             * @description A lifetime from now on, in place of expires_at.
+             * @description A lifetime in seconds, instead of expires_at.
              * @example 7776000
              */
             ttlSeconds?: number;
@@ -3276,10 +3276,10 @@ export interface components {
             hint: string;
             scopes: string[];
             allowedAddresses: string[] | null;
-            /** @description Id of the API key that it ends with. */
+            /** @description Id of the API key that the token is revoked together with. */
             parentId: string;
             /**
-             * @description The device that it is bound to.
+             * @description The device that the credential is bound to.
              * @example dev_01M9xQeKcX3vTz6nWJfQ4b
              */
             device_id: string | null;
@@ -3303,7 +3303,7 @@ export interface components {
         };
         AccessTokenIn: {
             /**
-             * @description Lifetime in seconds, at most a day.
+             * @description Lifetime in seconds, at most one day.
              * @example 900
              */
             ttlSeconds: number;
@@ -3355,9 +3355,9 @@ export interface components {
             /** @example svcag_…x7Qd */
             hint: string;
             scopes: string[];
-            /** @description Slugs of its environments. null means all. */
+            /** @description Slugs of the environments it can access. null means all. */
             environments: string[] | null;
-            /** @description Patterns of the secret names that it can access. null means all. */
+            /** @description Patterns of the secret names it can access. null means all. */
             secrets: string[] | null;
             /** @description IP addresses and ranges. null means any address. */
             allowed_addresses: string[] | null;
@@ -3365,10 +3365,10 @@ export interface components {
             rate_limit: number;
             /** @description Id of the credential or member that created it. */
             created_by: string;
-            /** @description The credential that this one ends with. null if it does not end with another. */
+            /** @description The credential that this one is revoked together with. null if there is none. */
             parent_id: string | null;
             /**
-             * @description The device that it is bound to.
+             * @description The device that the credential is bound to.
              * @example dev_01M9xQeKcX3vTz6nWJfQ4b
              */
             device_id: string | null;
@@ -3393,7 +3393,7 @@ export interface components {
              */
             last_used_at: string | null;
             /**
-             * @description Number of requests made with it.
+             * @description Number of requests made with the credential.
              * @example 12
              */
             use_count: number;
@@ -3422,7 +3422,7 @@ export interface components {
              */
             secrets?: string[];
             /**
-             * @description Lifetime in seconds. By default 30 days, or what is left of its creator.
+             * @description Lifetime in seconds. By default 30 days, or until its creator expires if that is sooner.
              * @example 86400
              */
             ttlSeconds?: number;
@@ -3500,9 +3500,9 @@ export interface components {
             /** @example svcprov_…x7Qd */
             hint: string;
             scopes: string[];
-            /** @description Slugs of its environments. null means all. */
+            /** @description Slugs of the environments it can access. null means all. */
             environments: string[] | null;
-            /** @description Patterns of the secret names that it can access. null means all. */
+            /** @description Patterns of the secret names it can access. null means all. */
             secrets: string[] | null;
             /** @description IP addresses and ranges. null means any address. */
             allowed_addresses: string[] | null;
@@ -3510,10 +3510,10 @@ export interface components {
             rate_limit: number;
             /** @description Id of the credential or member that created it. */
             created_by: string;
-            /** @description The credential that this one ends with. null if it does not end with another. */
+            /** @description The credential that this one is revoked together with. null if there is none. */
             parent_id: string | null;
             /**
-             * @description The device that it is bound to.
+             * @description The device that the credential is bound to.
              * @example dev_01M9xQeKcX3vTz6nWJfQ4b
              */
             device_id: string | null;
@@ -3533,7 +3533,7 @@ export interface components {
              */
             last_used_at: string | null;
             /**
-             * @description Number of requests made with it.
+             * @description Number of requests made with the credential.
              * @example 12
              */
             use_count: number;
@@ -3592,7 +3592,7 @@ export interface components {
             created_by: string;
             parent_id: string | null;
             /**
-             * @description The device that it is bound to.
+             * @description The device that the credential is bound to.
              * @example dev_01M9xQeKcX3vTz6nWJfQ4b
              */
             device_id: string | null;
@@ -3617,7 +3617,7 @@ export interface components {
              */
             last_used_at: string | null;
             /**
-             * @description Number of requests made with it.
+             * @description Number of requests made with the credential.
              * @example 12
              */
             use_count: number;
@@ -3697,7 +3697,7 @@ export interface components {
             /** @example postgres://app:correct-horse@db.example.com/app */
             value: string;
             /**
-             * @description `generic` where a new secret gives none.
+             * @description `generic` by default for a new secret.
              * @enum {string}
              */
             type?: "api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic";
@@ -3710,7 +3710,7 @@ export interface components {
             tags?: {
                 [key: string]: string;
             };
-            /** @description A new lifetime from now on; null for none. */
+            /** @description A new lifetime in seconds, counted from now. null for none. */
             ttlSeconds?: number | null;
             rotate_every_seconds?: number | null;
             /**
@@ -3742,14 +3742,14 @@ export interface components {
              * @example postgres://app:correct-horse@db.example.com/app
              */
             value?: string;
-            /** @description Generates the value instead, for the types password, ssh_key, private_key and webhook_secret. The response holds the generated value once. */
+            /** @description Generates the value instead, for the types password, ssh_key, private_key and webhook_secret. The generated value is shown only in this response. */
             generate?: {
                 length?: number;
                 /** @description The name of a character set (alphanumeric, letters, digits, hex, base64url, ascii, …) or the characters themselves. */
                 charset?: string;
             };
             /**
-             * @description Id or slug. The default environment by default.
+             * @description Id or slug. By default, the default environment.
              * @example production
              */
             environment?: string;
@@ -3860,7 +3860,7 @@ export interface components {
             versions: {
                 [key: string]: number;
             };
-            /** @description Names that an approval policy holds back. Read each by itself to ask for approval. */
+            /** @description Names that an approval policy holds back. Read each secret on its own to request approval. */
             withheld: string[];
         };
         ProviderIssued: {
@@ -3874,7 +3874,7 @@ export interface components {
             version: number;
             /**
              * Format: date-time
-             * @description null if the secret has no lifetime, since it was not created by this call.
+             * @description null if the secret has no lifetime because it was not created with one.
              * @example 2026-11-21T12:00:00.000Z
              */
             expiresAt: string | null;
@@ -3887,7 +3887,7 @@ export interface components {
             /** @example correct-horse-battery */
             value: string;
             /**
-             * @description How long the value can be read, in seconds. Each rotation starts the lifetime again.
+             * @description How long the value can be read, in seconds. Each rotation restarts the lifetime.
              * @example 86400
              */
             ttlSeconds: number;
@@ -3929,7 +3929,7 @@ export interface components {
             kind: "naming" | "rotation" | "approval";
             enabled: boolean;
             /**
-             * @description null where unbounded.
+             * @description null means no limit.
              * @example {
              *       "environments": [
              *         "production"
@@ -3949,7 +3949,7 @@ export interface components {
              *     }
              */
             config: components["schemas"]["PolicyConfig"];
-            /** @description Of a rotation policy with cron: the next five times, in UTC. */
+            /** @description For a rotation policy with cron: the next five times, in UTC. */
             next_times?: string[];
             created_by: string;
             /**
@@ -3965,7 +3965,7 @@ export interface components {
         };
         NamingConfig: {
             /**
-             * @description A regular expression in RE2 syntax. It is searched for in the name: anchor it with ^ and $ to match the whole name.
+             * @description A regular expression in RE2 syntax. It can match anywhere in the name: anchor it with ^ and $ to match the whole name.
              * @example ^[A-Z][A-Z0-9_]*$
              */
             pattern: string;
@@ -3977,9 +3977,9 @@ export interface components {
          *     }
          */
         RotationConfig: {
-            /** @description How old a value may be, in days. */
+            /** @description The maximum age of a value, in days. */
             max_age_days?: number;
-            /** @description When values are due, in UTC: minute (one number), hour, day of month, month, day of week. Send this or max_age_days. */
+            /** @description When values are due, as a cron expression in UTC: minute (one number), hour, day of month, month, day of week. Send this or max_age_days. */
             cron?: string;
             /**
              * @description Replaces due values of secrets that have auto_rotate, if this service generated them.
@@ -3989,17 +3989,17 @@ export interface components {
         };
         ApprovalConfig: {
             operations: ("secret.read" | "secret.update" | "secret.rotate" | "secret.delete" | "secret.share" | "break_glass.create" | "provider_token.create" | "policy.change" | "team.change" | "member.change")[];
-            /** @description How many people have to approve. */
+            /** @description How many people must approve. */
             required: number;
             /**
-             * @description Whose members approve: a team, or a role.
+             * @description The team or role whose members can approve.
              * @example {
              *       "role": "admin"
              *     }
              */
             approvers: components["schemas"]["ApprovalConfigApprovers"];
             /**
-             * @description Whether a break-glass token needs no approval for secrets.
+             * @description Whether a break-glass token can access secrets without approval.
              * @default false
              */
             allow_break_glass: boolean;
@@ -4046,7 +4046,7 @@ export interface components {
                  */
                 names?: string[] | null;
             };
-            /** @description Replaces all of config. Its fields are those of the kind of the policy, which cannot change. */
+            /** @description Replaces all of config. Its fields must be those of the policy's kind, which cannot change. */
             config?: components["schemas"]["PolicyConfig"];
         };
         PolicyViolationPage: {
@@ -4073,7 +4073,7 @@ export interface components {
             /** @example apr_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description pending: waits to be decided. approved: the request can be repeated with Approval-Id until expires_at. used: it was. expired: nobody decided or used it in time.
+             * @description pending: waiting for a decision. approved: the request can be repeated with Approval-Id until expires_at. used: it was repeated. expired: it was not decided or used in time.
              * @enum {string}
              */
             status: "pending" | "approved" | "rejected" | "cancelled" | "used" | "expired";
@@ -4086,7 +4086,7 @@ export interface components {
             action: string;
             /** @description What the request asks for, in a sentence. */
             summary: string;
-            /** @description How many members have to approve. */
+            /** @description How many members must approve. */
             required: number;
             approvals: {
                 member_id: string;
@@ -4133,15 +4133,15 @@ export interface components {
                 id: string;
                 method: string;
                 path: string;
-                /** @description Keyed digest of method, path, query and body. */
+                /** @description Keyed digest of the method, path, query and body. */
                 digest: string;
                 ip: string;
                 place: string | null;
                 user_agent: string | null;
-                /** @description X-Access-Reason of the request. */
+                /** @description The X-Access-Reason of the request. */
                 reason: string | null;
             };
-            /** @description Whether the calling member may decide it now. */
+            /** @description Whether the calling member can decide it now. */
             may_decide: boolean;
             /**
              * Format: date-time
@@ -4164,7 +4164,7 @@ export interface components {
             id: string;
             name: string;
             /**
-             * @description Its platform, in your words.
+             * @description Its platform, as free text.
              * @example macOS 26
              */
             platform: string;
@@ -4206,7 +4206,7 @@ export interface components {
              * @example 2026-11-21T12:00:00.000Z
              */
             created_at: string;
-            /** @description Id of the credential or member that registered it. */
+            /** @description Id of the credential or member that registered the device. */
             created_by: string;
             /**
              * Format: date-time
@@ -4222,7 +4222,7 @@ export interface components {
         DeviceIn: {
             name: string;
             /**
-             * @description Its platform, in your words.
+             * @description Its platform, as free text.
              * @example macOS 26
              */
             platform: string;
@@ -4262,7 +4262,7 @@ export interface components {
         DevicePatch: {
             name?: string;
             /**
-             * @description Its platform, in your words.
+             * @description Its platform, as free text.
              * @example macOS 26
              */
             platform?: string;
@@ -4289,7 +4289,7 @@ export interface components {
             id: string;
             sequence: number;
             /**
-             * @description How hash is made. 2: over canonical JSON. Absent from entries of releases before 0.5.0: over compact JSON in the order of their fields.
+             * @description How hash is calculated. 2: over canonical JSON. Absent in entries written before 0.5.0: over compact JSON in field order.
              * @example 2
              */
             format?: number;
@@ -4305,39 +4305,39 @@ export interface components {
                 name: string | null;
             };
             /**
-             * @description What was done. integrity.alarm is written by the system when stored data was altered or is missing (an integrity violation): reason names the event, request_id the request that found it. audit.missing is written by the system once after an upgrade, if earlier releases have noted lost entries.
+             * @description What was done. The system writes integrity.alarm when stored data was altered or is missing (an integrity violation): reason names the event, request_id the request that detected it. The system writes audit.missing once after an upgrade if earlier releases recorded lost entries.
              * @example secret.read
              */
             action: string;
             resource: string | null;
             /**
-             * @description The name of the secret at that time, also if the request was refused or found nothing.
+             * @description The name of the secret at that time, even if the request was refused or the secret did not exist.
              * @example DATABASE_URL
              */
             resource_name?: string | null;
             environment: string | null;
-            /** @description Version of the secret. For a bulk read, the revision of the environment: the sequence of the last change there. For a confirmed export, the sequence at which it ends. */
+            /** @description Version of the secret. For a bulk read, the revision of the environment: the sequence of its last change. For a confirmed export, the sequence at which the export ends. */
             version: number | null;
             reason: string | null;
             request_id: string;
             ip: string;
             user_agent: string | null;
             prefix?: string;
-            /** @description For a bulk read by a caller that is limited to some names: its name patterns. They are repeated once in twelve hours; entries in between hold patterns_digest alone. */
+            /** @description For a bulk read by a caller limited to some names: its name patterns. They are written at least every twelve hours; entries in between have only patterns_digest. */
             patterns?: string[];
             /** @description SHA-256 of the name patterns as compact JSON. */
             patterns_digest?: string;
-            /** @description For a bulk read that left out secrets whose reads need approval: their ids. They are repeated once in twelve hours; entries in between, and those of a caller that causes very many, hold withheld_digest alone. */
+            /** @description For a bulk read that left out secrets whose reads need approval: their ids. They are written at least every twelve hours; entries in between, and those of callers with very many of them, have only withheld_digest. */
             withheld?: string[];
             /** @description SHA-256 of these ids as compact JSON. */
             withheld_digest?: string;
             /** @description For a rotation of an API key or a panic: the id of the new API key. */
             successor?: string;
-            /** @description For a secret that is shared: the id of the link or the grant. */
+            /** @description For a shared secret: the id of the share link or the grant. */
             share?: string;
             /**
              * Format: date-time
-             * @description For a change that sets a lifetime: when it ends.
+             * @description For a change that sets an expiry: when it expires.
              * @example 2026-11-21T12:00:00.000Z
              */
             expires_at?: string | null;
@@ -4345,15 +4345,15 @@ export interface components {
             former_name?: string;
             /** @description The id of the approval that the request used. */
             approval?: string;
-            /** @description The ids of policies that a break-glass token passed. */
+            /** @description The ids of the policies that a break-glass token bypassed. */
             bypassed_policies?: string[];
-            /** @description For a scan: how many findings are known by their format alone, how many secrets have a value that was found, and how many tokens of this organisation were found. */
+            /** @description For a scan: how many findings were recognised only by their format, how many secrets have a value that was found, and how many tokens of this organisation were found. */
             findings?: {
                 known: number;
                 secrets: number;
                 tokens: number;
             };
-            /** @description For a generated file: its format, and of how many secrets it was made. */
+            /** @description For a generated file: its format and how many secrets it contains. */
             file?: {
                 format: string;
                 secrets: number;
@@ -4363,9 +4363,9 @@ export interface components {
                 platform: string;
                 secrets: number;
             };
-            /** @description For a generated file or a sync: the names of its secrets, up to 16 KiB together. Beyond that, prefix and patterns say among which names they are. */
+            /** @description For a generated file or a sync: the names of its secrets, up to 16 KiB in total. Beyond that, prefix and patterns describe them. */
             names?: string[];
-            /** @description For an import: its source, how many secrets it created, updated and skipped, how many items failed, the names of the secrets that it wrote, as far as they fit, how many names are left out, and the versions that it wrote, by the ids of the secrets. */
+            /** @description For an import: its source, how many secrets it created, updated and skipped, how many items failed, the names of the secrets it wrote (as many as fit), how many names are left out, and the versions it wrote, by secret id. */
             imported?: {
                 source: string;
                 created: number;
@@ -4379,7 +4379,7 @@ export interface components {
                 };
                 dry_run: boolean;
             };
-            /** @description After a restore or the loss of a gate: the ranges of sequences that the log has lost. */
+            /** @description After a restore or the loss of a gate: the ranges of sequences missing from the log. */
             missing?: {
                 from: number;
                 to: number;
@@ -4389,9 +4389,9 @@ export interface components {
             /** @enum {string} */
             outcome: "success" | "denied" | "failed";
             status: number;
-            /** @description How many requests the entry stands for. More than 1 only for requests over the rate limit. */
+            /** @description How many requests the entry represents. More than 1 only for requests over the rate limit. */
             count: number;
-            /** @description Whether it concerns a break-glass token. */
+            /** @description Whether a break-glass token is involved. */
             emergency: boolean;
             /** @description hash of the previous entry. */
             prev_hash: string;
@@ -4400,21 +4400,21 @@ export interface components {
         };
         Verification: {
             ok: boolean;
-            /** @description Sequence of the first entry that this call checked. */
+            /** @description Sequence of the first entry that this request checked. */
             checked_from: number;
             checked_to: number;
             head: {
                 sequence: number;
                 hash: string;
             };
-            /** @description Pass it as cursor to check the next part. null when the newest entry was checked. */
+            /** @description Pass it as cursor to check the next part. null once the newest entry has been checked. */
             next: string | null;
             /**
-             * @description Signed checkpoints in this part that the entries match.
+             * @description Signed checkpoints in this part that match the entries.
              * @example 1
              */
             checkpoints: number;
-            /** @description The first fault. entry: this entry does not follow the one before it, or its hash is wrong. checkpoint_altered: the signature of the checkpoint of this entry is wrong. checkpoint_missing: it was deleted from the database. checkpoint_differs: the entry is not the one that was signed. cut_off: a checkpoint was signed of a newer entry than the newest. */
+            /** @description The first fault. entry: this entry does not follow the previous one, or its hash is wrong. checkpoint_altered: the signature of the checkpoint for this entry is invalid. checkpoint_missing: the checkpoint was deleted from the database. checkpoint_differs: the entry is not the one that was signed. cut_off: a signed checkpoint is newer than the newest entry. */
             broken?: {
                 sequence: number;
                 id: string | null;
@@ -4422,7 +4422,7 @@ export interface components {
                 reason: "entry" | "checkpoint_altered" | "checkpoint_missing" | "checkpoint_differs" | "cut_off";
             };
             /**
-             * @description Ranges of lost entries in this part. restore: the restored backup does not contain them. gate_lost: the gate lost its storage before it moved them to the database; their sequences are never used again. The chain is checked before and after each range. confirmed_through: a signed checkpoint says that the entries up to this sequence existed.
+             * @description Ranges of lost entries in this part. restore: the restored backup does not contain them. gate_lost: the gate lost its storage before it moved them to the database; their sequences are never reused. The chain is checked before and after each range. confirmed_through: a signed checkpoint confirms that the entries up to this sequence existed.
              * @example []
              */
             missing: {
@@ -4443,14 +4443,14 @@ export interface components {
             /** @example org_01M9xQeKcX3vTz6nWJfQ4b */
             org: string;
             sequence: number;
-            /** @description hash of the entry with this sequence. */
+            /** @description The hash of the entry with this sequence. */
             hash: string;
             /**
              * Format: date-time
              * @example 2026-11-21T12:00:00.000Z
              */
             time: string;
-            /** @description Which key signed it: the key_id of `GET /orgs/{org_id}/audit-log/key`. */
+            /** @description The key that signed it: the key_id of `GET /orgs/{org_id}/audit-log/key`. */
             key_id: string;
             /** @description Ed25519 signature in base64 over the canonical JSON (RFC 8785) of `{ hash, org, sequence, time }`. */
             signature: string;
@@ -4477,21 +4477,21 @@ export interface components {
         AuditExportLine: components["schemas"]["AuditEntry"] | components["schemas"]["AuditExportLineChoice2"];
         ExportConfirmed: {
             /**
-             * @description Entries up to this sequence are exported, and may be deleted.
+             * @description Entries up to this sequence are exported and can be deleted.
              * @example 12000
              */
             exported_through: number;
             /**
-             * @description Entries up to this sequence have been deleted. More follow within minutes.
+             * @description Entries up to this sequence have been deleted. The rest are deleted within minutes.
              * @example 8000
              */
             deleted_through: number;
         };
         ExportConfirmation: {
-            /** @description sequence of the checkpoint in the last line of the export. */
+            /** @description The sequence of the checkpoint in the last line of the export. */
             sequence: number;
             /**
-             * @description hash of the same checkpoint.
+             * @description The hash of the same checkpoint.
              * @example aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
              */
             hash: string;
@@ -4510,7 +4510,7 @@ export interface components {
                 parent_id: string | null;
             };
             /**
-             * @description How it was read last: by itself, or with all values of its environment.
+             * @description How it was last read: on its own, or with all values of its environment.
              * @enum {string}
              */
             via: "read" | "bulk";
@@ -4519,14 +4519,14 @@ export interface components {
              * @example 2026-11-21T12:00:00.000Z
              */
             last_read_at: string;
-            /** @description The version that was read last. null if it was a bulk read and the secret has changed since. */
+            /** @description The version last read. null if it was a bulk read and the secret has changed since. */
             version: number | null;
             /** @description Number of reads. */
             count: number;
         };
         Archived: {
             /**
-             * @description Number of entries that this call moved.
+             * @description Number of entries that this request moved.
              * @example 12
              */
             archived: number;
@@ -4585,7 +4585,7 @@ export interface components {
                 expired: number;
                 revoked: number;
                 /**
-                 * @description Deleted, and still restorable.
+                 * @description Deleted and still restorable.
                  * @example 1
                  */
                 deleted: number;
@@ -4669,7 +4669,7 @@ export interface components {
              */
             status: "pass" | "warn" | "fail" | "not_applicable";
             /**
-             * @description What exactly was tested, with the thresholds of each status.
+             * @description Exactly what was tested, with the thresholds of each status.
              * @example Whether 120 active secrets are past the end of their rotation period.
              */
             tested: string;
@@ -4683,7 +4683,7 @@ export interface components {
              * @example 3
              */
             count: number;
-            /** @description false if a bound was reached before everything was tested. tested says which. */
+            /** @description false if a limit was reached before everything was tested. tested names the limit. */
             complete: boolean;
             /** @description The first 100. */
             evidence: components["schemas"]["ComplianceEvidence"][];
@@ -4714,7 +4714,7 @@ export interface components {
             environment: string | null;
             /**
              * Format: date-time
-             * @description The time on which the finding turns.
+             * @description The time that decides the finding.
              * @example 2026-11-21T12:00:00.000Z
              */
             time: string | null;
@@ -4724,7 +4724,7 @@ export interface components {
              */
             detail: string;
             /**
-             * @description The ids, times and counts behind it, by name.
+             * @description The ids, times and counts behind the finding, by name.
              * @example {
              *       "version": 1,
              *       "rotated_at": "2026-06-03T00:00:00.000Z"
@@ -4763,12 +4763,12 @@ export interface components {
         };
         EventPage: {
             data: components["schemas"]["Event"][];
-            /** @description Pass it as after to read on. A page can be empty and yet have more behind it. */
+            /** @description Pass it as after to continue. A page can be empty although more events follow. */
             next_after: number;
             has_more: boolean;
         };
         Event: {
-            /** @description The number of the event in its organisation. Numbers follow each other without gaps. */
+            /** @description The number of the event in its organisation. Numbers have no gaps. */
             sequence: number;
             id: string;
             /** @enum {string} */
@@ -4779,7 +4779,7 @@ export interface components {
              */
             timestamp: string;
             org_id: string;
-            /** @description Ids, names and versions of what happened; never a value. */
+            /** @description Ids, names and versions, never a value. */
             data: {
                 [key: string]: unknown;
             };
@@ -4794,7 +4794,7 @@ export interface components {
         Webhook: {
             /** @example whk_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
-            /** @description The URL. Of one that is itself a credential, such as that of a Slack webhook, the host alone. */
+            /** @description The URL. For a URL that is itself a credential, such as that of a Slack webhook, only the host. */
             url: string;
             /**
              * @example [
@@ -4805,13 +4805,13 @@ export interface components {
             description: string | null;
             enabled: boolean;
             /**
-             * @description `user`: by PATCH; `failing`: no attempt had success for 5 days; `gone`: the receiver answered 410.
+             * @description `user`: by PATCH; `failing`: every attempt failed for 5 days; `gone`: the receiver answered 410.
              * @enum {string|null}
              */
             disabled_reason: "user" | "failing" | "gone" | null;
             /**
              * Format: date-time
-             * @description Until when the secret before the last rotation signs too.
+             * @description Until when the secret before the last rotation still signs too.
              * @example 2026-11-21T12:00:00.000Z
              */
             old_secret_until: string | null;
@@ -4829,12 +4829,12 @@ export interface components {
         };
         WebhookIn: {
             /**
-             * @description An https URL of a public host without credentials or fragment, with port 443 or one from 1024 that is of no known service.
+             * @description An https URL of a public host, without credentials or fragment, with port 443 or a port from 1024 that no well-known service uses.
              * @example https://hooks.example.com/vault
              */
             url: string;
             /**
-             * @description Kinds of events, or `*` for all, later ones included.
+             * @description Kinds of events, or `*` for all, including future ones.
              * @example [
              *       "SECRET_ROTATED",
              *       "SECRET_DELETED"
@@ -4852,12 +4852,12 @@ export interface components {
         };
         WebhookPatch: {
             /**
-             * @description An https URL of a public host without credentials or fragment, with port 443 or one from 1024 that is of no known service.
+             * @description An https URL of a public host, without credentials or fragment, with port 443 or a port from 1024 that no well-known service uses.
              * @example https://hooks.example.com/vault
              */
             url?: string;
             /**
-             * @description Kinds of events, or `*` for all, later ones included.
+             * @description Kinds of events, or `*` for all, including future ones.
              * @example [
              *       "SECRET_ROTATED",
              *       "SECRET_DELETED"
@@ -4870,7 +4870,7 @@ export interface components {
         };
         WebhookRotateSecretIn: {
             /**
-             * @description For how long the old secret signs too, 86,400 by default.
+             * @description How many seconds the old secret still signs deliveries too, 86,400 by default.
              * @example 3600
              */
             overlap_seconds?: number;
@@ -4888,7 +4888,7 @@ export interface components {
             /** @example SECRET_ROTATED */
             event_type: string;
             /**
-             * @description `failed`: no further attempt is made; it can be redelivered.
+             * @description `failed`: no further attempts are made; it can be redelivered.
              * @enum {string}
              */
             status: "pending" | "delivered" | "failed";
@@ -4917,7 +4917,7 @@ export interface components {
             /** @example 200 */
             response_status: number | null;
             /**
-             * @description Why the last attempt failed: `http_status`, `timeout`, `connection_failed`, `name_not_found`, `private_address`, `target_refused`; or why there is none: `webhook_disabled`, `backlog_full`.
+             * @description Why the last attempt failed: `http_status`, `timeout`, `connection_failed`, `name_not_found`, `private_address`, `target_refused`; or why there was none: `webhook_disabled`, `backlog_full`.
              * @example null
              */
             error: string | null;
@@ -4936,7 +4936,7 @@ export interface components {
         WebhookRedelivered: {
             /** @example 12 */
             redelivered: number;
-            /** @description Whether failed deliveries are left: repeat the call. */
+            /** @description Whether failed deliveries are left: repeat the request. */
             has_more: boolean;
         };
         WebhookRedeliverIn: {
@@ -4970,7 +4970,7 @@ export interface components {
              */
             environmentId: string;
             /**
-             * @description Names of secrets. By default all active secrets of the environment that the caller may read.
+             * @description Names of secrets. By default, all active secrets of the environment that the caller can read.
              * @example [
              *       "DATABASE_URL"
              *     ]
@@ -4995,17 +4995,17 @@ export interface components {
              */
             created: string[];
             /**
-             * @description Names of secrets that were changed.
+             * @description Names of secrets that were updated.
              * @example []
              */
             updated: string[];
             /**
-             * @description Names of secrets that stay as they are.
+             * @description Names of secrets that stay unchanged.
              * @example []
              */
             skipped: string[];
             /**
-             * @description Items that are not imported: the name in the export, and a code, with a sentence where it says more.
+             * @description Items that are not imported: the name in the export and a code, in some cases followed by a sentence.
              * @example []
              */
             failed: {
@@ -5015,36 +5015,36 @@ export interface components {
         };
         ImportIn: {
             /**
-             * @description The tool that made the export.
+             * @description The tool that created the export.
              * @example doppler
              * @enum {string}
              */
             source: "vault" | "aws-secrets-manager" | "aws-ssm" | "gcp-secret-manager" | "azure-key-vault" | "doppler" | "infisical" | "1password" | "bitwarden-secrets-manager" | "bitwarden" | "keeper" | "conjur" | "dotenv" | "svc";
             /**
-             * @description The export: as JSON, or its text. Nested 64 levels deep at most.
+             * @description The export, as JSON or text. Nested at most 64 levels deep.
              * @example {
              *       "DATABASE_URL": "postgres://…"
              *     }
              */
             data: unknown;
             /**
-             * @description Id or slug. By default the default environment.
+             * @description Id or slug. By default, the default environment.
              * @example production
              */
             environmentId?: string;
             /**
-             * @description What happens to secrets that exist. skip: they stay. overwrite: they get a new version. fail: 409 IMPORT_CONFLICT, and nothing is imported.
+             * @description What happens to existing secrets. skip: they stay unchanged. overwrite: they get a new version. fail: 409 IMPORT_CONFLICT, and nothing is imported.
              * @example skip
              * @enum {string}
              */
             onConflict: "skip" | "overwrite" | "fail";
             /**
-             * @description Whether to answer what would happen, and write nothing. false by default.
+             * @description Whether to return what would happen and write nothing. false by default.
              * @example false
              */
             dryRun?: boolean;
             /**
-             * @description What each name gets in front. Empty by default.
+             * @description Added in front of each name. Empty by default.
              * @example
              */
             prefix?: string;
@@ -5074,7 +5074,7 @@ export interface components {
             /** @enum {boolean} */
             delivered: true;
             /**
-             * @description The HTTP status of the platform.
+             * @description The HTTP status of the platform's response.
              * @example 200
              */
             status: number;
@@ -5096,7 +5096,7 @@ export interface components {
              */
             platform?: "slack" | "microsoft-teams" | "discord" | "google-chat" | "mattermost" | "telegram" | "pagerduty" | "opsgenie" | "webhook" | "email";
             /**
-             * @description What the platform needs, by the schema that GET /integrations/platforms shows for it. Credentials in it are never returned.
+             * @description The config for the platform, as in its schema from GET /integrations/platforms. Credentials in it are never returned.
              * @example {
              *       "webhookUrl": "https://hooks.slack.com/services/T000/B000/XXXX"
              *     }
@@ -5105,7 +5105,7 @@ export interface components {
                 [key: string]: components["schemas"]["NotifyConfigValue"];
             };
             /**
-             * @description A stored connection of kind notify, in place of platform and config.
+             * @description A stored connection of kind notify, instead of platform and config.
              * @example int_01M9xQeKcX3vTz6nWJfQ4b
              */
             integrationId?: string;
@@ -5116,7 +5116,7 @@ export interface components {
              */
             severity?: "critical" | "error" | "warning" | "info";
             /**
-             * @description By default a sentence that says that this is a test. Too long a message is cut to what the platform takes.
+             * @description By default, a sentence saying that this is a test. A message that is too long is cut to the platform's limit.
              * @example Deployed 1.4.2 to production
              */
             message?: string;
@@ -5131,7 +5131,7 @@ export interface components {
             /** @example Operations channel */
             name: string;
             /**
-             * @description The config without its credentials; of a webhook URL its host alone.
+             * @description The config without its credentials; of a webhook URL only the host.
              * @example {
              *       "webhookUrl": "hooks.slack.com"
              *     }
@@ -5140,7 +5140,7 @@ export interface components {
                 [key: string]: components["schemas"]["NotifyConfigValue"];
             };
             /**
-             * @description Of kind notify.
+             * @description For kind notify.
              * @example [
              *       "SECRET_ROTATED",
              *       "SECRET_LEAKED"
@@ -5148,19 +5148,19 @@ export interface components {
              */
             events?: components["schemas"]["IntegrationEvents"];
             /**
-             * @description Of kind sync: ids of environments; null for those that its maker may read.
+             * @description For kind sync: slugs of environments; null for those that its creator can read.
              * @example [
-             *       "env_01M9xQeKcX3vTz6nWJfQ4b"
+             *       "production"
              *     ]
              */
             environments?: string[] | null;
             /**
-             * @description Of kind sync.
+             * @description For kind sync.
              * @example false
              */
             auto?: boolean;
             /**
-             * @description Of kind sync.
+             * @description For kind sync.
              * @example false
              */
             prune?: boolean;
@@ -5196,7 +5196,7 @@ export interface components {
             /** @example Operations channel */
             name?: string;
             /**
-             * @description Fields to replace; null removes an optional one, and what is absent stays. If a field that is no credential changes, the stored credentials are erased and must come along.
+             * @description Fields to replace. null removes an optional field; absent fields stay unchanged. If a field that is not a credential changes, the stored credentials are erased and must be sent again.
              * @example {
              *       "webhookUrl": "https://hooks.slack.com/services/T000/B000/XXXX"
              *     }
@@ -5213,19 +5213,19 @@ export interface components {
              */
             events?: components["schemas"]["IntegrationEvents"];
             /**
-             * @description Of kind sync: ids or slugs of the environments that it may be run on, and no others. By default those that its maker may read.
+             * @description For kind sync: ids or slugs of the only environments that it can sync. By default, those that its creator can read.
              * @example [
              *       "production"
              *     ]
              */
             environments?: string[];
             /**
-             * @description Of kind sync: sync an environment a few seconds after a secret there has changed. false by default.
+             * @description For kind sync: whether to sync an environment a few seconds after a secret in it changes. false by default.
              * @example false
              */
             auto?: boolean;
             /**
-             * @description Of kind sync: whether automatic syncs prune. false by default.
+             * @description For kind sync: whether automatic syncs prune. false by default.
              * @example false
              */
             prune?: boolean;
@@ -5242,7 +5242,7 @@ export interface components {
         };
         SyncResult: {
             /**
-             * @description The name of the secret; of a deleted one, the name that it had.
+             * @description The name of the secret, or the former name of a deleted one.
              * @example DATABASE_URL
              */
             name: string;
@@ -5284,7 +5284,7 @@ export interface components {
              */
             platform?: "vercel" | "netlify" | "heroku" | "fly" | "render" | "railway" | "cloudflare-workers" | "cloudflare-pages" | "digitalocean" | "supabase" | "github-actions" | "gitlab-ci" | "circleci" | "bitbucket-pipelines" | "buildkite" | "hcp-terraform" | "aws-secrets-manager" | "aws-ssm" | "gcp-secret-manager" | "azure-key-vault" | "kubernetes";
             /**
-             * @description What the platform needs, by the schema that GET /integrations/platforms shows for it. Credentials in it are never returned.
+             * @description The config for the platform, as in its schema from GET /integrations/platforms. Credentials in it are never returned.
              * @example {
              *       "token": "HRKU-00000000-0000-0000-0000-000000000000",
              *       "appName": "demo-app"
@@ -5294,7 +5294,7 @@ export interface components {
                 [key: string]: components["schemas"]["NotifyConfigValue"];
             };
             /**
-             * @description A stored connection of kind sync, in place of platform and config.
+             * @description A stored connection of kind sync, instead of platform and config.
              * @example int_01M9xQeKcX3vTz6nWJfQ4b
              */
             integrationId?: string;
@@ -5304,15 +5304,15 @@ export interface components {
              */
             environmentId: string;
             /**
-             * @description Exact names. By default all secrets that take part.
+             * @description Exact names of the secrets to send. By default, all.
              * @example [
              *       "DATABASE_URL"
              *     ]
              */
             names?: string[];
-            /** @description Also delete what this service wrote to this target from this environment, and what is now gone from it. false by default. */
+            /** @description Whether to also delete names that this service wrote to this target from this environment and that are now gone from the environment. false by default. */
             prune?: boolean;
-            /** @description Only say what would happen. false by default. */
+            /** @description Whether to only report what would happen. false by default. */
             dryRun?: boolean;
         };
         SyncPage: {
@@ -5331,16 +5331,16 @@ export interface components {
             /** @example env_01M9xQeKcX3vTz6nWJfQ4b */
             environmentId: string;
             /**
-             * @description completed: nothing failed. partial: some names failed, some did not. failed: some failed, and none was written or found unchanged.
+             * @description completed: nothing failed. partial: some names failed, others did not. failed: some names failed, and none was written or found unchanged.
              * @enum {string}
              */
             status: "queued" | "running" | "completed" | "partial" | "failed";
-            /** @description One for each name, sorted by name. */
+            /** @description One result per name, sorted by name. */
             results: components["schemas"]["SyncResult"][];
-            /** @description Whether what was written takes effect with the next deployment there. */
+            /** @description Whether the written values take effect only with the next deployment on the platform. */
             redeployRequired: boolean;
             /**
-             * @description Seconds after which the target may be called again, where it said so.
+             * @description Seconds to wait before the next sync to this target, if the target sent them.
              * @example null
              */
             retryAfter: number | null;
@@ -5398,7 +5398,7 @@ export interface components {
         };
         ViewIn: {
             /**
-             * @description What follows # in the link.
+             * @description The part of the link after #.
              * @example svcshare_…
              */
             key: string;
@@ -5407,11 +5407,11 @@ export interface components {
         Scan: {
             id: string;
             findings: components["schemas"]["Finding"][];
-            /** @description Whether not everything was looked at or is listed: the text holds more than 20,000 different candidates for stored values, more than 1,000 findings, or more than 100 live tokens to revoke. Send it in smaller parts. */
+            /** @description Whether the scan or the list of findings is incomplete: the text has more than 20,000 different candidates for stored values, more than 1,000 findings, or more than 100 live tokens to revoke. Send it in smaller parts. */
             truncated: boolean;
         };
         Finding: {
-            /** @description Which format it has. svc-token: a token of this service. stored-secret: the value of a secret. */
+            /** @description The format of the finding. svc-token: a token of this service. stored-secret: the value of a secret. */
             rule: string;
             /** @description The file, as the request named it. null for text. */
             path: string | null;
@@ -5419,7 +5419,7 @@ export interface components {
             line: number;
             /** @description Column, from 1, in UTF-16 code units. */
             column: number;
-            /** @description The public prefix of the format, where it has one, and the length in characters. */
+            /** @description The public prefix of the format, if it has one, and the length in characters. */
             preview: string;
             /** @description The active secret whose current value this is, if the caller may read it. */
             secret_id?: string;
@@ -5427,9 +5427,9 @@ export interface components {
             live?: boolean;
             /** @description For a token of this organisation, if the caller holds tokens:read. */
             credential_id?: string;
-            /** @description true if this token is the calling credential, or one that it ends with. */
+            /** @description true if this token is the calling credential or an ancestor it is revoked together with. */
             is_caller?: boolean;
-            /** @description With revoke_live, for a live token: whether this call revoked it. */
+            /** @description With revoke_live, for a live token: whether this request revoked it. */
             revoked?: boolean;
         };
         ScanIn: {
@@ -5441,7 +5441,7 @@ export interface components {
             /** @description The files to scan. Send text or files. */
             files?: {
                 /**
-                 * @description How the findings name the file.
+                 * @description The file's name in the findings.
                  * @example src/config.ts
                  */
                 path: string;
@@ -5449,7 +5449,7 @@ export interface components {
                 content: string;
             }[];
             /**
-             * @description Whether to revoke live tokens of this organisation that are found, the calling one included. The caller needs tokens:write too. false by default.
+             * @description Whether to revoke live tokens of this organisation that are found, including the calling one. The caller also needs tokens:write. false by default.
              * @example false
              */
             revoke_live?: boolean;
@@ -5460,7 +5460,7 @@ export interface components {
              * @example 2026-11-21T12:00:00.000Z
              */
             ended_at: string;
-            /** @description What was created in the last seven days, to review: the newest first, at most 1,000 of each. */
+            /** @description Items created in the last seven days, to review. Newest first, at most 1,000 of each kind. */
             recent: {
                 /** @description Passkeys that still work. Remove those that their members do not recognise. */
                 passkeys: {
@@ -5476,7 +5476,7 @@ export interface components {
                      */
                     created_at: string;
                 }[];
-                /** @description Browser sessions. This call revoked them, except the one that made it. */
+                /** @description Browser sessions. All are revoked except the calling one. */
                 sessions: {
                     /** @example ses_01M9xQeKcX3vTz6nWJfQ4b */
                     id: string;
@@ -5523,7 +5523,7 @@ export interface components {
                      */
                     expires_at: string | null;
                 }[];
-                /** @description Trusts that were created or changed. They still work, unless this call revoked all API keys: then it ended trusts too. Their session tokens have ended. */
+                /** @description Trusts that were created or changed. They still work, unless this request revoked all API keys and with them all trusts. Their session tokens are revoked. */
                 trusts: {
                     /** @example trs_01M9xQeKcX3vTz6nWJfQ4b */
                     id: string;
@@ -5570,11 +5570,11 @@ export interface components {
         PanicIn: {
             /** @example a laptop was stolen */
             reason: string;
-            /** @description Whether to revoke all API keys too. The response then holds a new API key. */
+            /** @description Whether to revoke all API keys too. The response then contains a new API key. */
             api_keys?: boolean;
         };
         Contained: {
-            /** @description The credential and all credentials that end with it, without those that had expired before. */
+            /** @description The credential and all credentials revoked together with it, except those that had already expired. */
             revoked: {
                 /** @enum {string} */
                 kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
@@ -5606,7 +5606,7 @@ export interface components {
                 /** @example secret.update */
                 action: string;
             }[];
-            /** @description Secrets that one of them shared: which version by a link, null by a grant. The links have ended. */
+            /** @description Secrets that one of them shared: the version for a link, null for a grant. The links are revoked. */
             shared: {
                 secret_id: string;
                 /** @description The current name. null if the secret is gone or the caller may not list it. */
@@ -5618,7 +5618,7 @@ export interface components {
                  */
                 time: string;
             }[];
-            /** @description Credentials that were created with it, directly or indirectly. */
+            /** @description Credentials created with it, directly or indirectly. */
             credentials: {
                 /** @enum {string} */
                 kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
@@ -5636,7 +5636,7 @@ export interface components {
                 name: string | null;
                 version: number;
             }[];
-            /** @description Secrets whose values this service did not generate. Replace each of them where it was issued. */
+            /** @description Secrets whose values this service did not generate. Replace each one where it was issued. */
             rotation_due?: {
                 secret_id: string;
                 /** @description The current name. null if the secret is gone or the caller may not list it. */
@@ -5644,9 +5644,9 @@ export interface components {
             }[];
             /** @description How many credentials are not revoked yet. Repeat the request. */
             remaining?: number;
-            /** @description How many credentials the lists revoked and credentials leave out. Each list has at most 10,000 items. */
+            /** @description How many credentials the lists revoked and credentials omit. Each list has at most 10,000 items. */
             omitted?: number;
-            /** @description Ranges of audit log entries that are lost or cannot be read. This report does not include what happened in them. */
+            /** @description Ranges of audit log entries that are lost or cannot be read. The report does not include what happened in them. */
             gaps?: {
                 from: number;
                 to: number;
@@ -5675,7 +5675,7 @@ export interface components {
                 id: string;
                 name: string | null;
                 /**
-                 * @description dies_with: the one ends with the other. created_by: the one was created by the other and lives on without it.
+                 * @description dies_with: one is revoked together with the other. created_by: one was created by the other and stays valid without it.
                  * @enum {string}
                  */
                 relation: "dies_with" | "created_by";
@@ -5687,7 +5687,7 @@ export interface components {
                 id: string;
                 name: string | null;
                 /**
-                 * @description dies_with: the one ends with the other. created_by: the one was created by the other and lives on without it.
+                 * @description dies_with: one is revoked together with the other. created_by: one was created by the other and stays valid without it.
                  * @enum {string}
                  */
                 relation: "dies_with" | "created_by";
@@ -5719,7 +5719,7 @@ export interface components {
                     environment: string;
                     secrets: number;
                     /**
-                     * @description There are more names than one request compares with its patterns: it reaches at least so many secrets.
+                     * @description There are more names than one request can compare with the patterns: the credential reaches at least this many secrets.
                      * @enum {boolean}
                      */
                     incomplete?: true;
@@ -5728,24 +5728,24 @@ export interface components {
         };
         Rewrapped: {
             /**
-             * @description Keys that are wrapped by the current master key after this call.
+             * @description Keys wrapped by the current master key after this request.
              * @example 101
              */
             done: number;
             /**
-             * @description Number of all wrapped keys.
+             * @description Total number of wrapped keys.
              * @example 240
              */
             total: number;
             /**
-             * @description Pass it as `cursor` in the next call. null when all keys were checked.
+             * @description Pass it as `cursor` in the next request. null once all keys have been checked.
              * @example null
              */
             next: string | null;
         };
         /** @example {} */
         RewrapIn: {
-            /** @description `next` of the previous call. Leave it out in the first call. */
+            /** @description `next` of the previous response. Omit it in the first request. */
             cursor?: string;
         };
         EnrolOptionsIn: {
@@ -5825,14 +5825,14 @@ export interface components {
         };
         Refreshed: components["schemas"]["SignedIn"] & {
             /**
-             * @description Of a terminal session: what renews it, once.
+             * @description For a terminal session: renews it once.
              * @example svcref_…
              */
             refresh_token?: string;
         };
         RefreshIn: {
             /**
-             * @description Of a terminal session.
+             * @description For a terminal session.
              * @example svcref_…
              */
             refresh_token?: string;
@@ -5853,7 +5853,7 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description When the session ends unless it is refreshed.
+             * @description When the session expires unless it is refreshed.
              * @example 2026-11-21T12:00:00.000Z
              */
             expires_at: string;
@@ -5869,7 +5869,7 @@ export interface components {
             /** @enum {string} */
             client: "browser" | "terminal";
             /**
-             * @description Of a terminal session: what the program called itself.
+             * @description For a terminal session: the name that the program gave itself.
              * @example svc on ann-laptop
              */
             client_name: string | null;
@@ -5883,7 +5883,7 @@ export interface components {
              */
             device_code: string;
             /**
-             * @description Show it to the person.
+             * @description Show it to the user.
              * @example WDJB-MJHT
              */
             user_code: string;
@@ -5901,14 +5901,14 @@ export interface components {
         };
         DeviceLoginIn: {
             /**
-             * @description What the program calls itself. The member sees it, with the address that it comes from.
+             * @description The name that the program gives itself. The member sees it together with the client address.
              * @example svc on ann-laptop
              */
             client_name: string;
         };
         TerminalSignedIn: components["schemas"]["SignedIn"] & {
             /**
-             * @description Of a terminal session: what renews it, once.
+             * @description For a terminal session: renews it once.
              * @example svcref_…
              */
             refresh_token: string;
@@ -5921,7 +5921,7 @@ export interface components {
             /** @example WDJB-MJHT */
             user_code: string;
             /**
-             * @description What the program calls itself; nobody has checked it.
+             * @description The name that the program gives itself. It is not verified.
              * @example svc on ann-laptop
              */
             client_name: string;
@@ -5943,7 +5943,7 @@ export interface components {
         };
         UserCodeIn: {
             /**
-             * @description Case, spaces and hyphens do not count.
+             * @description Case, spaces and hyphens are ignored.
              * @example WDJB-MJHT
              */
             user_code: string;
@@ -5966,15 +5966,15 @@ export interface components {
                 [key: string]: components["schemas"]["TrustClaimsValue"];
             };
             scopes: string[];
-            /** @description Slugs of its environments. null means all. */
+            /** @description Slugs of the environments that its session tokens can access. null means all. */
             environments: string[] | null;
-            /** @description Patterns of the secret names that it can access. null means all. */
+            /** @description Patterns of the secret names that its session tokens can access. null means all. */
             secrets: string[] | null;
             /** @description IP addresses and ranges. null means any address. */
             allowed_addresses: string[] | null;
             /** @example 3600 */
             ttlSeconds: number;
-            /** @description The keys that were given. null if they are fetched from the issuer. */
+            /** @description The configured keys. null if they are fetched from the issuer. */
             jwks: {
                 keys: {
                     [key: string]: unknown;
@@ -5982,7 +5982,7 @@ export interface components {
             } | null;
             /** @description Id of the credential or member that created it, or that last made it accept other tokens. */
             created_by: string;
-            /** @description The credential that it ends with. null if it does not end with another. */
+            /** @description The credential that it is revoked together with. null if there is none. */
             parent_id: string | null;
             /**
              * Format: date-time
@@ -6006,7 +6006,7 @@ export interface components {
              */
             last_used_at: string | null;
             /**
-             * @description Number of requests made with its session tokens, exchanges included.
+             * @description Number of requests made with its session tokens, including exchanges.
              * @example 12
              */
             use_count: number;
@@ -6029,7 +6029,7 @@ export interface components {
              */
             audiences?: string[];
             /**
-             * @description Claims of accepted tokens, each with a glob pattern or a list of them. * is any run of characters, ? is one. Every claim must match. sub, or another claim that names the workload, is required.
+             * @description Claims of accepted tokens, each with a glob pattern or a list of them. * matches any run of characters, ? matches one. Every claim must match. sub, or another claim that names the workload, is required.
              * @example {
              *       "sub": "repo:acme/app:ref:refs/heads/main"
              *     }
@@ -6064,7 +6064,7 @@ export interface components {
              */
             ttlSeconds?: number;
             /**
-             * @description Public keys of the issuer, for an issuer that is not on the public Internet. Without it the keys are fetched from the discovery document of the issuer.
+             * @description Public keys of the issuer, for an issuer that is not on the public Internet. By default, the keys are fetched from the issuer's discovery document.
              * @example {
              *       "keys": [
              *         {
@@ -6120,7 +6120,7 @@ export interface components {
              */
             audiences?: string[];
             /**
-             * @description Claims of accepted tokens, each with a glob pattern or a list of them. * is any run of characters, ? is one. Every claim must match. sub, or another claim that names the workload, is required.
+             * @description Claims of accepted tokens, each with a glob pattern or a list of them. * matches any run of characters, ? matches one. Every claim must match. sub, or another claim that names the workload, is required.
              * @example {
              *       "sub": "repo:acme/app:ref:refs/heads/main"
              *     }
@@ -6153,7 +6153,7 @@ export interface components {
              */
             ttlSeconds?: number;
             /**
-             * @description null removes the keys: from then on they are fetched from the issuer.
+             * @description null removes the keys. They are then fetched from the issuer.
              * @example {
              *       "keys": [
              *         {
@@ -6220,7 +6220,7 @@ export interface components {
                  * @enum {string}
                  */
                 code: "MALFORMED_JSON" | "VALIDATION_FAILED" | "INVALID_CURSOR" | "AUTHORIZATION_PENDING" | "SLOW_DOWN" | "ACCESS_DENIED" | "CODE_EXPIRED" | "UNAUTHENTICATED" | "TOKEN_EXPIRED" | "DEVICE_PROOF_REQUIRED" | "DEVICE_PROOF_INVALID" | "TOKEN_REVOKED" | "INSUFFICIENT_SCOPE" | "SECRET_ACCESS_DENIED" | "SCOPE_EXCEEDS_PARENT" | "CREDENTIAL_KIND_NOT_ALLOWED" | "APPROVAL_REQUIRED" | "PASSPHRASE_WRONG" | "ADDRESS_NOT_ALLOWED" | "REAUTHENTICATION_REQUIRED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "ENROLMENT_GONE" | "SHARE_GONE" | "EVENTS_GONE" | "EMAIL_TAKEN" | "SYNC_ENDED" | "IMPORT_CONFLICT" | "LAST_OWNER" | "LAST_PASSKEY" | "ORIGIN_NOT_ALLOWED" | "SECRET_NAME_TAKEN" | "IDEMPOTENCY_IN_PROGRESS" | "SLUG_TAKEN" | "ENVIRONMENT_NOT_EMPTY" | "ENVIRONMENT_IS_DEFAULT" | "LIMIT_REACHED" | "CONFLICT" | "APPROVAL_MISMATCH" | "VERSION_CONFLICT" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "POLICY_VIOLATED" | "APPROVAL_IMPOSSIBLE" | "VALUE_NOT_REPRESENTABLE" | "NAME_NOT_REPRESENTABLE" | "NAME_COLLISION" | "IMPORT_UNREADABLE" | "RESULT_TOO_LARGE" | "RATE_LIMITED" | "INTERNAL" | "TARGET_REJECTED" | "TARGET_UNREACHABLE" | "UNAVAILABLE" | "OVERLOADED" | "MISCONFIGURED";
-                /** @description Describes the error for people. It may change. */
+                /** @description Describes the error for people. Its wording may change. */
                 message: string;
                 /**
                  * Format: uri
@@ -6247,7 +6247,7 @@ export interface components {
                     /** Format: date-time */
                     expires_at: string;
                 };
-                /** @description After how many seconds to repeat the request. */
+                /** @description How many seconds to wait before repeating the request. */
                 retry_after?: number;
             };
         };
@@ -6265,7 +6265,7 @@ export interface components {
             role: "owner" | "admin" | "developer" | "viewer" | "auditor";
         };
         /**
-         * @description Whose members approve: a team, or a role.
+         * @description The team or role whose members can approve.
          * @example {
          *       "role": "admin"
          *     }
@@ -6275,7 +6275,7 @@ export interface components {
             name: string;
             /** @description true by default. */
             enabled?: boolean;
-            /** @description To which secrets the policy applies. What is left out, or null, bounds nothing. */
+            /** @description The secrets that the policy applies to. A field that is omitted or null does not limit them. */
             applies_to?: {
                 /** @description Environments by id or slug. */
                 environments?: string[] | null;
@@ -6296,7 +6296,7 @@ export interface components {
             name: string;
             /** @description true by default. */
             enabled?: boolean;
-            /** @description To which secrets the policy applies. What is left out, or null, bounds nothing. */
+            /** @description The secrets that the policy applies to. A field that is omitted or null does not limit them. */
             applies_to?: {
                 /** @description Environments by id or slug. */
                 environments?: string[] | null;
@@ -6317,7 +6317,7 @@ export interface components {
             name: string;
             /** @description true by default. */
             enabled?: boolean;
-            /** @description To which secrets the policy applies. What is left out, or null, bounds nothing. */
+            /** @description The secrets that the policy applies to. A field that is omitted or null does not limit them. */
             applies_to?: {
                 /** @description Environments by id or slug. */
                 environments?: string[] | null;
@@ -6346,7 +6346,7 @@ export interface components {
         /** @enum {string} */
         WebhookEventsItem: "*" | "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED";
         /**
-         * @description Kinds of events, or `*` for all, later ones included.
+         * @description Kinds of events, or `*` for all, including future ones.
          * @example [
          *       "SECRET_ROTATED",
          *       "SECRET_DELETED"
@@ -6360,7 +6360,7 @@ export interface components {
         /** @enum {string} */
         IntegrationEventsItem: "SECRET_LEAKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "ORG_RECOVERED" | "SYNC_FAILED" | "WEBHOOK_DISABLED" | "POLICY_VIOLATED" | "SECRET_EXPIRING" | "CREDENTIAL_EXPIRING" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "SECRET_ROTATION_DUE" | "CREDENTIAL_REVOKED" | "DEVICE_BLOCKED" | "ENROLMENT_CREATED" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_ROTATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_REMOVED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "MEMBER_ENROLLED" | "CREDENTIAL_CREATED" | "SYNC_COMPLETED" | "AUDIT_CHECKPOINT";
         /**
-         * @description Of kind notify.
+         * @description For kind notify.
          * @example [
          *       "SECRET_ROTATED",
          *       "SECRET_LEAKED"
@@ -6381,7 +6381,7 @@ export interface components {
             /** @example Operations channel */
             name: string;
             /**
-             * @description What the platform needs, by the schema that GET /integrations/platforms shows for it. Credentials in it are never returned.
+             * @description The config for the platform, as in its schema from GET /integrations/platforms. Credentials in it are never returned.
              * @example {
              *       "webhookUrl": "https://hooks.slack.com/services/T000/B000/XXXX"
              *     }
@@ -6390,19 +6390,19 @@ export interface components {
                 [key: string]: components["schemas"]["NotifyConfigValue"];
             };
             /**
-             * @description Of kind sync: ids or slugs of the environments that it may be run on, and no others. By default those that its maker may read.
+             * @description For kind sync: ids or slugs of the only environments that it can sync. By default, those that its creator can read.
              * @example [
              *       "production"
              *     ]
              */
             environments?: string[];
             /**
-             * @description Of kind sync: sync an environment a few seconds after a secret there has changed. false by default.
+             * @description For kind sync: whether to sync an environment a few seconds after a secret in it changes. false by default.
              * @example false
              */
             auto?: boolean;
             /**
-             * @description Of kind sync: whether automatic syncs prune. false by default.
+             * @description For kind sync: whether automatic syncs prune. false by default.
              * @example false
              */
             prune?: boolean;
@@ -6421,7 +6421,7 @@ export interface components {
             /** @example Operations channel */
             name: string;
             /**
-             * @description What the platform needs, by the schema that GET /integrations/platforms shows for it. Credentials in it are never returned.
+             * @description The config for the platform, as in its schema from GET /integrations/platforms. Credentials in it are never returned.
              * @example {
              *       "webhookUrl": "https://hooks.slack.com/services/T000/B000/XXXX"
              *     }
@@ -6430,7 +6430,7 @@ export interface components {
                 [key: string]: components["schemas"]["NotifyConfigValue"];
             };
             /**
-             * @description Kinds of events to send messages about, or "*" for all. By default SECRET_ROTATED and SECRET_LEAKED, and POLICY_VIOLATED except for pagerduty and opsgenie.
+             * @description Kinds of events to send messages about, or "*" for all. By default SECRET_ROTATED and SECRET_LEAKED, and also POLICY_VIOLATED except for pagerduty and opsgenie.
              * @example [
              *       "SECRET_ROTATED",
              *       "SECRET_LEAKED"
@@ -6491,7 +6491,7 @@ export interface components {
              * @example 1
              */
             max_views: number;
-            /** @description Asked for before the value is shown. Send it by another way than the link. */
+            /** @description Required before the value is shown. Send it through a different channel than the link. */
             passphrase?: string;
         };
         ShareInGrant: {
@@ -6519,13 +6519,13 @@ export interface components {
             id: string;
             /** @enum {string} */
             kind: "link";
-            /** @description The version that it shows. */
+            /** @description The version that the link shows. */
             version: number;
             max_views: number;
             views: number;
-            /** @description Whether it asks for a passphrase. */
+            /** @description Whether the link requires a passphrase. */
             passphrase: boolean;
-            /** @description The credential or member that made it. The link ends with it. */
+            /** @description The credential or member that created the link. The link is revoked together with it. */
             created_by: string;
             /**
              * Format: date-time
@@ -6557,15 +6557,15 @@ export interface components {
         IdempotencyKey: string;
         /** @description The reason for the request, stored in its audit log entry. */
         AccessReason: string;
-        /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+        /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
         DPoP: string;
-        /** @description The approval of this very request, where a policy required one: same method, path, query, body and credential. */
+        /** @description The approval for this request, if a policy requires one. */
         ApprovalId: string;
         /** @description The ETag of the copy that you have. */
         IfNoneMatch: string;
         /** @description The ETag of the resource when you read it. */
         IfMatch: string;
-        /** @description The id of the last event that the client received: the stream goes on behind it. */
+        /** @description The id of the last event that the client received: the stream continues after it. */
         LastEventId: string;
     };
     requestBodies: never;
@@ -6739,7 +6739,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -6769,11 +6769,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The approval of this very request, where a policy required one: same method, path, query, body and credential. */
+                /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -6813,7 +6813,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -6866,7 +6866,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -6900,7 +6900,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -6942,7 +6942,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -6979,7 +6979,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -7014,7 +7014,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -7061,7 +7061,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -7109,7 +7109,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -7141,11 +7141,11 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The approval of this very request, where a policy required one: same method, path, query, body and credential. */
+                /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -7189,7 +7189,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -7224,17 +7224,17 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Whether to revoke the credentials that the member created too.
+                 * @description Whether to also revoke the credentials that the member created.
                  * @example true
                  */
                 revoke_credentials?: "true" | "false";
             };
             header?: {
-                /** @description The approval of this very request, where a policy required one: same method, path, query, body and credential. */
+                /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -7269,11 +7269,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The approval of this very request, where a policy required one: same method, path, query, body and credential. */
+                /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -7320,11 +7320,11 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The approval of this very request, where a policy required one: same method, path, query, body and credential. */
+                /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -7377,7 +7377,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -7425,7 +7425,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -7464,7 +7464,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -7519,7 +7519,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -7556,7 +7556,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -7596,7 +7596,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -7659,7 +7659,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -7693,7 +7693,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -7735,7 +7735,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -7770,11 +7770,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The approval of this very request, where a policy required one: same method, path, query, body and credential. */
+                /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -7809,7 +7809,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -7867,7 +7867,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -7904,11 +7904,11 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The approval of this very request, where a policy required one: same method, path, query, body and credential. */
+                /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -7953,11 +7953,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The approval of this very request, where a policy required one: same method, path, query, body and credential. */
+                /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -8013,7 +8013,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -8045,11 +8045,11 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The approval of this very request, where a policy required one: same method, path, query, body and credential. */
+                /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -8095,7 +8095,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -8132,7 +8132,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -8167,7 +8167,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path?: never;
@@ -8204,7 +8204,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -8238,7 +8238,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -8283,7 +8283,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -8320,7 +8320,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -8355,7 +8355,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -8404,7 +8404,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -8462,7 +8462,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -8496,7 +8496,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -8538,7 +8538,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -8584,7 +8584,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -8618,7 +8618,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -8663,7 +8663,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -8700,7 +8700,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -8735,7 +8735,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -8793,7 +8793,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -8825,11 +8825,11 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The approval of this very request, where a policy required one: same method, path, query, body and credential. */
+                /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -8876,7 +8876,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -8922,7 +8922,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -8954,11 +8954,11 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The approval of this very request, where a policy required one: same method, path, query, body and credential. */
+                /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9000,7 +9000,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9038,7 +9038,7 @@ export interface operations {
                  */
                 version?: number;
                 /**
-                 * @description Id or slug of the environment. By default, lists cover all environments; other calls use the default environment.
+                 * @description Id or slug of the environment. By default, lists cover all environments; other requests use the default environment.
                  * @example production
                  */
                 environment?: string;
@@ -9046,11 +9046,11 @@ export interface operations {
             header?: {
                 /** @description The ETag of the copy that you have. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description The approval of this very request, where a policy required one: same method, path, query, body and credential. */
+                /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9092,7 +9092,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Id or slug of the environment. By default, lists cover all environments; other calls use the default environment.
+                 * @description Id or slug of the environment. By default, lists cover all environments; other requests use the default environment.
                  * @example production
                  */
                 environment?: string;
@@ -9102,11 +9102,11 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The ETag of the copy that you have. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description The approval of this very request, where a policy required one: same method, path, query, body and credential. */
+                /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9170,7 +9170,7 @@ export interface operations {
                  */
                 cursor?: string;
                 /**
-                 * @description Id or slug of the environment. By default, lists cover all environments; other calls use the default environment.
+                 * @description Id or slug of the environment. By default, lists cover all environments; other requests use the default environment.
                  * @example production
                  */
                 environment?: string;
@@ -9195,12 +9195,12 @@ export interface operations {
                  */
                 tag?: string;
                 /**
-                 * @description Only the secret with this id, deleted or not: its metadata without reading its value.
+                 * @description Only the secret with this id, deleted or not. Returns its metadata without reading its value.
                  * @example text
                  */
                 id?: string;
                 /**
-                 * @description name: in the order of names. Needs environment, and lists no deleted secrets. By default, in the order of creation.
+                 * @description name: sorts by name. Needs environment, and does not list deleted secrets. By default, secrets are sorted by creation.
                  * @example name
                  */
                 sort?: "name";
@@ -9213,7 +9213,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9247,7 +9247,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9297,11 +9297,11 @@ export interface operations {
             header?: {
                 /** @description The ETag of the copy that you have. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description The approval of this very request, where a policy required one: same method, path, query, body and credential. */
+                /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9343,7 +9343,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Whether to destroy all values now, so that the secret cannot be restored.
+                 * @description Whether to destroy all values immediately, so that the secret cannot be restored.
                  * @example true
                  */
                 permanent?: "true" | "false";
@@ -9351,11 +9351,11 @@ export interface operations {
             header?: {
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description The approval of this very request, where a policy required one: same method, path, query, body and credential. */
+                /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9390,11 +9390,11 @@ export interface operations {
             header?: {
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
-                /** @description The approval of this very request, where a policy required one: same method, path, query, body and credential. */
+                /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9443,11 +9443,11 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The approval of this very request, where a policy required one: same method, path, query, body and credential. */
+                /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9505,7 +9505,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9544,11 +9544,11 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The approval of this very request, where a policy required one: same method, path, query, body and credential. */
+                /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9595,11 +9595,11 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The approval of this very request, where a policy required one: same method, path, query, body and credential. */
+                /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9644,7 +9644,7 @@ export interface operations {
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9690,7 +9690,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path?: never;
@@ -9740,7 +9740,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path?: never;
@@ -9780,7 +9780,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path?: never;
@@ -9828,7 +9828,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9860,11 +9860,11 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The approval of this very request, where a policy required one: same method, path, query, body and credential. */
+                /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9915,7 +9915,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9950,11 +9950,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The approval of this very request, where a policy required one: same method, path, query, body and credential. */
+                /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9987,11 +9987,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The approval of this very request, where a policy required one: same method, path, query, body and credential. */
+                /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10049,7 +10049,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10107,7 +10107,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10137,7 +10137,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Seconds, up to 25, for which the response waits while the approval is pending.
+                 * @description How many seconds to wait for a decision while the approval is pending, up to 25.
                  * @example 25
                  */
                 wait?: string;
@@ -10145,7 +10145,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10184,7 +10184,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10223,7 +10223,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10262,7 +10262,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10320,7 +10320,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10354,7 +10354,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10397,7 +10397,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10434,7 +10434,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10469,7 +10469,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10518,7 +10518,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10567,7 +10567,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10617,7 +10617,7 @@ export interface operations {
                  */
                 actor?: string;
                 /**
-                 * @description Only entries with this action.
+                 * @description Only entries of this action, or of any of several, separated by commas.
                  * @example secret.read
                  */
                 action?: string;
@@ -10650,7 +10650,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10689,7 +10689,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10737,7 +10737,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10770,7 +10770,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10802,7 +10802,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10837,7 +10837,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10891,7 +10891,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10963,12 +10963,12 @@ export interface operations {
                  */
                 format?: "json" | "csv" | "html";
                 /**
-                 * @description Begin of the period, for what is taken from the audit log and from approvals. 90 days before to by default.
+                 * @description Start of the period for data from the audit log and approvals. Defaults to 90 days before to.
                  * @example 2026-11-21T12:00:00.000Z
                  */
                 from?: string;
                 /**
-                 * @description End of the period, now by default. A period has at most 400 days.
+                 * @description End of the period. Defaults to now. A period is at most 400 days long.
                  * @example 2026-11-21T12:00:00.000Z
                  */
                 to?: string;
@@ -10976,7 +10976,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11026,7 +11026,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11056,7 +11056,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Only events with a greater sequence. Without it, what comes from now on.
+                 * @description Only events with a greater sequence. Without it, only new events.
                  * @example 42
                  */
                 after?: number;
@@ -11065,13 +11065,18 @@ export interface operations {
                  * @example SECRET_CREATED,SECRET_ROTATED
                  */
                 types?: string;
+                /**
+                 * @description For user interfaces: the stream also sends CHANGED, without an id, when resources change of which no event tells. Its data names their kinds, such as {"kinds":["member","grant"]}. Only for a caller that sees all kinds of events, and not over a WebSocket.
+                 * @example true
+                 */
+                changes?: "true";
             };
             header?: {
-                /** @description The id of the last event that the client received: the stream goes on behind it. */
+                /** @description The id of the last event that the client received: the stream continues after it. */
                 "Last-Event-ID"?: components["parameters"]["LastEventId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11115,7 +11120,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11149,7 +11154,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11195,7 +11200,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11232,7 +11237,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11267,7 +11272,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11316,7 +11321,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11363,7 +11368,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11416,7 +11421,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11455,7 +11460,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11499,7 +11504,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11544,11 +11549,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The approval of this very request, where a policy required one: same method, path, query, body and credential. */
+                /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11591,11 +11596,11 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The approval of this very request, where a policy required one: same method, path, query, body and credential. */
+                /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11641,7 +11646,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11673,7 +11678,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11731,7 +11736,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11765,7 +11770,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11812,7 +11817,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11849,7 +11854,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11884,7 +11889,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11931,11 +11936,11 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The approval of this very request, where a policy required one: same method, path, query, body and credential. */
+                /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -12002,7 +12007,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -12034,7 +12039,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -12073,7 +12078,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -12110,11 +12115,11 @@ export interface operations {
             header?: {
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The approval of this very request, where a policy required one: same method, path, query, body and credential. */
+                /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -12174,7 +12179,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -12211,7 +12216,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -12297,7 +12302,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -12342,7 +12347,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -12386,7 +12391,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -12433,7 +12438,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -12652,7 +12657,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path?: never;
@@ -12684,7 +12689,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path?: never;
@@ -12796,7 +12801,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path?: never;
@@ -12822,7 +12827,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path?: never;
@@ -12846,7 +12851,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -12944,7 +12949,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path?: never;
@@ -12980,7 +12985,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path?: never;
@@ -13016,7 +13021,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path?: never;
@@ -13063,7 +13068,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -13097,7 +13102,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -13146,7 +13151,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -13183,7 +13188,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -13218,7 +13223,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description A DPoP proof (RFC 9449), needed with each request by a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and htm, htu, iat, jti and ath. */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {

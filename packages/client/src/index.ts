@@ -1,7 +1,8 @@
-// What the package gives.
+// The public API of the package.
 export type { components, paths } from './api.js';
 export type { Fetch } from './attempt.js';
 export type { Api, Call } from './client.js';
+export { covers, secretTypes } from './constants.js';
 export {
   ApprovalRequiredError,
   AuthenticationError,

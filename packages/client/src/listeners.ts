@@ -1,13 +1,18 @@
-// Who is told of changes. Invariants: a listener's fault is its own, and ends neither the stream nor the other listeners; that changes can no
-// longer be told is told once, until the stream is open again.
+// The listeners for changes. Invariants: an error in a listener affects neither the stream nor other listeners; the end of change
+// notifications is reported once, until the stream is open again.
 import type { VaultError } from './errors.js';
 import type { Change } from './watcher.js';
 
-/** What goes with a listener of {@link Vault.onChange}. */
+/**
+ * Options of {@link Vault.onChange}.
+ *
+ * @example
+ * vault.onChange(reload, { onError: (error) => console.error(`No more changes: ${error.code}`) });
+ */
 export interface ListenOptions {
   /**
-   * Called when no more changes can be told, because the vault refuses: the credential has ended, or may no longer read. Not called when the
-   * connection fails: the client connects again, and misses nothing.
+   * Called when the vault refuses to report changes: the credential expired, was revoked or lost a permission. A failed connection does not
+   * call it: the client reconnects, and misses no change.
    */
   onError?: (error: VaultError) => void;
 }
@@ -24,7 +29,7 @@ export class Listeners {
     return this.#all.size;
   }
 
-  /** Adds one. Returns how to remove it. */
+  /** Adds a listener. Returns a function that removes it. */
   add(listener: (change: Change) => void, { onError }: ListenOptions = {}): () => void {
     const one = { listener, onError, isTold: false };
     this.#all.add(one);
@@ -41,7 +46,7 @@ export class Listeners {
     for (const { listener } of this.#all) contained(() => listener(change));
   }
 
-  /** Changes can no longer be told. */
+  /** Reports that changes can no longer be reported. */
   fail(error: VaultError): void {
     for (const one of this.#all) {
       if (one.isTold) continue;
@@ -50,13 +55,13 @@ export class Listeners {
     }
   }
 
-  /** Changes are told again. */
+  /** Called when changes can be reported again. */
   revive(): void {
     for (const one of this.#all) one.isTold = false;
   }
 }
 
-/** Calls what is not ours. */
+/** Calls a listener. Its errors are rethrown outside the client. */
 function contained(call: () => void): void {
   try {
     call();

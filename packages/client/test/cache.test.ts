@@ -1,4 +1,4 @@
-// What reads may come from memory, and what may not, in front of a real vault whose network fails on purpose.
+// Which reads may come from the cache, against a real vault whose network fails on purpose.
 import {
   AuthenticationError,
   type Change,
@@ -27,13 +27,13 @@ const READS = '/by-name/';
 let n = 0;
 const fresh = () => `C${++n}`;
 
-/** A vault that reads with an agent's credential, what it is told of, and its credential. */
+/** A client with an agent credential, the changes it is told of, and the credential. */
 async function reader(options: Partial<VaultOptions> = {}, limits: object = {}) {
   const agent = await at.agent(limits);
   const vault = createVault({ url: at.url, org: at.org, credential: agent.token, retries: 0, ...options });
   open.push(vault);
   const changes: Change[] = [];
-  /** Opens the stream, and waits until it tells of changes. */
+  /** Opens the stream, and waits until it reports changes. */
   const watch = async () => {
     const probe = fresh();
     let isOpen = false;
@@ -51,7 +51,7 @@ async function reader(options: Partial<VaultOptions> = {}, limits: object = {}) 
 }
 
 describe('cache', () => {
-  it('ETag: without a stream every read asks, and an unchanged value is not sent again', async () => {
+  it('ETag: without a stream every read is revalidated, and an unchanged value is not sent again', async () => {
     const name = fresh();
     await at.put(name, 'one');
     const { vault } = await reader();
@@ -62,7 +62,7 @@ describe('cache', () => {
     expect((await vault.get(name)).reveal()).toBe('two');
   });
 
-  it('max age: so long a read comes from memory', async () => {
+  it('max age: reads come from the cache until then', async () => {
     const name = fresh();
     await at.put(name, 'one');
     const { vault } = await reader({ maxAge: 60_000 });
@@ -75,7 +75,7 @@ describe('cache', () => {
     expect(at.proxy.count('GET', READS)).toBe(3);
   });
 
-  it('stream: reads come from memory until an event, and a rotation is read at once', async () => {
+  it('stream: reads come from the cache until an event, and a rotation is read immediately', async () => {
     const name = fresh();
     await at.put(name, 'one');
     const { vault, changes, watch } = await reader();
@@ -91,7 +91,7 @@ describe('cache', () => {
     expect(JSON.stringify(changes)).not.toContain('two');
   });
 
-  it('stream: an event while a read is under way makes the next read ask again', async () => {
+  it('stream: an event during a read makes the next read ask again', async () => {
     const name = fresh();
     await at.put(name, 'one');
     let isArmed = false;
@@ -115,7 +115,7 @@ describe('cache', () => {
     expect(at.proxy.count('GET', READS)).toBe(before);
   });
 
-  it('stream: a rename, a deletion and another environment reach the right entries', async () => {
+  it('stream: a rename, a deletion and a change in another environment invalidate the right entries', async () => {
     const [a, b] = [fresh(), fresh()];
     const { id } = await at.put(a, 'one');
     await at.put(a, 'of staging', 'staging');
@@ -138,7 +138,7 @@ describe('cache', () => {
     expect(await thrown(vault.get(b))).toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  it('stream: after a broken connection, what was missed is told and read', async () => {
+  it('stream: after a broken connection, missed changes are reported and read', async () => {
     const name = fresh();
     await at.put(name, 'one');
     const { vault, changes, watch } = await reader();
@@ -152,7 +152,7 @@ describe('cache', () => {
     expect(at.proxy.seen.some(({ path, headers }) => path.includes('/stream') && headers['last-event-id'] !== undefined)).toBe(true);
   });
 
-  it('poll: where the stream is refused, changes of what was read are found by asking', async () => {
+  it('poll: if the stream is refused, changes of cached reads are found by polling', async () => {
     const name = fresh();
     await at.put(name, 'one');
     const body = { error: { code: 'INSUFFICIENT_SCOPE', message: 'm', docs: 'd' } };
@@ -166,7 +166,7 @@ describe('cache', () => {
     expect((await vault.get(name)).reveal()).toBe('two');
   });
 
-  it('outage: the last known values serve for as long as the caller set, and by default not at all', async () => {
+  it('outage: the last known values are returned within staleFor, and by default not at all', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const name = fresh();
     await at.put(name, 'one');
@@ -191,7 +191,7 @@ describe('cache', () => {
     expect((await vault.get(name)).reveal()).toBe('one');
   });
 
-  it('refusal: after a 401, 403, 404 or 410 nothing that was read before serves, whatever follows', async () => {
+  it('refusal: after a 401, 403, 404 or 410 no cached value is returned, whatever follows', async () => {
     const staleFor = 600_000;
     const cases = [
       [AuthenticationError, 'TOKEN_REVOKED', ({ revoke }: Awaited<ReturnType<typeof reader>>) => revoke()],
@@ -221,7 +221,7 @@ describe('cache', () => {
     }
   });
 
-  it('revocation: the stream ends with its credential, and memory is cleared', async () => {
+  it('revocation: the stream closes with its credential, and the cache is cleared', async () => {
     const name = fresh();
     await at.put(name, 'one');
     const { vault, watch, revoke } = await reader({ staleFor: 600_000 });
@@ -232,7 +232,7 @@ describe('cache', () => {
     expect(await thrown(vault.get(name))).toMatchObject({ code: 'TOKEN_REVOKED' });
   });
 
-  it('revocation: a listener is told once that no more changes come, and a later one too', async () => {
+  it('revocation: each listener is told once that no more changes are reported, also one added later', async () => {
     const { vault, watch, revoke } = await reader();
     const errors: VaultError[] = [];
     const stop = vault.onChange(() => {}, { onError: () => errors.push(new VaultError('removed', { code: 'REMOVED', status: 0 })) });
@@ -249,7 +249,7 @@ describe('cache', () => {
     expect(errors.map(({ code }) => code)).toEqual(['TOKEN_REVOKED', 'TOKEN_REVOKED']);
   });
 
-  it('revocation: a refused stream is an error where nothing can be read either, and no error while polls replace it', async () => {
+  it('revocation: a refused stream is an error if reads are refused too, and not while polls replace it', async () => {
     const name = fresh();
     await at.put(name, 'one');
     const body = { error: { code: 'INSUFFICIENT_SCOPE', message: 'm', docs: 'd' } };
@@ -274,7 +274,7 @@ describe('cache', () => {
     expect(errors).toMatchObject([{ code: 'INSUFFICIENT_SCOPE', status: 403 }]);
   });
 
-  it('revocation: a person who has signed out is told of', async () => {
+  it('revocation: a member who signs out is reported as an error', async () => {
     const credential = { terminal: { load: async () => null, save: async () => {} } };
     const vault = createVault({ url: at.url, org: at.org, credential });
     open.push(vault);
@@ -282,7 +282,7 @@ describe('cache', () => {
     expect(error).toMatchObject({ code: 'NO_CREDENTIAL' });
   });
 
-  it('revocation: an outage is no error', async () => {
+  it('revocation: an outage is not an error', async () => {
     const { vault, watch } = await reader();
     const errors: VaultError[] = [];
     vault.onChange(() => {}, { onError: (error) => errors.push(error) });
@@ -295,7 +295,7 @@ describe('cache', () => {
     expect(errors).toEqual([]);
   });
 
-  it('lifetime: a value is not served past its end, not even in an outage', async () => {
+  it('lifetime: a value is not returned after it expires, not even in an outage', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const name = fresh();
     await at.direct('PUT', `/secrets/by-name/${name}`, { value: 'one', ttlSeconds: 60 });
@@ -307,7 +307,7 @@ describe('cache', () => {
     expect(await thrown(vault.get(name))).toBeInstanceOf(ConnectionError);
   });
 
-  it('own change: what this client wrote is read, whatever the age', async () => {
+  it('own change: this client reads its own write, regardless of maxAge', async () => {
     const name = fresh();
     const { vault } = await reader({ maxAge: 600_000 }, { scopes: ['secrets:*'] });
     await vault.set(name, 'one', { type: 'password' });
@@ -318,7 +318,7 @@ describe('cache', () => {
     expect((await vault.get(name)).reveal()).toBe(secret?.reveal());
   });
 
-  it('reason: a read with a reason of its own asks the vault, which keeps the reason', async () => {
+  it('reason: a read with its own reason asks the vault, which records the reason', async () => {
     const name = fresh();
     await at.put(name, 'one');
     const { vault } = await reader({ maxAge: 600_000, reason: 'start' });
@@ -328,7 +328,7 @@ describe('cache', () => {
     expect(reasons).toEqual(['start', 'incident 42']);
   });
 
-  it('close: the stream ends, memory is empty, and later calls are refused', async () => {
+  it('close: the stream closes, the cache is empty, and later calls are refused', async () => {
     const { vault, watch } = await reader();
     await watch();
     vault.close();

@@ -1,72 +1,173 @@
 // Changes of others, as they happen: the event stream says what changed, and what was read of it is forgotten, so that pages read it again.
-// Invariants: an event only says that something changed, never what to show; and after a gap everything is read again.
+// Invariants: an event only says that something changed, never what to show; what happens in one moment is read again once; and after a
+// gap everything that is shown is read again.
+import { VaultError } from '@secrets-vault/client';
 import { type EventSourceMessage, EventSourceParserStream } from 'eventsource-parser/stream';
 import { useEffect } from 'preact/hooks';
-import { forget, here, queries, vault } from './api';
+import { forget, here, isLive, vault } from './api';
+import { may } from './may';
 import { state } from './session';
 
-/** What to forget, by the beginning of an event's kind. */
-const keys: [RegExp, string[]][] = [
-  [/^SECRET_/, ['secrets', 'audit']],
-  [/^(CREDENTIAL|BREAK_GLASS)_/, ['credentials', 'audit']],
-  [/^(MEMBER|ENROLMENT|ORG)_/, ['members', 'audit']],
-  [/^(POLICY|APPROVAL)_/, ['approvals', 'policies', 'audit']],
-  [/^DEVICE_/, ['devices', 'audit']],
+/** What to forget, by the beginning of an event's kind: keys of `useRead`, from the general to the special. */
+const byEvent: [RegExp, string[]][] = [
+  [/^SECRET_/, ['secrets/list', 'secrets/one', 'secrets/palette', 'secrets/start']],
+  [/^(CREDENTIAL|BREAK_GLASS)_/, ['credentials']],
+  [/^(MEMBER|ENROLMENT|ORG)_/, ['members']],
+  [/^APPROVAL_/, ['approvals']],
+  [/^DEVICE_/, ['devices']],
   [/^WEBHOOK_/, ['webhooks']],
   [/^SYNC_/, ['syncs']],
-  [/^AUDIT_/, ['audit']],
 ];
 
-/** Whoever wants to hear of events as they come: the audit page's live view, the badge of approvals. */
-export const listeners = new Set<(type: string) => void>();
+/** The same by the kind of resource, for what changes without an event. */
+const byKind: Record<string, string[]> = {
+  org: ['org'],
+  environment: ['environments', 'org'],
+  member: ['members'],
+  passkey: ['passkeys', 'members'],
+  team: ['teams'],
+  team_member: ['teams', 'members'],
+  grant: ['grants', 'members', 'teams', 'secrets/shares'],
+  credential: ['credentials'],
+  policy: ['policies'],
+  approval: ['approvals'],
+  device: ['devices'],
+  webhook: ['webhooks'],
+  integration: ['integrations'],
+  share: ['secrets/shares'],
+  sync: ['syncs'],
+};
 
-function onEvent({ event }: EventSourceMessage): void {
-  if (!event) return;
-  const found = keys.find(([pattern]) => pattern.test(event));
-  if (found) void forget(...found[1]);
-  for (const listener of listeners) listener(event);
+/** Changes come in bursts, as of an import: how long to wait for more, and the longest wait, in milliseconds. */
+const QUIET = 100;
+const MOST_QUIET = 500;
+
+let waiting = new Set<string>();
+let since = 0;
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+function forgetSoon(keys: readonly string[]): void {
+  if (!waiting.size) since = Date.now();
+  for (const key of keys) waiting.add(key);
+  clearTimeout(timer);
+  timer = setTimeout(
+    () => {
+      const all = [...waiting];
+      waiting = new Set();
+      void forget(...all);
+    },
+    Math.max(0, Math.min(QUIET, since + MOST_QUIET - Date.now())),
+  );
 }
 
-/** Reads the stream until it ends. @returns the last event's sequence */
-async function follow(after: number | undefined, signal: AbortSignal): Promise<number | undefined> {
+function onEvent({ event, data }: EventSourceMessage): void {
+  if (event === 'CHANGED') forgetSoon((JSON.parse(data).kinds as string[]).flatMap((kind) => byKind[kind] ?? []));
+  else if (event) forgetSoon(byEvent.find(([pattern]) => pattern.test(event))?.[1] ?? []);
+}
+
+/** After a gap: events resume where they ended, but nothing resumes what has none. */
+const everything = [...new Set([...byEvent, ...Object.entries(byKind)].flatMap(([, keys]) => keys))];
+
+/** The service sends something every 25 seconds: a connection that is silent for longer is dead. */
+const SILENT = 45_000;
+
+/** Passes a stream on, and calls `dead` when nothing has come for too long. */
+function watched(dead: () => void): TransformStream<Uint8Array, Uint8Array> {
+  let watch = setTimeout(dead, SILENT);
+  return new TransformStream({
+    transform(chunk, controller) {
+      clearTimeout(watch);
+      watch = setTimeout(dead, SILENT);
+      controller.enqueue(chunk);
+    },
+    flush: () => clearTimeout(watch),
+  });
+}
+
+interface Hearing {
+  opened: () => void;
+  /** Called with each event's sequence. */
+  heard: (sequence: number) => void;
+}
+
+/** Reads the stream until it ends. */
+async function follow(after: number | undefined, leaving: AbortSignal, { opened, heard }: Hearing): Promise<void> {
+  const seesAll = may('events:read');
+  const dead = new AbortController();
   const { data } = await vault().api.GET('/orgs/{org_id}/events/stream', {
-    params: { path: here(), query: { after } },
+    params: { path: here(), query: { after, ...(seesAll && { changes: 'true' as const }) } },
     headers: { Accept: 'text/event-stream' },
     parseAs: 'stream',
-    signal,
+    signal: AbortSignal.any([leaving, dead.signal]),
   });
-  let last = after;
   const events = (data as unknown as ReadableStream<Uint8Array>)
+    .pipeThrough(watched(() => dead.abort()))
     .pipeThrough(new TextDecoderStream() as never)
     .pipeThrough(new EventSourceParserStream());
-  for await (const message of events as unknown as AsyncIterable<EventSourceMessage>) {
-    last = Number(message.id) || last;
-    onEvent(message);
+  isLive.value = seesAll;
+  opened();
+  try {
+    for await (const message of events as unknown as AsyncIterable<EventSourceMessage>) {
+      if (Number(message.id)) heard(Number(message.id));
+      onEvent(message);
+    }
+  } finally {
+    isLive.value = false;
   }
-  return last;
 }
 
-/** Follows the stream while somebody is signed in; where it cannot be had, pages read again every 30 seconds. */
+const FIRST_WAIT = 500;
+const LONGEST_WAIT = 30_000;
+
+/** How long after the first reads the stream may open without their being read again, in milliseconds. */
+const AT_ONCE = 1000;
+
+/** Follows the stream while somebody is signed in, and connects again when it breaks off. */
+async function run(leaving: AbortSignal): Promise<void> {
+  let last: number | undefined;
+  let wait = FIRST_WAIT;
+  let began = Date.now();
+  const opened = () => {
+    if (Date.now() - began > AT_ONCE) forgetSoon(everything);
+    wait = FIRST_WAIT;
+  };
+  const heard = (sequence: number) => {
+    last = sequence;
+  };
+  while (!leaving.aborted && state.value === 'in') {
+    try {
+      await follow(last, leaving, { opened, heard });
+    } catch (error) {
+      // A role that sees no events: pages read again what is older than half a minute.
+      if (error instanceof VaultError && error.status === 403) return;
+      if (error instanceof VaultError && error.status === 410) last = undefined;
+    }
+    // Whatever opens next is after a gap.
+    began = 0;
+    if (!leaving.aborted) await pause(wait, leaving);
+    wait = Math.min(wait * 2, LONGEST_WAIT);
+  }
+}
+
+/** Waits; shorter where the network comes back meanwhile. */
+const pause = (ms: number, leaving: AbortSignal): Promise<void> =>
+  new Promise((done) => {
+    const ended = new AbortController();
+    const end = () => {
+      ended.abort();
+      done();
+    };
+    const until = { signal: ended.signal };
+    const alarm = setTimeout(end, ms);
+    until.signal.addEventListener('abort', () => clearTimeout(alarm));
+    addEventListener('online', end, until);
+    leaving.addEventListener('abort', end, until);
+  });
+
 export function useLive(): void {
   useEffect(() => {
     const ending = new AbortController();
-    const { signal } = ending;
-    let wait = 1000;
-    const run = async () => {
-      let last: number | undefined;
-      while (!signal.aborted && state.value === 'in') {
-        const began = Date.now();
-        try {
-          last = await follow(last, signal);
-        } catch {
-          last = undefined;
-          if (!signal.aborted) void queries.invalidateQueries();
-        }
-        wait = Date.now() - began > 60_000 ? 1000 : Math.min(wait * 2, 30_000);
-        await new Promise((done) => setTimeout(done, wait));
-      }
-    };
-    void run();
+    void run(ending.signal);
     return () => ending.abort();
   }, []);
 }

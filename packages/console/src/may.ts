@@ -1,9 +1,6 @@
 // What the member who is signed in may do by their role, so that pages do not ask for what would be refused. The service decides.
+import { covers } from '@secrets-vault/client';
 import { me } from './session';
-
-/** Whether `held` gives `wanted`, wildcards included. */
-export const covers = (held: readonly string[], wanted: string): boolean =>
-  held.includes('*') || held.includes(wanted) || held.includes(`${wanted.split(':')[0]}:*`);
 
 /** What each role holds. A test compares this with the roles of the service. */
 export const roleScopes: Record<string, readonly string[]> = {

@@ -1,14 +1,16 @@
 // The command palette: goes to a page, a secret or an action by a few letters. It is the ARIA combobox pattern: the focus stays in the field,
 // and the arrow keys move through the list below it. Invariant: what is typed is the browser's own, so no letter is lost.
 import type { components } from '@secrets-vault/client';
-import { KeyRound, Plus } from 'lucide-preact';
+import { Keyboard, KeyRound, LogOut, Plus } from 'lucide-preact';
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { here, useRead, vault } from './api';
+import { defaultEnvironment, environments } from './environments';
 import { may } from './may';
 import { type PageEntry, pages } from './pages';
 import { isPaletteOpen } from './palette-open';
-import { makeAt } from './shortcuts';
+import { signOut } from './session';
+import { makeAt, showShortcuts } from './shortcuts';
 
 type Secret = components['schemas']['Secret'];
 
@@ -27,7 +29,20 @@ interface Known extends Entry {
 
 const ACTION = 'Action';
 
-const known: Known[] = pages.flatMap(({ path, label, group, words = '', needs, icon, makes, hidden }) => {
+/** Actions that no page has. */
+const actions: Known[] = [
+  {
+    key: 'shortcuts',
+    label: 'Keyboard shortcuts',
+    hint: ACTION,
+    icon: Keyboard,
+    words: 'keyboard shortcuts keys help',
+    run: showShortcuts,
+  },
+  { key: 'sign-out', label: 'Sign out', hint: ACTION, icon: LogOut, words: 'sign out log out leave', run: () => void signOut() },
+];
+
+const ofPages: Known[] = pages.flatMap(({ path, label, group, words = '', needs, icon, makes, hidden }) => {
   if (path.includes(':')) return [];
   const page: Known = {
     ...{ key: path, label, hint: group, icon, needs },
@@ -46,42 +61,65 @@ const known: Known[] = pages.flatMap(({ path, label, group, words = '', needs, i
 /** `billing/str` as `billing/STR`: most names are in capitals, folders are not. */
 const inCapitals = (prefix: string): string => prefix.replace(/[^/]*$/, (name) => name.toUpperCase());
 
-/** Secrets whose names begin as typed, or so with the name in capitals. */
-function useNamed(prefix: string): Secret[] {
+const MOST = 8;
+/** Environments that are searched, one after the other until enough is found: the default one first. */
+const MOST_ENVIRONMENTS = 5;
+
+/** The first secrets whose names begin so. By name within an environment, which is quick however many there are. */
+async function secretsNamed(prefix: string, signal: AbortSignal): Promise<{ data: Secret[] }> {
+  const slugs = environments.value.map(({ slug }) => slug).sort((one) => (one === defaultEnvironment.value ? -1 : 0));
+  const found: Secret[] = [];
+  for (const environment of slugs.slice(0, MOST_ENVIRONMENTS)) {
+    const { data } = await vault().api.GET('/orgs/{org_id}/secrets', {
+      params: { path: here(), query: { environment, prefix, sort: 'name', limit: MOST - found.length } },
+      signal,
+    });
+    found.push(...data.data);
+    if (found.length >= MOST) break;
+  }
+  return { data: found };
+}
+
+/** Secrets whose names begin as typed, or so with the name in capitals; and whether they are still being looked for. */
+function useNamed(prefix: string): { secrets: Secret[]; isSearching: boolean } {
   const other = inCapitals(prefix);
-  const read = (begin: string) => (signal: AbortSignal) =>
-    vault().api.GET('/orgs/{org_id}/secrets', { params: { path: here(), query: { prefix: begin, limit: 8 } }, signal });
-  const { data: typed } = useRead(['secrets', 'palette', prefix], read(prefix), prefix !== '');
-  const { data: capital } = useRead(['secrets', 'palette', other], read(other), prefix !== other);
-  return useMemo(() => {
-    const all = [...(typed?.data ?? []), ...(capital?.data ?? [])];
+  const mayList = may('secrets:list');
+  const read = (begin: string) => (signal: AbortSignal) => secretsNamed(begin, signal);
+  const typed = useRead(['secrets', 'palette', prefix], read(prefix), mayList && prefix !== '');
+  const capital = useRead(['secrets', 'palette', other], read(other), mayList && prefix !== other);
+  const secrets = useMemo(() => {
+    const all = [...(typed.data ?? []), ...(capital.data ?? [])];
     return prefix ? [...new Map(all.map((secret) => [secret.id, secret])).values()] : [];
-  }, [prefix, typed, capital]);
+  }, [prefix, typed.data, capital.data]);
+  return { secrets, isSearching: mayList && (typed.isFetching || capital.isFetching) };
 }
 
 /** Pages and actions whose words hold what was typed, and secrets whose names begin with it. */
-function useFound(typed: string): Entry[] {
+function useFound(typed: string): { found: Entry[]; isSearching: boolean } {
   const [settled, settle] = useState('');
   useEffect(() => {
     const timer = setTimeout(() => settle(typed), 120);
     return () => clearTimeout(timer);
   }, [typed]);
   const prefix = settled.trim();
-  const secrets = useNamed(prefix);
-  return useMemo(() => {
+  const { secrets, isSearching } = useNamed(prefix);
+  const found = useMemo(() => {
     const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = known.filter((page) => (!page.needs || may(page.needs)) && words.every((word) => page.words.includes(word)));
+    const fits = [...ofPages, ...actions].filter(
+      (page) => (!page.needs || may(page.needs)) && words.every((word) => page.words.includes(word)),
+    );
     const isNamed = (label: string) => ` ${label.toLowerCase()}`.includes(` ${words[0] ?? ''}`);
     const rank = ({ label, hint }: Known) => (isNamed(label) ? 0 : 2) + Number(hint === ACTION);
-    found.sort((one, other) => rank(one) - rank(other));
+    fits.sort((one, other) => rank(one) - rank(other));
     const named = secrets.map(
       ({ id, name, environment }): Entry => ({
         ...{ key: id, label: name, hint: environment, icon: KeyRound },
         run: (go) => go(`/secrets/${id}`),
       }),
     );
-    return [...named, ...found];
+    return [...named, ...fits];
   }, [typed, secrets]);
+  return { found, isSearching: isSearching || typed.trim() !== prefix };
 }
 
 const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 };
@@ -125,7 +163,7 @@ export default function Palette() {
   const [typed, setTyped] = useState('');
   const [chosen, choose] = useState(0);
   const [, go] = useLocation();
-  const found = useFound(typed);
+  const { found, isSearching } = useFound(typed);
   const at = Math.min(chosen, found.length - 1);
   const id = useId();
   const close = () => {
@@ -178,7 +216,7 @@ export default function Palette() {
         <Options id={id} found={found} at={at} onChoose={choose} onRun={run} />
         {!found.length && (
           <p class="dim palette-none" role="status">
-            No page or action has these words, and no secret's name begins with them.
+            {isSearching ? 'Searching …' : "No page or action has these words, and no secret's name begins with them."}
           </p>
         )}
       </div>

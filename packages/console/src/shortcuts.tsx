@@ -33,6 +33,10 @@ export function useMaker(make: () => void): void {
   }, []);
 }
 
+/** Whether the page creates something, and opening it. */
+export const makes = (): boolean => makers.value.length > 0;
+export const make = (): void => makers.value.at(-1)?.();
+
 const elsewhere = 'input, textarea, select, [contenteditable], dialog, [role="menu"], [role="tablist"]';
 
 /** The rows of the table that has the focus, or of the first one, in their order. */

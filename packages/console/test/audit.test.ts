@@ -36,6 +36,25 @@ describe.skipIf(!executablePath)('console: audit log', () => {
     expectQuiet(ann);
   });
 
+  it('quick choices show changes, reads of values or refusals, and leave looks at metadata out', async () => {
+    const { page, go, api } = ann;
+    await api('GET', '/members');
+    await go('/audit', 'Audit log');
+    const entry = (action: string) => page.getByRole('button', { name: new RegExp(`^${action.replace('.', '\\.')}`) }).first();
+    await entry('secret.create').waitFor();
+    await entry('secret.read').waitFor();
+    expect(await entry('member.list').count()).toBe(0);
+    await page.getByRole('button', { name: 'Changes' }).click();
+    await page.waitForURL(/show=changes/);
+    await entry('secret.create').waitFor();
+    expect(await entry('secret.read').count()).toBe(0);
+    await page.getByRole('button', { name: 'Refusals' }).click();
+    await page.waitForFunction(() => document.querySelectorAll('.table-row').length === 1);
+    await page.getByRole('button', { name: 'Everything' }).click();
+    await entry('member.list').waitFor();
+    expectQuiet(ann);
+  });
+
   it('the log is read page by page, and only the rows in sight are in the document', async () => {
     const { page, go, api } = ann;
     for (let read = 0; read < 120; read++) await api('GET', `/secrets/${secret.id}`);
@@ -66,7 +85,7 @@ describe.skipIf(!executablePath)('console: audit log', () => {
 
   it('entries of others appear while the log is followed, without own looks at it', async () => {
     const { page, go, api } = ann;
-    await go('/audit', 'Audit log');
+    await go('/audit?show=all', 'Audit log');
     await page.getByRole('button', { name: 'Follow live' }).click();
     await page.getByText('without your own looks at this log').waitFor();
     await api('GET', '/members');

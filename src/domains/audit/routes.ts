@@ -22,7 +22,7 @@ type Query = z.output<typeof wire.AuditQuery>;
 
 const filterOf = ({ actor, action, resource, outcome, from, to }: Query): Filter => ({
   ...(actor !== undefined && { actor }),
-  ...(action !== undefined && { action }),
+  ...(action !== undefined && (action.includes(',') ? { actions: action.split(',') } : { action })),
   ...(resource !== undefined && { resource }),
   ...(outcome !== undefined && { outcome }),
   ...(from !== undefined && { from }),

@@ -21,11 +21,12 @@ export interface Slice {
   next: number | null;
 }
 
-const matches = (entry: Entry, { actor, action, resource, outcome, from, to }: Filter) => {
+const matches = (entry: Entry, { actor, action, actions, resource, outcome, from, to }: Filter) => {
   const at = Date.parse(entry.time);
   return (
     (actor === undefined || entry.actor.id === actor) &&
     (action === undefined || entry.action === action) &&
+    (actions === undefined || actions.includes(entry.action)) &&
     (resource === undefined || entry.resource === resource) &&
     (outcome === undefined || entry.outcome === outcome) &&
     (from === undefined || at >= from) &&
@@ -104,6 +105,9 @@ async function readSegments(
 async function segmentBefore(context: RenderContext, filter: Filter, cut: number, before: number): Promise<SegmentRow | null> {
   const has = (column: SQLWrapper, value: string | undefined): SQL | undefined =>
     value === undefined ? undefined : sql`exists (select 1 from json_each(${column}) where json_each.value = ${value})`;
+  const hasAny = (column: SQLWrapper, values: readonly string[] | undefined): SQL | undefined =>
+    values &&
+    sql`exists (select 1 from json_each(${column}) as held where held.value in (select wanted.value from json_each(${JSON.stringify(values)}) as wanted))`;
   context.trace.d1_calls++;
   const [segment] = await drizzle(context.env.DB)
     .select()
@@ -116,6 +120,7 @@ async function segmentBefore(context: RenderContext, filter: Filter, cut: number
         gt(auditSegments.last_sequence, cut),
         has(auditSegments.actors, filter.actor),
         has(auditSegments.actions, filter.action),
+        hasAny(auditSegments.actions, filter.actions),
         has(auditSegments.resources, filter.resource),
         filter.from === undefined ? undefined : gte(auditSegments.last_at, filter.from),
         filter.to === undefined ? undefined : lt(auditSegments.first_at, filter.to),

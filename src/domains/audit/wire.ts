@@ -5,10 +5,18 @@ import type { CheckpointRow } from '../../db/schema';
 import type { Reading } from '../../gate/readers';
 import { Instant, iso, pageOf, pageQuery, Time } from '../../http/wire';
 
+/** Actions that one filter names. */
+const MOST_ACTIONS = 200;
+
 export const AuditQuery = z.strictObject({
   ...pageQuery,
   actor: z.string().max(100).optional().openapi({ description: 'Only entries of the credential or member with this id.' }),
-  action: z.string().max(100).optional().openapi({ example: 'secret.read' }),
+  action: z
+    .string()
+    .max(5000)
+    .refine((text) => text.split(',').length <= MOST_ACTIONS, `must name at most ${MOST_ACTIONS} actions`)
+    .optional()
+    .openapi({ description: 'Only entries of this action, or of any of several, separated by commas.', example: 'secret.read' }),
   resource: z.string().max(300).optional().openapi({ description: 'Only entries about the resource with this id.' }),
   outcome: z.enum(['success', 'denied', 'failed']).optional(),
   from: Instant.optional(),

@@ -52,7 +52,12 @@ export const eventRoutes = [
     alsoAs: ['text/event-stream'],
     refusals: ['EVENTS_GONE', 'LIMIT_REACHED'],
     streams: true,
-    prepare: (input) => ({ input: { after: afterOf(input), types: input.query.types ?? null, further: false, wait: 0 } }),
+    prepare: (input) => ({
+      input: {
+        ...{ after: afterOf(input), types: input.query.types ?? null, further: false, wait: 0 },
+        ...(input.query.changes && { counts: {} }),
+      },
+    }),
     render: (part: EventsPart, { query, is_websocket }: Input<StreamQuery>, context) =>
       (is_websocket ? socketOf : streamOf)(context, part, query.types ?? null),
   }),

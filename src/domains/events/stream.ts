@@ -4,7 +4,7 @@
 import type { EventType } from '../../gate/outbox';
 import type { RenderContext } from '../../http/context';
 import { type FeedPage, feedOn } from './feed';
-import type { EventsPart } from './gate/operations';
+import type { Counts, EventsPart } from './gate/operations';
 import { eventOut } from './wire';
 
 /** How long the gate holds a round; then a comment keeps the connection open. */
@@ -15,16 +15,24 @@ const LASTS = 3_600_000;
 const MOST_ROUNDS = 900;
 const MOST_BEHIND = 50;
 
-/** Pages of events as they arrive; null for a round without events. It ends when the gate refuses the caller. */
-async function* rounds(context: RenderContext, first: EventsPart, types: EventType[] | null): AsyncGenerator<FeedPage | null> {
+/** A page of events, and the kinds of rows that have changed since the round before. */
+type Round = FeedPage & { changed: string[] };
+
+const changedBetween = (before: Counts, { counts = before }: EventsPart): string[] =>
+  Object.keys(counts).filter((kind) => counts[kind] !== before[kind]);
+
+/** Pages of events as they arrive; null for a round without anything. It ends when the gate refuses the caller. */
+async function* rounds(context: RenderContext, first: EventsPart, types: EventType[] | null): AsyncGenerator<Round | null> {
   const started = Date.now();
-  let [part, behind] = [first, 0];
+  let [part, behind, { counts }] = [first, 0, first];
   for (let n = 0; n < MOST_ROUNDS && Date.now() - started < LASTS; n++) {
     const page = await feedOn(context, part, types, 100);
-    yield page.events.length || n === 0 ? page : null;
+    const changed = counts ? changedBetween(counts, part) : [];
+    counts = part.counts ?? counts;
+    yield page.events.length || changed.length || n === 0 ? { ...page, changed } : null;
     // safety: catching-up-bounded
     if (page.has_more && ++behind > MOST_BEHIND) return;
-    const outcome = await context.further({ after: page.next_after, types, further: true, wait: page.has_more ? 0 : ROUND });
+    const outcome = await context.further({ after: page.next_after, types, further: true, wait: page.has_more ? 0 : ROUND, counts });
     if (outcome.kind !== 'ok') return;
     part = outcome.data as EventsPart;
   }
@@ -34,11 +42,14 @@ async function* rounds(context: RenderContext, first: EventsPart, types: EventTy
 export function streamOf(context: RenderContext, first: EventsPart, types: EventType[] | null): Response {
   const encoder = new TextEncoder();
   const pages = rounds(context, first, types);
-  const lines = (page: FeedPage) =>
-    page.events
-      .map((event) => eventOut(context.org, event))
-      .map((event) => `id: ${event.sequence}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
-      .join('');
+  const lines = ({ events, changed }: Round) =>
+    [
+      ...events
+        .map((event) => eventOut(context.org, event))
+        .map((event) => `id: ${event.sequence}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`),
+      // Without an id, so that it does not count as the last event received.
+      ...(changed.length ? [`event: CHANGED\ndata: ${JSON.stringify({ kinds: changed })}\n\n`] : []),
+    ].join('');
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       // If the gate does not respond or a range is missing, the stream ends. The client reconnects and gets the error.

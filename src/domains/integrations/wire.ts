@@ -106,8 +106,8 @@ export const Integration = z
       .nullable()
       .optional()
       .openapi({
-        description: 'For kind sync: ids of environments; null for those that its creator can read.',
-        example: [exampleId('environment')],
+        description: 'For kind sync: slugs of environments; null for those that its creator can read.',
+        example: ['production'],
       }),
     auto: z.boolean().optional().openapi({ description: 'For kind sync.', example: false }),
     prune: z.boolean().optional().openapi({ description: 'For kind sync.', example: false }),
@@ -163,11 +163,12 @@ export const Notified = z
   })
   .openapi('Notified');
 
-export const integrationOut = (row: IntegrationRow): z.infer<typeof Integration> => ({
+/** A connection as it is shown; its environments by slug. */
+export const integrationOut = (row: IntegrationRow, environments: string[] | null): z.infer<typeof Integration> => ({
   ...{ id: row.id, kind: row.kind, platform: row.platform, name: row.name },
   config: row.config as z.infer<typeof Integration>['config'],
   ...(row.kind === 'sync'
-    ? { environments: row.environments, auto: row.auto === 1, prune: row.prune === 1 }
+    ? { environments, auto: row.auto === 1, prune: row.prune === 1 }
     : { events: (row.events as (typeof eventKinds)[number][] | null) ?? '*' }),
   createdAt: iso(row.created_at),
   updatedAt: iso(row.updated_at),

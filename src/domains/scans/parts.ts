@@ -2,12 +2,8 @@
 // findings.
 import type { Kind, PageKind } from '../../auth/token';
 
-/** A genuine token of this organisation in the text. */
-export interface FoundToken {
-  kind: Kind | PageKind;
-  /** SHA-256 of the token. */
-  hash: string;
-}
+/** A genuine token of this organisation in the text. `hash` is its SHA-256. A refresh token is the `n`-th of its session. */
+export type FoundToken = { kind: Kind | PageKind; hash: string } | { kind: 'refresh'; hash: string; session: string; n: number };
 
 export interface ScanInput {
   id: string;

@@ -1,14 +1,15 @@
 // Scans in the Worker. The engine runs here; the gate gets hashes and keyed digests. Invariant: nothing of the text leaves this isolate
 // except the paths that the caller sent and redacted previews.
-import type { Kind, PageKind } from '../../auth/token';
+import type { Kind } from '../../auth/token';
 import { tuple, utf8 } from '../../crypto/bytes';
 import { hmacHex } from '../../crypto/digest';
 import type { OrgKeys } from '../../crypto/keyring';
 import type { Also, Context, RenderContext } from '../../http/context';
 import { keysOf } from '../../http/context';
 import { fingerprintOf } from '../secrets/encryption';
+import type { Position } from './engine/lines';
 import { type File, type Found, MOST_FINDINGS, type Scanned, scanFiles } from './engine/scan';
-import type { KnownToken, ScanInput, ScanPart } from './parts';
+import type { FoundToken, KnownToken, ScanInput, ScanPart } from './parts';
 
 /** A scan in progress: its findings, and the texts behind the keyed digests. */
 export interface Scanning extends Scanned {
@@ -16,17 +17,18 @@ export interface Scanning extends Scanned {
   revoke_live: boolean;
   /** Candidates by their keyed digests. */
   candidatesBy: Map<string, string>;
-  /** Tokens of this organisation, in the order sent to the gate. */
-  tokens: string[];
+  /** Tokens of this organisation by hash, in the order sent to the gate. */
+  tokens: Map<string, FoundToken>;
 }
 
 export function begin(context: Context, id: string, files: readonly File[], revoke_live: boolean): Scanning {
   const keys = keysOf(context);
-  const scanned = scanFiles(files, context.deployment.tokenTag);
+  const { tokenTag: tag, proof } = context.deployment;
+  const scanned = scanFiles(files, { tag, proof });
   const candidatesBy = new Map([...scanned.candidates.keys()].map((value) => [fingerprintOf(keys, utf8(value)), value]));
   // safety: scan-tokens-of-own-org
-  const own = scanned.found.flatMap(({ token }) => (token?.org === context.org ? token.hash : []));
-  return { ...scanned, id, revoke_live, candidatesBy, tokens: [...new Set(own)] };
+  const own = scanned.found.flatMap(({ token }) => (token?.org === context.org ? [[token.hash, token] as const] : []));
+  return { ...scanned, id, revoke_live, candidatesBy, tokens: new Map(own) };
 }
 
 /** The first request to the gate: may the caller scan? */
@@ -36,10 +38,9 @@ export const unscanned = (id: string, revoke_live: boolean): ScanInput => ({
 
 /** The second request: which tokens are live, and which digests are values? */
 export function inputOf({ id, revoke_live, found, tokens, candidatesBy }: Scanning): ScanInput {
-  const kinds = new Map(found.flatMap(({ token }) => (token ? [[token.hash, token.kind] as const] : [])));
   return {
     ...{ id, revoke_live, places: null, known: found.filter(({ token }) => !token).length },
-    tokens: tokens.map((hash) => ({ hash, kind: kinds.get(hash) as Kind | PageKind })),
+    tokens: [...tokens.values()],
     fingerprints: [...candidatesBy.keys()],
   };
 }
@@ -77,6 +78,11 @@ export interface Shown {
   revoked?: boolean;
 }
 
+/** A finding with the position where it ends, which only SARIF reports. */
+export interface Located extends Shown {
+  end: Position;
+}
+
 /** The characters of a public prefix that are shown. */
 const SHOWN = 4;
 
@@ -92,12 +98,13 @@ const REVOKING = {
   agent: 'agent.revoke',
   provider: 'provider_token.revoke',
   break_glass: 'break_glass.revoke',
-} as const satisfies Record<Kind, Also['action']>;
+  // Only the member can end the session.
+  refresh: 'auth.session_end',
+} as const satisfies Record<Kind | 'refresh', Also['action']>;
 
 /**
  * Revokes live tokens by their own operations and returns those that are revoked now. The calling credential and its ancestors come last.
  * Only the topmost of these is revoked: the others are revoked together with it.
- * topmost of them is revoked: the others end with it.
  */
 async function revoke(context: RenderContext, tokens: readonly KnownToken[]): Promise<{ revoked: Set<string>; isCut: boolean }> {
   const live = tokens.filter(({ live, kind, id }) => live && kind !== 'enrolment' && id !== null);
@@ -108,7 +115,7 @@ async function revoke(context: RenderContext, tokens: readonly KnownToken[]): Pr
     const outcome = await context.also(
       kind === 'share'
         ? { action: 'secret.share_revoke', named: { secret, share: id as string }, input: {} }
-        : { action: REVOKING[kind as Kind], named: { credential: id as string }, input: {} },
+        : { action: REVOKING[kind as keyof typeof REVOKING], named: { credential: id as string }, input: {} },
     );
     if (outcome.kind === 'ok') revoked.add(id as string);
     return outcome.kind === 'ok';
@@ -122,11 +129,11 @@ async function revoke(context: RenderContext, tokens: readonly KnownToken[]): Pr
 /** The result: the findings in file order. */
 export async function resultOf(context: RenderContext, scanning: Scanning, part: ScanPart) {
   const { revoked, isCut } = scanning.revoke_live ? await revoke(context, part.tokens) : { revoked: new Set<string>(), isCut: false };
-  const known = new Map(scanning.tokens.map((hash, at) => [hash, part.tokens[at] as KnownToken]));
+  const known = new Map([...scanning.tokens.keys()].map((hash, at) => [hash, part.tokens[at] as KnownToken]));
   const stored = storedIn(scanning, part);
-  const findings = scanning.found.flatMap((found): (Shown & Place)[] => {
+  const findings = scanning.found.flatMap((found): (Located & Place)[] => {
     const token = found.token && known.get(found.token.hash);
-    const shown = { ...shownOf(found), ...(token && tokenShown(token, scanning.revoke_live, revoked)) };
+    const shown = { ...shownOf(scanning, found), ...(token && tokenShown(token, scanning.revoke_live, revoked)) };
     const key = `${found.file} ${found.at} ${found.length}`;
     const secrets = stored.get(key)?.secrets ?? [];
     stored.delete(key);
@@ -134,13 +141,13 @@ export async function resultOf(context: RenderContext, scanning: Scanning, part:
   });
   for (const { file, at, length, secrets } of stored.values()) {
     const path = (scanning.files[file] as File).path;
-    const shown = { ...shownOf({ rule: 'stored-secret', path, ...scanning.positionOf(file, at), file, at, length, prefix: '' }) };
+    const shown = shownOf(scanning, { rule: 'stored-secret', path, ...scanning.positionOf(file, at), file, at, length, prefix: '' });
     for (const secret_id of secrets) findings.push({ ...shown, secret_id });
   }
   findings.sort((a, b) => a.file - b.file || a.at - b.at);
   return {
     id: scanning.id,
-    findings: findings.slice(0, MOST_FINDINGS).map(({ file: _, at: __, ...shown }): Shown => shown),
+    findings: findings.slice(0, MOST_FINDINGS).map(({ file: _, at: __, ...shown }): Located => shown),
     truncated: scanning.truncated || isCut || findings.length > MOST_FINDINGS,
   };
 }
@@ -150,8 +157,8 @@ interface Place {
   at: number;
 }
 
-const shownOf = ({ rule, path, line, column, prefix, length, file, at }: Found): Shown & Place => ({
-  ...{ rule, path, line, column, preview: previewOf({ prefix, length }), file, at },
+const shownOf = ({ positionOf }: Scanning, { rule, path, line, column, prefix, length, file, at }: Found): Located & Place => ({
+  ...{ rule, path, line, column, preview: previewOf({ prefix, length }), file, at, end: positionOf(file, at + length) },
 });
 
 const tokenShown = ({ live, id, isShown, above }: KnownToken, revoke_live: boolean, revoked: Set<string>): Partial<Shown> => ({

@@ -13,9 +13,12 @@ export const EnrolIn = z.strictObject({ token, response: Attestation }).openapi(
 export const LoginOptionsIn = z.strictObject({}).openapi('LoginOptionsIn');
 export const LoginIn = z.strictObject({ response: Assertion }).openapi('LoginIn');
 
+/** A refresh token or device code. The limit is above the length of a genuine one, so that another kind of token gets the response for an unknown one. */
+export const Proof = z.string().min(1).max(4096);
+
 export const RefreshIn = z
   .strictObject({
-    refresh_token: z.string().min(1).max(200).optional().openapi({ description: 'For a terminal session.', example: 'svcref_…' }),
+    refresh_token: Proof.optional().openapi({ description: 'For a terminal session.', example: 'svcref_…' }),
   })
   .openapi('RefreshIn');
 

@@ -89,7 +89,7 @@ export const terminalRoutes = [
     tag: TAG,
     summary: 'Start a terminal login',
     description:
-      'Show user_code and verification_uri to the user, then poll POST /auth/device/token with device_code. At most 20 logins a minute can be started from one address.',
+      'Show user_code and verification_uri to the user, then poll POST /auth/device/token with device_code. At most 100 logins a minute can be started from one address.',
     body: { schema: wire.StartIn },
     answers: { 200: wire.Started },
     async public({ body }, context) {

@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
 import { Time, text } from '../../http/wire';
-import { refreshToken, SignedIn } from '../signin/wire';
+import { Proof, refreshToken, SignedIn } from '../signin/wire';
 
 export const StartIn = z
   .strictObject({
@@ -27,7 +27,7 @@ export const Started = z
   })
   .openapi('DeviceLogin');
 
-export const PollIn = z.strictObject({ device_code: z.string().min(1).max(200).openapi({ example: 'svcdc_…' }) }).openapi('DeviceTokenIn');
+export const PollIn = z.strictObject({ device_code: Proof.openapi({ example: 'svcdc_…' }) }).openapi('DeviceTokenIn');
 
 export const TerminalSignedIn = SignedIn.extend({ refresh_token: refreshToken }).openapi('TerminalSignedIn');
 

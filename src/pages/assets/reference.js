@@ -1,5 +1,5 @@
-// The API reference: Swagger UI on this deployment's OpenAPI document. Invariant: the page only shows; it sends no request but for the
-// document, and has no field for a token.
+// The API reference: Swagger UI with this deployment's OpenAPI document. Invariant: the page only displays; it sends no request except for
+// the document, and has no field for a token.
 (() => {
   const hidden = () => () => null;
   const dark = matchMedia('(prefers-color-scheme: dark)');

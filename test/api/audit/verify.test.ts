@@ -276,7 +276,11 @@ describe('audit log: canonical JSON, filters and views', () => {
       expect((await o.get(`/audit-log?${query}`)).json.data).toEqual(wanted);
       expect((await o.get(`/audit-log?${query}&format=ndjson`)).text).toBe(wanted.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
       expect((await o.get(`/audit-log?${query.replace('success', 'failed')}`)).json.data).toEqual([]);
+      const several = query.replace('secret.read', 'secret.delete,secret.read');
+      expect((await o.get(`/audit-log?${several}`)).json.data).toEqual(wanted);
+      expect((await o.get(`/audit-log?${query.replace('secret.read', 'secret.delete,secret.list')}`)).json.data).toEqual([]);
       await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP });
     }
+    expect((await o.get(`/audit-log?action=${Array(201).fill('a').join(',')}`)).status).toBe(400);
   });
 });

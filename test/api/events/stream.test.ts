@@ -53,6 +53,41 @@ async function open(o: Caller, query = '', headers: Record<string, string> = {})
 }
 
 describe('event stream', () => {
+  it('with changes names the kinds of resources that change, and no more of them', async () => {
+    const o = await newOrg();
+    const stream = await open(o, '?changes=true');
+    await stream.listening();
+    await o.post('/members', { email: 'mia@example.com', name: 'Mia', role: 'viewer' });
+    const first = await stream.next();
+    expect([first?.event, first?.id, first?.data]).toEqual(['CHANGED', undefined, { kinds: ['member'] }]);
+    // A change between two rounds is told of too.
+    await o.post('/teams', { name: 'Core' });
+    expect((await stream.next())?.data).toEqual({ kinds: ['team'] });
+    // Events come as they do without it.
+    await newSecret(o, { name: 'A' });
+    expect((await stream.next())?.event).toBe('SECRET_CREATED');
+    await stream.close();
+  });
+
+  it('names no changes to who does not ask, or does not see all events', async () => {
+    const o = await newOrg();
+    const limited = await newKey(o, { scopes: ['events:read'], environments: ['production'] });
+    const names = await newKey(o, { scopes: ['secrets:list'] });
+    for (const [caller, query] of [
+      [o, ''],
+      [limited.o, '?changes=true'],
+      [names.o, '?changes=true'],
+    ] as const) {
+      const stream = await open(caller, query);
+      await stream.listening();
+      await o.post('/teams', { name: 'Core' });
+      await newSecret(o, { name: `AFTER_${caller.token.slice(-6)}` });
+      const next = await stream.next();
+      expect([next?.event, next?.id === undefined], query).toEqual(['SECRET_CREATED', false]);
+      await stream.close();
+    }
+  });
+
   it('sends what happens from now on, as Server-Sent Events', async () => {
     const o = await newOrg();
     await newSecret(o);

@@ -6,6 +6,7 @@ import { type Below, below } from '../../../src/domains/secrets/gate/folders';
 import { prefixesOf } from '../../../src/domains/secrets/gate/reads';
 import type { Core } from '../../../src/gate/core';
 import { newKey } from '../../support/credentials';
+import { inCore } from '../../support/gate';
 import { type Caller, newOrg, useWorld } from '../../support/world';
 
 useWorld();
@@ -132,6 +133,15 @@ describe('list secrets: delimiter', () => {
     expect((await elsewhere.o.get(at(''))).status).toBe(403);
   });
 
+  it('reads no name before the one after which it goes on', async () => {
+    const o = await newOrg();
+    for (let n = 0; n < 12; n++) await put(o, `n${String(n).padStart(2, '0')}`);
+    const [environment] = await inCore(o, ({ rows }) => rows.after('environment', '', 10).filter(({ slug }) => slug === 'production'));
+    const place = { environment: environment?.id as string, prefix: 'n', length: 1 };
+    expect(await inCore(o, ({ rows }) => rows.nested(place, 'n09', 100))).toMatchObject({ found: null, last: null, looked: 2 });
+    expect(await inCore(o, ({ rows }) => rows.nested(place, 'n', 5))).toMatchObject({ found: null, last: 'n04', looked: 5 });
+  });
+
   it('gives each folder and secret once, as a walk through all names does, for any names, prefix and patterns', () => {
     const part = fc.stringMatching(/^[ab.Z]{1,2}$/);
     const names = fc.uniqueArray(
@@ -141,34 +151,48 @@ describe('list secrets: delimiter', () => {
     const prefixes = fc.constantFrom('', 'a', 'a/', 'b/a/', 'Z');
     const literals = fc.option(fc.uniqueArray(fc.constantFrom('a', 'a/a', 'a/', 'b', 'Z/Z', '.'), { maxLength: 4 }));
     fc.assert(
-      fc.property(names, prefixes, literals, fc.integer({ min: 1, max: 7 }), fc.nat(3), (all, prefix, held, limit, hidden) => {
-        const rows = [...all].sort().map((name, index) => ({ id: name, name, size: index }) as SecretRow);
-        const isHeld = (name: string) => !held || held.some((start) => name.startsWith(start));
-        const matches = ({ name, size }: SecretRow) => name.startsWith(prefix) && isHeld(name) && (hidden === 0 || size % 3 !== hidden - 1);
-        const core = {
-          rows: {
-            get: (_: string, id: string) => rows.find((row) => row.id === id) ?? null,
-            named: (_: string, start: string, after: string, size: number) =>
-              rows.filter(({ name }) => name.startsWith(start) && name > after).slice(0, size),
-          },
-        } as unknown as Core;
-        const place = { environment: 'env', prefix, beginnings: prefixesOf(prefix, held?.map((start) => `${start}*`) ?? null) };
-        const steps = { take: () => true };
-        const found = { folders: [] as string[], rows: [] as string[] };
-        for (let after: string | null = null, pages = 0; pages === 0 || after !== null; pages++) {
-          const page: Below = below(core, place, { limit, steps, matches }, after);
-          expect(page.folders.length + page.rows.length).toBeLessThanOrEqual(limit);
-          expect(page.witnesses.length).toBe(page.folders.length);
-          found.folders.push(...page.folders);
-          found.rows.push(...page.rows.map(({ name }) => name));
-          after = page.next;
-          expect(pages).toBeLessThan(100);
-        }
-        const listed = rows.filter(matches).map(({ name }) => name);
-        const folderOf = (name: string) => name.slice(0, name.indexOf('/', prefix.length) + 1);
-        expect(found.folders).toEqual([...new Set(listed.map(folderOf))].filter((folder) => folder !== ''));
-        expect(found.rows).toEqual(listed.filter((name) => folderOf(name) === ''));
-      }),
+      fc.property(
+        names,
+        prefixes,
+        literals,
+        fc.integer({ min: 1, max: 7 }),
+        fc.nat(3),
+        fc.integer({ min: 1, max: 5 }),
+        (all, prefix, held, limit, hidden, searched) => {
+          const rows = [...all].sort().map((name, index) => ({ id: name, name, size: index }) as SecretRow);
+          const isHeld = (name: string) => !held || held.some((start) => name.startsWith(start));
+          const matches = ({ name, size }: SecretRow) =>
+            name.startsWith(prefix) && isHeld(name) && (hidden === 0 || size % 3 !== hidden - 1);
+          const core = {
+            rows: {
+              get: (_: string, id: string) => rows.find((row) => row.id === id) ?? null,
+              named: (_: string, start: string, after: string, size: number) =>
+                rows.filter(({ name }) => name.startsWith(start) && name > after).slice(0, size),
+              nested: (range: { prefix: string; length: number }, after: string) => {
+                const next = rows.filter(({ name }) => name.startsWith(range.prefix) && name > after).slice(0, searched);
+                const found = next.find(({ name }) => name.includes('/', range.length)) ?? null;
+                return { found, last: found?.name ?? (next.length === searched ? next.at(-1)?.name : null), looked: next.length };
+              },
+            },
+          } as unknown as Core;
+          const place = { environment: 'env', prefix, beginnings: prefixesOf(prefix, held?.map((start) => `${start}*`) ?? null) };
+          const steps = { take: () => true };
+          const found = { folders: [] as string[], rows: [] as string[] };
+          for (let after: string | null = null, pages = 0; pages === 0 || after !== null; pages++) {
+            const page: Below = below(core, place, { limit, steps, matches }, after);
+            expect(page.folders.length + page.rows.length).toBeLessThanOrEqual(limit);
+            expect(page.witnesses.length).toBe(page.folders.length);
+            found.folders.push(...page.folders);
+            found.rows.push(...page.rows.map(({ name }) => name));
+            after = page.next;
+            expect(pages).toBeLessThan(100);
+          }
+          const listed = rows.filter(matches).map(({ name }) => name);
+          const folderOf = (name: string) => name.slice(0, name.indexOf('/', prefix.length) + 1);
+          expect(found.folders).toEqual([...new Set(listed.map(folderOf))].filter((folder) => folder !== ''));
+          expect(found.rows).toEqual(listed.filter((name) => folderOf(name) === ''));
+        },
+      ),
       { numRuns: 300 },
     );
   });

@@ -235,9 +235,10 @@ describe('device login', () => {
 });
 
 describe('device login: limits', () => {
-  it('rate limit: twenty logins a minute can be started from an address', async () => {
+  it('rate limit: a hundred logins a minute can be started from an address', async () => {
     const terminal = newTerminal();
-    for (let i = 0; i < 20; i++) expect((await terminal.start()).status).toBe(200);
+    const started = await Promise.all(Array.from({ length: 100 }, () => terminal.start()));
+    expect(started.filter(({ status }) => status !== 200)).toEqual([]);
     const held = await terminal.start();
     expect(codeOf(held)).toEqual([429, 'RATE_LIMITED']);
     expect(Number(held.headers.get('retry-after'))).toBeGreaterThan(0);

@@ -298,7 +298,7 @@ describe('import sources', () => {
       failed: ['B VALUE_EMPTY'],
     });
     expect(refusalOf(() => readExport('dotenv', { A: 'a' }, '', '', NOW))).toMatch('IMPORT_UNREADABLE');
-    expect(refusalOf(() => readText('dotenv', 'hunter2 and more'))).toMatch('holds no assignment');
+    expect(refusalOf(() => readText('dotenv', 'hunter2 and more'))).toMatch('has no assignment');
     expect(shown(readText('dotenv', '# only a comment\n'))).toEqual({ values: {}, failed: [] });
   });
 

@@ -152,7 +152,7 @@ describe('candidates for stored values', () => {
         { path: 'a', content: words },
         { path: 'b', content: `SECRET=${'the value of a secret'}` },
       ],
-      new Uint8Array(32),
+      { tag: new Uint8Array(32), proof: new Uint8Array(32) },
     );
     expect([candidates.size, truncated]).toEqual([MOST_CANDIDATES, true]);
     expect(candidates.get('the value of a secret')).toEqual([{ file: 1, at: 7 }]);
@@ -184,7 +184,10 @@ describe('hostile texts', () => {
       ...[`svc_live_${'0'.repeat(66)} `, 'Authorization: Basic QWxhZGRpbjpvcGVuc2VzYW1l ', '1234567890:AA'],
     ];
     for (const text of texts) {
-      const { found, candidates } = scanFiles([{ path: null, content: fill(text) }], new Uint8Array(32));
+      const { found, candidates } = scanFiles([{ path: null, content: fill(text) }], {
+        tag: new Uint8Array(32),
+        proof: new Uint8Array(32),
+      });
       expect(found.length).toBeLessThanOrEqual(MOST_FINDINGS);
       expect(candidates.size).toBeLessThanOrEqual(MOST_CANDIDATES);
     }

@@ -1,6 +1,7 @@
 // A list that is read page by page: its skeleton, its error, its table, and what stands there when it is empty.
 import type { ComponentProps } from 'preact';
-import { ErrorNote, Skeleton } from './parts';
+import { Button } from './button';
+import { Empty, ErrorNote, Skeleton } from './parts';
 import { Table } from './table';
 
 /** What `useList` gives. */
@@ -10,6 +11,13 @@ export interface Read<Row> {
   isPending: boolean;
   refetch: () => unknown;
   more: () => void;
+  /** Why no further page could be read. */
+  moreError?: unknown;
+  isUnfinished?: boolean;
+  fetchNextPage?: () => unknown;
+  /** Whether a long list is no longer as it was read. */
+  isChanged?: boolean;
+  again?: () => Promise<unknown>;
 }
 
 type TableProps<Row> = ComponentProps<typeof Table<Row>>;
@@ -21,5 +29,24 @@ export function Listing<Row>({
 }: { list: Read<Row>; skeleton?: number; rows?: Row[] } & Omit<TableProps<Row>, 'rows' | 'onEnd'>) {
   if (list.error) return <ErrorNote error={list.error} onRetry={list.refetch} />;
   if (list.isPending) return <Skeleton of="table" rows={skeleton} />;
-  return <Table {...table} rows={table.rows ?? list.rows} onEnd={list.more} />;
+  if (list.isUnfinished && !list.moreError)
+    return (
+      <Empty title="Nothing found so far" action={<Button onPress={async () => void (await list.fetchNextPage?.())}>Look further</Button>}>
+        Part of the list was searched. There is more of it.
+      </Empty>
+    );
+  return (
+    <>
+      {list.isChanged && (
+        <div class="note plain row" role="status">
+          <p class="grow">This list has changed since you opened it.</p>
+          <Button small onPress={async () => void (await list.again?.())}>
+            Show the changes
+          </Button>
+        </div>
+      )}
+      <Table {...table} rows={table.rows ?? list.rows} onEnd={list.more} />
+      {list.moreError ? <ErrorNote error={list.moreError} onRetry={list.fetchNextPage} /> : null}
+    </>
+  );
 }

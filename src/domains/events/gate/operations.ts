@@ -16,6 +16,15 @@ interface Asked {
   further: boolean;
 }
 
+/** Rows whose changes a user interface wants to know of, for no event tells of each. Secrets have events. */
+const counted = [
+  ...(['org', 'environment', 'member', 'passkey', 'team', 'team_member', 'grant', 'credential'] as const),
+  ...(['policy', 'approval', 'device', 'webhook', 'integration', 'share', 'sync'] as const),
+];
+
+/** How often rows of each kind were written since the gate started. */
+export type Counts = Record<string, number>;
+
 export interface EventsPart {
   /** The sequence after which this part starts. */
   after: number;
@@ -27,6 +36,8 @@ export interface EventsPart {
   /** The last sequence whose event has moved to D1. */
   moved: number;
   view: View | null;
+  /** For who asked for them, and sees all events. */
+  counts?: Counts;
 }
 
 /** What is available immediately, for a page or a stream. */
@@ -68,10 +79,17 @@ const read: Operation<Asked & { limit: number }> = {
   },
 };
 
+/** The counts of a stream that asks for them; null where the caller may not see all events. */
+function countsOf({ core }: Call<unknown>, { view }: EventsPart, known: Counts | undefined): Counts | null {
+  // safety: changes-for-who-sees-all
+  if (known === undefined || view !== null) return null;
+  return Object.fromEntries(counted.map((kind) => [kind, core.rows.edits(kind)]));
+}
+
 const full = refuse('LIMIT_REACHED', { message: 'An organisation can have at most 1,000 streams at a time, a credential 100.' });
 
-/** One round of a stream: it ends when there are events, or after the given number of milliseconds. */
-const stream: Operation<Asked & { wait: number }> = {
+/** One round of a stream: it ends when there is something to send, or after the given number of milliseconds. */
+const stream: Operation<Asked & { wait: number; counts?: Counts }> = {
   async read(call): Promise<OperationOutcome> {
     const { core, input } = call;
     const answer = (outcome: Outcome): OperationOutcome => ({ ...outcome, audited: input.further });
@@ -83,8 +101,11 @@ const stream: Operation<Asked & { wait: number }> = {
       const { root } = call.caller;
       if (core.listeners.isFull(root)) return answer(fail(full));
       const part = look(call, after, input.types, MOST_FOUND);
+      const counts = countsOf(call, part, input.counts);
+      const hasChanged = counts !== null && counted.some((kind) => counts[kind] !== input.counts?.[kind]);
       const left = Math.min(deadline - Date.now(), endOf(call) - core.now());
-      if (part.events.length || part.moved > after || part.through < part.head || left <= 0) return answer(ok(part));
+      if (part.events.length || part.moved > after || part.through < part.head || hasChanged || left <= 0)
+        return answer(ok({ ...part, ...(counts && { counts }) }));
       after = part.through;
       await core.listeners.wait(root, left);
       // safety: stream-judged-again

@@ -6,8 +6,9 @@ import { idStart } from '../../../db/ids';
 import type { IntegrationRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { insertion, removal, revision } from '../../../gate/commit';
+import type { Core } from '../../../gate/core';
 import { type ListInput, listed } from '../../../gate/listing';
-import { environmentOf } from '../../../gate/named';
+import { environmentOf, slugOf } from '../../../gate/named';
 import { fail, found, type Outcome, ok } from '../../../gate/outcome';
 import { type Call, isRefusal, type Operation } from '../../../gate/types';
 import { mayRead, reachOf } from '../../syncs/gate/select';
@@ -18,6 +19,7 @@ const MOST_INTEGRATIONS = 100;
 
 const target = ({ ask }: Call<unknown>) => ask.named.integration as string;
 const find = (call: Call<unknown>): IntegrationRow | null => call.core.rows.get('integration', target(call));
+const shown = (core: Core, row: IntegrationRow) => integrationOut(row, row.environments?.map((id) => slugOf(core, id)) ?? null);
 
 /**
  * 403 for a caller with limits, because a notify connection receives events beyond them. A sync connection needs no such check: it sends
@@ -52,11 +54,11 @@ const madeBy = ({ core, ask, caller }: Call<unknown>): Pick<IntegrationRow, 'mak
 const platforms: Operation<Record<string, never>> = { read: () => ok(null) };
 
 const list: Operation<ListInput> = {
-  read: ({ core, input }) => listed(core, 'integration', idStart('integration'), input, integrationOut),
+  read: ({ core, input }) => listed(core, 'integration', idStart('integration'), input, (row) => shown(core, row)),
 };
 
 const read: Operation<Record<string, never>> = {
-  read: (call) => found(find(call), integrationOut),
+  read: (call) => found(find(call), (row) => shown(call.core, row)),
 };
 
 type NewInput = Pick<IntegrationRow, 'id' | 'kind' | 'platform' | 'name' | 'config' | 'credentials_sealed' | 'events' | 'environments'> & {
@@ -86,7 +88,7 @@ const create: Operation<NewInput> = {
         ...{ created_by: caller.id, created_at: now, updated_at: now },
       };
       const put = insertion(call, 'integration', fields);
-      return { status: 201, data: integrationOut(put.row as IntegrationRow), puts: [put] };
+      return { status: 201, data: shown(call.core, put.row as IntegrationRow), puts: [put] };
     },
   },
 };
@@ -146,7 +148,7 @@ const update: Operation<UpdateInput> = {
         ...(row.kind === 'sync' && { environments, ...(made && madeBy(call)) }),
         ...{ config, credentials_sealed, updated_at: now },
       });
-      return { status: 200, data: integrationOut(put.row as IntegrationRow), puts: [put] };
+      return { status: 200, data: shown(call.core, put.row as IntegrationRow), puts: [put] };
     },
   },
 };

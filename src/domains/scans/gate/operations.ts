@@ -57,16 +57,21 @@ function tokensOf({ core, ask, caller }: Call<ScanInput>, tokens: readonly Found
       )
     : new Set<string>();
   const links = new Map(tokens.some(({ kind }) => kind === 'share') ? allLinks(core).map((link) => [link.key_hash, link]) : []);
-  return tokens.map(({ kind, hash }) => {
+  return tokens.map((token) => {
+    const { kind, hash } = token;
     if (kind === 'enrolment') return { kind, live: enrolments.has(hash), id: null, isShown: false, above: null };
     if (kind === 'share') {
       const link = links.get(hash);
       const secret = link && shownBy(core, ask.org, link, now);
       return { kind, live: !!secret, id: link?.id ?? null, isShown: false, above: null, ...(secret && { secret: secret.id }) };
     }
-    const row = core.rows.find('credential', kind, hash);
+    const row = kind === 'refresh' ? core.rows.get('credential', token.session) : core.rows.find('credential', kind, hash);
+    // A refresh token that was used renews nothing: whoever sends it ends the session.
+    // safety: scan-used-refresh-token
+    const isUsed = kind === 'refresh' && !row?.refresh?.live.includes(token.n);
+    const live = row !== null && !isUsed && isAlive(core, ask.org, row);
     const at = row ? own.indexOf(row.id) : -1;
-    return { kind, live: row !== null && isAlive(core, ask.org, row), id: row?.id ?? null, isShown, above: at < 0 ? null : at };
+    return { kind, live, id: row?.id ?? null, isShown, above: at < 0 ? null : at };
   });
 }
 

@@ -46,3 +46,45 @@ export const ACTION_GROUPS: [label: string, actions: string[]][] = Object.entrie
   label,
   verbs.split(' ').map((verb) => `${about}.${verb}`),
 ]);
+
+const ALL = ACTION_GROUPS.flatMap(([, actions]) => actions);
+
+/** What gives out values of secrets. */
+const VALUES = [
+  ...['secret.read', 'secret.read_all', 'secret.share_view'],
+  ...['integration.generate', 'integration.sync', 'integration.sync_run', 'integration.sync_auto'],
+];
+
+/** Looks at metadata, and what programs do all the time: of little interest to a person, and most of the log. */
+const ROUTINE = new Set([
+  ...ALL.filter((action) => /\.(list|read)$/.test(action) && !VALUES.includes(action)),
+  ...['secret.versions', 'secret.share_list', 'member.access', 'credential.graph', 'policy.violations', 'compliance.report'],
+  ...['audit.archive', 'audit.checkpoint', 'audit.checkpoints', 'audit.key', 'audit.readers', 'audit.verify'],
+  ...['event.stream', 'webhook.deliver', 'webhook.deliveries', 'auth.refresh', 'auth.session_list', 'auth.device_token'],
+  ...['integration.deliver', 'integration.platforms', 'integration.sync_status', 'integration.syncs'],
+]);
+const ACTIVITY = ALL.filter((action) => !ROUTINE.has(action));
+
+/** Quick choices of what the log shows. The first is what it shows when nobody has chosen. */
+export const VIEWS: { value: string; label: string; lead: string; query: { action?: string; outcome?: 'denied' } }[] = [
+  {
+    value: 'activity',
+    label: 'Activity',
+    lead: 'Changes, reads of values and sign-ins. Lists and other looks at metadata are under Everything.',
+    query: { action: ACTIVITY.join(',') },
+  },
+  {
+    value: 'changes',
+    label: 'Changes',
+    lead: 'What was created, changed or ended.',
+    query: { action: ACTIVITY.filter((action) => !VALUES.includes(action) && !/^auth\.(?!enrol|session_end)/.test(action)).join(',') },
+  },
+  {
+    value: 'values',
+    label: 'Reads of values',
+    lead: 'Reads of secrets, one by one or many together, generated files, syncs and opened links.',
+    query: { action: VALUES.join(',') },
+  },
+  { value: 'refusals', label: 'Refusals', lead: 'Requests that were not allowed.', query: { outcome: 'denied' } },
+  { value: 'all', label: 'Everything', lead: 'Every request, looks at this page included.', query: {} },
+];

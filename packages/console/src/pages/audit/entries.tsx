@@ -8,7 +8,7 @@ import { Listing } from '../../ui/listing';
 import { Empty, Time } from '../../ui/parts';
 import { actorName, EntryDialog, Outcome, subjectOf } from './entry';
 import { FilterBar } from './filter-bar';
-import { type Entry, type Query, useFilters } from './filters';
+import { type Entry, type Query, useFilters, viewOf } from './filters';
 import { Overview } from './overview';
 
 const AGAIN = 3000;
@@ -71,6 +71,7 @@ export function Entries() {
   return (
     <>
       <FilterBar filters={filters} change={change} />
+      {viewOf(filters) && <p class="dim small">{viewOf(filters)?.lead}</p>}
       <Overview query={query} change={change} />
       <div class="row spaced">
         <Button small disabled={Boolean(query.to)} aria-pressed={isFollowing} onPress={() => setFollowing(!isFollowing)}>

@@ -1,8 +1,8 @@
 // The filters of the audit log.
 import { X } from 'lucide-preact';
-import { FilterSelect } from '../../ui/filters';
-import { ACTION_GROUPS } from './actions';
-import { type FilterName, type Filters, OUTCOMES, RANGE_CHOICES } from './filters';
+import { FilterSelect, Segments } from '../../ui/filters';
+import { ACTION_GROUPS, VIEWS } from './actions';
+import { type FilterName, type Filters, OUTCOMES, RANGE_CHOICES, viewOf } from './filters';
 
 interface BarProps {
   filters: Filters;
@@ -52,6 +52,12 @@ export function FilterBar({ filters, change }: BarProps) {
   const isCustom = filters.from || filters.to;
   return (
     <search class="filters">
+      <Segments
+        label="Show"
+        value={viewOf(filters)?.value ?? ''}
+        onValue={(show) => change({ show: show === VIEWS[0]?.value ? '' : show, action: '', outcome: '' })}
+        choices={VIEWS}
+      />
       {isCustom ? (
         <button type="button" class="button plain chip" onClick={() => change({ from: '', to: '' })} aria-label="Remove this time range">
           {inWords(filters.from)} – {filters.to ? inWords(filters.to) : 'now'} <X size={15} aria-hidden="true" />

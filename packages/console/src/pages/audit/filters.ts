@@ -2,6 +2,7 @@
 import type { components } from '@secrets-vault/client';
 import { useMemo } from 'preact/hooks';
 import { useSearchParams } from 'wouter-preact';
+import { VIEWS } from './actions';
 
 export type Entry = components['schemas']['AuditEntry'];
 export const OUTCOMES = ['success', 'denied', 'failed'] as const;
@@ -19,7 +20,7 @@ export const RANGE_CHOICES = [
 ];
 const USUAL_RANGE = '24h';
 
-const NAMES = ['action', 'outcome', 'actor', 'resource', 'from', 'to', 'range'] as const;
+const NAMES = ['show', 'action', 'outcome', 'actor', 'resource', 'from', 'to', 'range'] as const;
 export type FilterName = (typeof NAMES)[number];
 export type Filters = Record<FilterName, string>;
 
@@ -39,12 +40,17 @@ const timeOf = (text: string): string | undefined => {
   return Number.isNaN(time) ? undefined : new Date(time).toISOString();
 };
 
+/** The quick choice that is shown; none where an action or an outcome is chosen by itself. */
+export const viewOf = ({ show, action, outcome }: Filters) =>
+  action || outcome ? undefined : (VIEWS.find(({ value }) => value === show) ?? VIEWS[0]);
+
 /** @param now in milliseconds: ranges go back from there */
 export function queryOf(filters: Filters, now: number): Query {
   const { action, outcome, actor, resource, from, to, range } = filters;
   const isCustom = Boolean(from || to);
   const length = RANGES[range || USUAL_RANGE];
   return {
+    ...viewOf(filters)?.query,
     ...(action && { action }),
     ...(OUTCOMES.includes(outcome as Entry['outcome']) && { outcome: outcome as Entry['outcome'] }),
     ...(actor && { actor }),

@@ -42,7 +42,7 @@ export default function AuditLog() {
   const of = (name: FilterName) => parameters.get(name) ?? '';
   const filters: Filters = {
     ...{ action: of('action'), outcome: of('outcome'), actor: of('actor'), resource: of('resource') },
-    ...{ from: of('from'), to: of('to'), range: of('range') },
+    ...{ show: of('show'), from: of('from'), to: of('to'), range: of('range') },
   };
   return (
     <>

@@ -1,26 +1,46 @@
 // The chart above the entries: read once for each choice of filters, and drawn by code that is loaded then.
+import { useInfiniteQuery } from '@tanstack/preact-query';
 import { lazy, Suspense } from 'preact/compat';
 import { useMemo } from 'preact/hooks';
-import { useRead } from '../../api';
+import { Button } from '../../ui/button';
 import { ErrorNote } from '../../ui/parts';
 import type { Filters, Query } from './filters';
-import { count, MOST, stretchesOf } from './timeline';
+import { type Counted, count, stretchesOf } from './timeline';
 
 const Chart = lazy(() => import('./chart'));
 
 const Waiting = () => <div class="chart" role="status" aria-label="Loading the chart" style={{ height: '12rem' }} />;
 
+const moment = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit' });
+
+/** What is counted so far: the newest entries, and further back when somebody asks for it. */
+function useCounted(query: Query) {
+  const { data, error, refetch, fetchNextPage } = useInfiniteQuery({
+    queryKey: ['timeline', query],
+    queryFn: ({ pageParam, signal }) => count({ ...query, ...(pageParam && { to: pageParam }) }, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last: Counted) => last.before ?? undefined,
+    // Each count reads much of the log, and is an entry of it.
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const counted = useMemo(
+    () => data && { marks: data.pages.flatMap(({ marks }) => marks), before: data.pages.at(-1)?.before ?? null },
+    [data],
+  );
+  return { counted, error: counted ? null : error, refetch, further: fetchNextPage };
+}
+
 export function Overview({ query, change }: { query: Query; change: (part: Partial<Filters>) => void }) {
-  const { data, error, refetch } = useRead(['timeline', query], (signal) => count(query, signal));
+  const { counted, error, refetch, further } = useCounted(query);
   const stretches = useMemo(() => {
-    if (!data) return null;
-    const oldest = data.marks.at(-1)?.time;
+    if (!counted) return null;
     const now = Date.now();
-    const from = query.from && !data.isCut ? Date.parse(query.from) : oldest ? Date.parse(oldest) : now - 3_600_000;
-    return stretchesOf(data.marks, from, query.to ? Date.parse(query.to) : now);
-  }, [data, query]);
+    const oldest = counted.marks.at(-1)?.time;
+    const from = query.from && !counted.before ? Date.parse(query.from) : oldest ? Date.parse(oldest) : now - 3_600_000;
+    return stretchesOf(counted.marks, from, query.to ? Date.parse(query.to) : now);
+  }, [counted, query]);
   if (error) return <ErrorNote error={error} onRetry={refetch} />;
-  if (!data || !stretches) return <Waiting />;
+  if (!counted || !stretches) return <Waiting />;
   const all = stretches.all.reduce((sum, one) => sum + one, 0);
   const refused = stretches.refused.reduce((sum, one) => sum + one, 0);
   const label = `${all.toLocaleString()} entries, of which ${refused.toLocaleString()} were refused or failed`;
@@ -35,7 +55,14 @@ export function Overview({ query, change }: { query: Query; change: (part: Parti
         <span class="chart-key chart-refused">
           <span>{refused.toLocaleString()} refused or failed</span>
         </span>
-        {data.isCut && <span class="dim">The chart shows the newest {MOST.toLocaleString()} entries.</span>}
+        {counted.before && (
+          <>
+            <span class="dim">Counted back to {moment.format(new Date(counted.before))}; there are older ones.</span>
+            <Button small onPress={async () => void (await further())}>
+              Count further back
+            </Button>
+          </>
+        )}
       </p>
       <Suspense fallback={<Waiting />}>
         <Chart stretches={stretches} label={label} onRange={onRange} />

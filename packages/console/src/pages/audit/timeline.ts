@@ -2,16 +2,16 @@
 import { here, vault } from '../../api';
 import type { Entry, Query } from './filters';
 
-/** The chart counts the newest entries up to this many. */
-export const MOST = 5000;
+/** Entries that one look counts; somebody can ask for further ones. */
+const MOST = 5000;
 
 /** One entry of the stream, as far as the chart needs it. */
 type Mark = Pick<Entry, 'time' | 'outcome' | 'count'>;
 
 export interface Counted {
   marks: Mark[];
-  /** Whether there are more than were counted. */
-  isCut: boolean;
+  /** The time before which nothing is counted yet; null where all is counted. */
+  before: string | null;
 }
 
 /** The lines of a stream, one by one. */
@@ -32,8 +32,15 @@ async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<stri
   }
 }
 
+/** Without the oldest entries, which were made in one moment: others of that moment may not have been counted. */
+function whole(marks: Mark[]): Counted {
+  const last = marks.at(-1)?.time ?? null;
+  const kept = marks.filter(({ time }) => time !== last);
+  return { marks: kept.length ? kept : marks, before: kept.length && last ? new Date(Date.parse(last) + 1).toISOString() : last };
+}
+
 /** Counts the entries that a query finds, in one request. */
-export async function count(query: Query, signal: AbortSignal): Promise<{ data: Counted }> {
+export async function count(query: Query, signal: AbortSignal): Promise<Counted> {
   const { data } = await vault().api.GET('/orgs/{org_id}/audit-log', {
     params: { path: here(), query: { ...query, format: 'ndjson' } },
     parseAs: 'stream',
@@ -41,13 +48,13 @@ export async function count(query: Query, signal: AbortSignal): Promise<{ data: 
   });
   const marks: Mark[] = [];
   // An answer without a body has no data.
-  if (!data) return { data: { marks, isCut: false } };
+  if (!data) return { marks, before: null };
   for await (const line of linesOf(data as unknown as ReadableStream<Uint8Array>)) {
-    if (marks.length === MOST) return { data: { marks, isCut: true } };
+    if (marks.length === MOST) return whole(marks);
     const { time, outcome, count } = JSON.parse(line) as Entry;
     marks.push({ time, outcome, count });
   }
-  return { data: { marks, isCut: false } };
+  return { marks, before: null };
 }
 
 /** Lengths of a stretch, in seconds: those that people think in. */

@@ -1,9 +1,10 @@
 // The fields that bound a credential: scopes, environments, names, lifetime, addresses. Invariant: they begin with the least, and a
 // preview shows which secrets they reach now.
+import { covers } from '@secrets-vault/client';
 import { environments } from '../../environments';
 import { linesOf } from '../../globs';
 import { type Selection, useSelected } from '../../inventory';
-import { covers, may } from '../../may';
+import { may } from '../../may';
 import { scopeGroups } from '../../scopes';
 import { Checkbox, SelectField, TextArea } from '../../ui/field';
 import type { Problems } from '../../ui/form';

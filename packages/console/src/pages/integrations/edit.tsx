@@ -16,12 +16,12 @@ import { type Integration, type Platform, platformName, usePlatforms } from './p
 
 type Patch = components['schemas']['IntegrationPatch'];
 
-/** The slugs of environments by their ids; all of them where a connection names none. */
-export const slugsOf = (ids: string[] | null | undefined): string[] =>
-  environments.value.filter(({ id }) => !ids || ids.includes(id)).map(({ slug }) => slug);
+/** The environments of a connection, by slug; all of them where it names none. */
+export const slugsOf = (named: string[] | null | undefined): string[] =>
+  environments.value.map(({ slug }) => slug).filter((slug) => !named || named.includes(slug));
 
-const optionsOf = ({ environments: ids, auto = false, prune = false }: Integration): SyncOptions => ({
-  environments: slugsOf(ids),
+const optionsOf = ({ environments: named, auto = false, prune = false }: Integration): SyncOptions => ({
+  environments: slugsOf(named),
   auto,
   prune,
 });

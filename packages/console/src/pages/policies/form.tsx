@@ -9,7 +9,7 @@ import { Checkbox, TextArea, TextField } from '../../ui/field';
 import { Form, type Problems, useProblems } from '../../ui/form';
 import { ChecksField, RadioField } from '../../ui/options';
 import { tell } from '../../ui/toast';
-import { TYPES } from '../secrets/list';
+import { typeChoices } from '../secrets/type-names';
 import { commonOf, configOf, type Draft, draftOf, emptyDraft } from './draft';
 import { ApprovalFields, NamingFields, RotationFields } from './kinds';
 import { Preview } from './preview';
@@ -51,7 +51,7 @@ const Where = ({ draft, change, problems }: FieldsProps) => (
         label="Types"
         value={draft.types}
         onValue={(types) => change({ types })}
-        options={TYPES.map((type) => ({ value: type, label: type }))}
+        options={typeChoices}
         hint="None chosen: all."
         error={problems.of('applies_to.types')}
       />

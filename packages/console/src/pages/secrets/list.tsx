@@ -1,8 +1,7 @@
 // The secrets of an environment: searched, filtered, and in the folders that `/` in names makes.
-import type { components } from '@secrets-vault/client';
+import { type components, secretTypes } from '@secrets-vault/client';
 import { Download, Folder, GitCompare, Plus, Upload } from 'lucide-preact';
-import { useDeferredValue } from 'preact/compat';
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { here, useList, vault } from '../../api';
 import { environments, useEnvironment } from '../../environments';
@@ -10,7 +9,7 @@ import { useParameter } from '../../router';
 import { useMaker } from '../../shortcuts';
 import { Button } from '../../ui/button';
 import { FilterSelect, FilterText, Segments } from '../../ui/filters';
-import { Listing, type Read } from '../../ui/listing';
+import { Listing } from '../../ui/listing';
 import { Badge, Empty, PageHead, Time, type Tone } from '../../ui/parts';
 import type { Column } from '../../ui/table';
 import { NewSecret } from './create';
@@ -18,19 +17,6 @@ import { nameOfType } from './type-names';
 
 export type Secret = components['schemas']['Secret'];
 
-export const TYPES = [
-  'generic',
-  'api_key',
-  'password',
-  'database_url',
-  'certificate',
-  'private_key',
-  'ssh_key',
-  'oauth_token',
-  'webhook_secret',
-  'env_var',
-  'json',
-] as const;
 const tones: Record<string, Tone> = { active: 'good', expired: 'warn', revoked: 'bad', deleted: 'bad' };
 
 export const StatusBadge = ({ status }: { status: string }) => <Badge tone={tones[status]}>{status}</Badge>;
@@ -38,25 +24,16 @@ export const StatusBadge = ({ status }: { status: string }) => <Badge tone={tone
 interface Row {
   /** A folder's path with its `/`, or a secret. */
   folder?: string;
-  count?: number;
   secret?: Secret;
 }
 
-/** Large folders hide what comes after them: past a thousand secrets in few folders, somebody has to ask for more. */
-const nothing = () => {};
+type SecretPage = components['schemas']['SecretPage'];
 
-/** The folders and secrets directly below a path. */
-function rowsBelow(secrets: Secret[], path: string): Row[] {
-  const folders = new Map<string, number>();
-  const own: Row[] = [];
-  for (const secret of secrets) {
-    const rest = secret.name.slice(path.length);
-    const slash = rest.indexOf('/');
-    if (slash < 0) own.push({ secret });
-    else folders.set(rest.slice(0, slash + 1), (folders.get(rest.slice(0, slash + 1)) ?? 0) + 1);
-  }
-  return [...[...folders].map(([name, count]) => ({ folder: path + name, count })), ...own];
-}
+/** A page's folders, then its secrets: the service lists all folders before the first secret. */
+const rowsOf = ({ folders = [], data }: SecretPage): Row[] => [
+  ...folders.map((folder) => ({ folder })),
+  ...data.map((secret) => ({ secret })),
+];
 
 const columnsFor = (path: string, hrefOfFolder: (folder: string) => string): Column<Row>[] => [
   {
@@ -89,7 +66,7 @@ const columnsFor = (path: string, hrefOfFolder: (folder: string) => string): Col
   {
     label: 'Status',
     width: '6.5rem',
-    cell: ({ secret, count }) => (secret ? <StatusBadge status={secret.status} /> : <span class="dim">{count} inside</span>),
+    cell: ({ secret }) => (secret ? <StatusBadge status={secret.status} /> : <span class="dim">Folder</span>),
   },
   { label: 'Version', width: '5.5rem', wide: true, cell: ({ secret }) => secret && <span class="dim">{secret.version}</span> },
   { label: 'Changed', width: '9rem', wide: true, cell: ({ secret }) => secret && <Time at={secret.updated_at} /> },
@@ -131,24 +108,42 @@ interface Filters {
   status: string;
 }
 
+/** Somebody who types quickly asks once: after so many milliseconds without a key. */
+const SETTLED_AFTER = 150;
+
+/** A text once nobody has typed for a moment; an emptied one at once. */
+function useSettled(text: string): string {
+  const [settled, settle] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => settle(text), text ? SETTLED_AFTER : 0);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return text ? settled : '';
+}
+
+/** The folders and secrets directly below a path, or all secrets whose names begin with what is searched. */
 function useSecrets({ environment, path, search, type, status }: Filters) {
-  const prefix = useDeferredValue(path + search);
-  return useList<Secret>(['secrets', 'list', environment, prefix, type, status], (cursor, signal) =>
-    vault().api.GET('/orgs/{org_id}/secrets', {
-      params: {
-        path: here(),
-        query: {
-          environment: environment || undefined,
-          prefix: prefix || undefined,
-          type: (type || undefined) as Secret['type'] | undefined,
-          status: (status || undefined) as Secret['status'] | undefined,
-          ...(environment && status !== 'deleted' && { sort: 'name' as const }),
-          limit: 100,
-          cursor,
+  const prefix = path + search;
+  const isOrdered = environment !== '' && status !== 'deleted';
+  return useList<Row, SecretPage>(
+    ['secrets', 'list', environment, path, search, type, status],
+    (cursor, signal) =>
+      vault().api.GET('/orgs/{org_id}/secrets', {
+        params: {
+          path: here(),
+          query: {
+            environment: environment || undefined,
+            prefix: prefix || undefined,
+            type: (type || undefined) as Secret['type'] | undefined,
+            status: (status || undefined) as Secret['status'] | undefined,
+            ...(isOrdered && (search ? { sort: 'name' as const } : { delimiter: '/' as const })),
+            limit: 100,
+            cursor,
+          },
         },
-      },
-      signal,
-    }),
+        signal,
+      }),
+    rowsOf,
   );
 }
 
@@ -195,11 +190,9 @@ export default function Secrets() {
   const [type, setType] = useParameter('type');
   const [status, setStatus] = useParameter('status');
   const [creating, setCreating] = useState(false);
-  const list = useSecrets({ environment, path, search, type, status });
-  const rows = useMemo(() => (search ? list.rows.map((secret) => ({ secret })) : rowsBelow(list.rows, path)), [list.rows, path, search]);
+  const list = useSecrets({ environment, path, search: useSettled(search), type, status });
   const onCreate = () => setCreating(true);
   useMaker(onCreate);
-  const isEnough = !search && list.rows.length >= 1000 + rows.length * 20;
   return (
     <>
       <Actions environment={environment} onCreate={onCreate} />
@@ -211,7 +204,7 @@ export default function Secrets() {
           choices={environments.value.map(({ slug, name }) => ({ value: slug, label: name }))}
         />
         <FilterText label="Names that begin with" value={search} onValue={setSearch} />
-        <FilterSelect label="Type" all="All types" value={type} onValue={setType} choices={TYPES} />
+        <FilterSelect label="Type" all="All types" value={type} onValue={setType} choices={secretTypes} wordsOf={nameOfType} />
         <FilterSelect
           label="Status"
           all="Not deleted"
@@ -222,24 +215,13 @@ export default function Secrets() {
       </search>
       <Path path={path} onGo={setPath} />
       <Listing<Row>
-        list={{ ...(list as unknown as Read<Row>), more: isEnough ? nothing : list.more }}
-        rows={rows}
+        list={list}
         skeleton={8}
         label={`Secrets of ${environment}`}
         columns={columnsFor(path, (folder) => `/secrets?${new URLSearchParams({ environment, path: folder })}`)}
         keyOf={({ folder, secret }) => folder ?? secret?.id ?? ''}
         empty={<Nothing isFiltered={Boolean(search || type || status || path)} environment={environment} onCreate={onCreate} />}
       />
-      {isEnough && list.hasNextPage && (
-        <p class="row more-below">
-          <span class="dim grow">
-            The first {list.rows.length.toLocaleString()} secrets are in these folders. Type the beginning of a name to find others.
-          </span>
-          <Button small onPress={async () => void (await list.fetchNextPage())}>
-            Look further
-          </Button>
-        </p>
-      )}
       {creating && <NewSecret environment={environment} path={path} onClose={() => setCreating(false)} />}
     </>
   );
