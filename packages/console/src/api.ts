@@ -1,11 +1,11 @@
 // How pages read and change what the vault holds: the typed client, with answers kept in memory (TanStack Query). Invariants: everything
 // goes through the public API as the member who is signed in; no answer that holds a value is kept (`vault()` directly, never `useRead`);
 // and what is kept is forgotten when the session ends.
-import { computed, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
 import { createVault, VaultError } from '@secrets-vault/client';
 import { type InfiniteData, type Query, QueryClient, useInfiniteQuery, useQuery } from '@tanstack/preact-query';
 import { useEffect, useMemo } from 'preact/hooks';
-import { confirmAgain, org, renew, state, token } from './session';
+import { confirmAgain, me, org, renew, state, token } from './session';
 
 /** Whether the event stream is up and tells of every change: then nothing is read again but what changed. */
 export const isLive = signal(false);
@@ -29,7 +29,11 @@ export const queries = new QueryClient({
     },
   },
 });
-state.subscribe((now) => now === 'out' && queries.clear());
+// What is kept belongs to who has signed in. Where their page is kept, it is read again when they are back.
+effect(() => {
+  if (!me.value) queries.clear();
+});
+state.subscribe((now) => now === 'in' && void queries.invalidateQueries());
 
 /** What was held and has been approved since is done when somebody does it again: the call is repeated with its approval. */
 async function withApproval(url: string, init: RequestInit): Promise<Response> {
@@ -63,7 +67,7 @@ interface Page<Item> {
 }
 
 /** Whether an error takes the place of what was read before: a refusal does, a service that cannot be reached or is busy does not. */
-const isRefusal = (error: unknown): boolean => error instanceof VaultError && [401, 403, 404, 410].includes(error.status);
+const isRefusal = (error: unknown): boolean => error instanceof VaultError && [403, 404, 410].includes(error.status);
 
 /** The error that a page shows: what was read stays in sight while it cannot be read again. */
 const shownError = (error: unknown, data: unknown): unknown => (data === undefined || isRefusal(error) ? error : null);
@@ -149,15 +153,21 @@ export function useList<Item, Of extends Page<unknown> = Page<Item>>(
   };
 }
 
-/** Forgets what was read under keys, such as `secrets` or `secrets/list`, so that it is read again where it is shown. */
-export async function forget(...keys: string[]): Promise<void> {
+/** Forgets what was read under keys before a time, in milliseconds. */
+export async function forgetBefore(time: number, ...keys: string[]): Promise<void> {
+  const isOld = (query: Query) => query.state.dataUpdatedAt < time;
   const all = keys.map((key) => key.split('/'));
-  for (const query of all.flatMap((queryKey) => queries.getQueryCache().findAll({ queryKey })).filter(isLong)) {
+  const long = all.flatMap((queryKey) => queries.getQueryCache().findAll({ queryKey, predicate: (query) => isLong(query) && isOld(query) }));
+  for (const query of long) {
     if (query.isActive()) changed.value = new Set([...changed.value, JSON.stringify(query.queryKey)]);
     else cut(query.queryKey);
   }
-  await Promise.all(all.map((queryKey) => queries.invalidateQueries({ queryKey, predicate: (query) => !isLong(query) })));
+  const predicate = (query: Query) => !isLong(query) && isOld(query);
+  await Promise.all(all.map((queryKey) => queries.invalidateQueries({ queryKey, predicate })));
 }
+
+/** Forgets what was read under keys, such as `secrets` or `secrets/list`, so that it is read again where it is shown. */
+export const forget = (...keys: string[]): Promise<void> => forgetBefore(Number.POSITIVE_INFINITY, ...keys);
 
 /** Forgets what was read of something that is gone, once the page that shows it was left: it would ask for it again. */
 export const forgetGone = (...keys: string[]): void => {

@@ -1,4 +1,6 @@
 // What the member who is signed in may do by their role, so that pages do not ask for what would be refused. The service decides.
+
+import { signal } from '@preact/signals';
 import { covers } from '@secrets-vault/client';
 import { me } from './session';
 
@@ -24,5 +26,15 @@ export const roleScopes: Record<string, readonly string[]> = {
   auditor: ['audit:read', 'compliance:read', 'members:read', 'org:read'],
 };
 
-/** Whether the role of the member who is signed in holds a scope. Grants add to it for secrets alone. */
-export const may = (scope: string): boolean => covers(roleScopes[me.value?.role ?? ''] ?? [], scope);
+/** The scopes that grants add for some secrets. Read for roles that do not hold them anyway. */
+export const granted = signal<readonly string[]>([]);
+
+me.subscribe((member) => {
+  if (!member) granted.value = [];
+});
+
+/** Whether the role of the member who is signed in holds a scope, grants apart. */
+export const mayByRole = (scope: string): boolean => covers(roleScopes[me.value?.role ?? ''] ?? [], scope);
+
+/** Whether the member who is signed in holds a scope: by their role, or for some secrets by a grant. */
+export const may = (scope: string): boolean => mayByRole(scope) || (scope.startsWith('secrets:') && covers(granted.value, scope));

@@ -50,6 +50,7 @@ export const pages: PageEntry[] = [
     group: 'Vault',
     icon: KeyRound,
     words: 'values passwords keys environments',
+    needs: 'secrets:list',
     load: () => import('./pages/secrets/list'),
   },
   {
@@ -59,6 +60,7 @@ export const pages: PageEntry[] = [
     icon: GitCompare,
     words: 'diff',
     hidden: true,
+    needs: 'secrets:list',
     load: () => import('./pages/secrets/compare'),
   },
   {
@@ -68,6 +70,7 @@ export const pages: PageEntry[] = [
     icon: Upload,
     words: 'vault doppler infisical dotenv env',
     hidden: true,
+    needs: 'integrations:import',
     load: () => import('./pages/secrets/import'),
   },
   {
@@ -77,9 +80,18 @@ export const pages: PageEntry[] = [
     icon: Download,
     words: 'generate kubernetes dotenv file',
     hidden: true,
+    needs: 'integrations:generate',
     load: () => import('./pages/secrets/export'),
   },
-  { path: '/secrets/:id', label: 'Secret', group: 'Vault', icon: KeyRound, hidden: true, load: () => import('./pages/secrets/detail') },
+  {
+    path: '/secrets/:id',
+    label: 'Secret',
+    group: 'Vault',
+    icon: KeyRound,
+    hidden: true,
+    needs: 'secrets:list',
+    load: () => import('./pages/secrets/detail'),
+  },
   {
     path: '/credentials',
     label: 'Credentials',
@@ -95,6 +107,7 @@ export const pages: PageEntry[] = [
     group: 'Access',
     icon: Bot,
     hidden: true,
+    needs: 'tokens:read',
     load: () => import('./pages/credentials/detail'),
   },
   {
@@ -115,7 +128,15 @@ export const pages: PageEntry[] = [
     needs: 'members:read',
     load: () => import('./pages/people/members'),
   },
-  { path: '/members/:id', label: 'Member', group: 'Access', icon: User, hidden: true, load: () => import('./pages/people/member') },
+  {
+    path: '/members/:id',
+    label: 'Member',
+    group: 'Access',
+    icon: User,
+    hidden: true,
+    needs: 'members:read',
+    load: () => import('./pages/people/member'),
+  },
   {
     path: '/teams',
     label: 'Teams',
@@ -125,7 +146,15 @@ export const pages: PageEntry[] = [
     needs: 'teams:read',
     load: () => import('./pages/people/teams'),
   },
-  { path: '/teams/:id', label: 'Team', group: 'Access', icon: Users, hidden: true, load: () => import('./pages/people/team') },
+  {
+    path: '/teams/:id',
+    label: 'Team',
+    group: 'Access',
+    icon: Users,
+    hidden: true,
+    needs: 'teams:read',
+    load: () => import('./pages/people/team'),
+  },
   {
     path: '/approvals',
     label: 'Approvals',
@@ -142,6 +171,7 @@ export const pages: PageEntry[] = [
     group: 'Governance',
     icon: CircleCheck,
     hidden: true,
+    needs: 'approvals:read',
     load: () => import('./pages/approvals/detail'),
   },
   {
@@ -186,6 +216,7 @@ export const pages: PageEntry[] = [
     group: 'Governance',
     icon: ScrollText,
     hidden: true,
+    needs: 'policies:read',
     load: () => import('./pages/policies/detail'),
   },
   {
@@ -212,6 +243,7 @@ export const pages: PageEntry[] = [
     group: 'Integrations',
     icon: Bell,
     hidden: true,
+    needs: 'integrations:write',
     load: async () => ({ default: (await import('./pages/integrations/new')).NewNotification }),
   },
   {
@@ -230,6 +262,7 @@ export const pages: PageEntry[] = [
     icon: RefreshCw,
     words: 'platform sync',
     hidden: true,
+    needs: 'integrations:write',
     load: async () => ({ default: (await import('./pages/integrations/new')).NewSync }),
   },
   {
@@ -238,6 +271,7 @@ export const pages: PageEntry[] = [
     group: 'Integrations',
     icon: RefreshCw,
     hidden: true,
+    needs: 'integrations:read',
     load: () => import('./pages/integrations/run'),
   },
   {
@@ -246,6 +280,7 @@ export const pages: PageEntry[] = [
     group: 'Integrations',
     icon: RefreshCw,
     hidden: true,
+    needs: 'integrations:read',
     load: () => import('./pages/integrations/connection'),
   },
   {
@@ -263,6 +298,7 @@ export const pages: PageEntry[] = [
     group: 'Integrations',
     icon: Webhook,
     hidden: true,
+    needs: 'webhooks:read',
     load: () => import('./pages/integrations/webhook'),
   },
   {
@@ -271,6 +307,7 @@ export const pages: PageEntry[] = [
     group: 'Organisation',
     icon: Rocket,
     words: 'first run welcome help svc',
+    needs: 'secrets:write',
     load: () => import('./pages/start/start'),
   },
   {
@@ -288,6 +325,7 @@ export const pages: PageEntry[] = [
     group: 'Organisation',
     icon: ShieldAlert,
     hidden: true,
+    needs: 'tokens:write',
     load: () => import('./pages/incident/contain'),
   },
   {

@@ -4,11 +4,17 @@ import type { components } from '@secrets-vault/client';
 
 type Refusal = components['schemas']['Error']['error'];
 
+/** A code of the service, or what only the console says. */
+interface Said {
+  code: Refusal['code'] | 'SESSION_ENDED';
+  message: string;
+}
+
 /** What the service refused, in its own words. */
 export class RefusedError extends Error {
   constructor(
     readonly status: number,
-    { code, message }: Pick<Refusal, 'code' | 'message'> = {
+    { code, message }: Said = {
       code: 'INTERNAL',
       message: 'The service sent an unexpected response. Try again.',
     },

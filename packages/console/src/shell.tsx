@@ -6,7 +6,7 @@ import { lazy, Suspense } from 'preact/compat';
 import { useEffect, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { environments, useEnvironments } from './environments';
-import { may } from './may';
+import { isOpen } from './not-allowed';
 import { type PageEntry, pages } from './pages';
 import { isPaletteOpen, openPalette } from './palette-open';
 import { me, signOut } from './session';
@@ -19,7 +19,7 @@ import { Skeleton } from './ui/parts';
 import { report } from './ui/toast';
 
 /** Whether the navigation has it for the member who is signed in. */
-const isShown = ({ hidden, needs }: PageEntry): boolean => !hidden && (!needs || may(needs));
+const isShown = ({ hidden, needs }: PageEntry): boolean => !hidden && isOpen(needs);
 
 const Palette = lazy(() => import('./palette'));
 const groups = [...new Set(pages.map(({ group }) => group))];

@@ -9,14 +9,15 @@ const isHelpOpen = signal(false);
 const makers = signal<(() => void)[]>([]);
 
 /** Lets `n` open what this page creates. */
-export function useMaker(make: () => void): void {
+export function useMaker(make: () => void, isAllowed = true): void {
   useEffect(() => {
+    if (!isAllowed) return;
     const entry = () => make();
     makers.value = [...makers.value, entry];
     return () => {
       makers.value = makers.value.filter((each) => each !== entry);
     };
-  }, []);
+  }, [isAllowed]);
 }
 
 /** Whether the page creates something, and opening it. */

@@ -3,6 +3,7 @@ import { Plus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { here, vault } from '../../api';
+import { may } from '../../may';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { SelectField, TextArea } from '../../ui/field';
@@ -118,9 +119,11 @@ export default function Notifications() {
   return (
     <>
       <PageHead title="Notifications" lead="Messages about events, to chat, paging services and e-mail. They never hold a value.">
-        <Link href="/notifications/new" class="button primary">
-          <Plus size={16} aria-hidden="true" /> New notification
-        </Link>
+        {may('integrations:write') && (
+          <Link href="/notifications/new" class="button primary">
+            <Plus size={16} aria-hidden="true" /> New notification
+          </Link>
+        )}
       </PageHead>
       <div class="stack">
         {list.rows.length > 0 && (
@@ -148,9 +151,11 @@ export default function Notifications() {
             <Empty
               title="Nobody is notified yet"
               action={
-                <Link href="/notifications/new" class="button primary">
-                  Choose where messages go
-                </Link>
+                may('integrations:write') && (
+                  <Link href="/notifications/new" class="button primary">
+                    Choose where messages go
+                  </Link>
+                )
               }
             >
               Without a connection, a leaked secret or a used break-glass token is only in the events and the audit log.

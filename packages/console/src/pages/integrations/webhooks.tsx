@@ -3,6 +3,7 @@ import { Plus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import '../../styles/integrations.css';
 import { here, useList, vault } from '../../api';
+import { may } from '../../may';
 import { Button } from '../../ui/button';
 import { Listing } from '../../ui/listing';
 import { Badge, Empty, PageHead, Time } from '../../ui/parts';
@@ -28,9 +29,11 @@ export default function Webhooks() {
   return (
     <>
       <PageHead title="Webhooks" lead="Events of the organisation, sent to a URL of yours as signed requests.">
-        <Button kind="primary" onPress={onCreate}>
-          <Plus size={16} aria-hidden="true" /> New webhook
-        </Button>
+        {may('webhooks:write') && (
+          <Button kind="primary" onPress={onCreate}>
+            <Plus size={16} aria-hidden="true" /> New webhook
+          </Button>
+        )}
       </PageHead>
       <Listing<Webhook>
         list={list}
@@ -58,9 +61,11 @@ export default function Webhooks() {
           <Empty
             title="No webhooks yet"
             action={
-              <Button kind="primary" onPress={onCreate}>
-                Create the first webhook
-              </Button>
+              may('webhooks:write') && (
+                <Button kind="primary" onPress={onCreate}>
+                  Create the first webhook
+                </Button>
+              )
             }
           >
             Restart a program when its secret is rotated, or keep a record elsewhere. Failed deliveries are repeated for more than a day.

@@ -3,6 +3,7 @@ import { ApprovalRequiredError } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { forget, here, useRead, vault } from '../../api';
+import { may } from '../../may';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/dialog';
 import { Held } from '../../ui/form';
@@ -49,7 +50,9 @@ function Overview({ secret }: { secret: Secret }) {
   };
   return (
     <div class="stack">
-      {secret.status === 'active' ? (
+      {!may('secrets:read') ? (
+        <p class="note plain">Your role shows names and metadata, not values. An owner or an administrator can grant you this secret.</p>
+      ) : secret.status === 'active' ? (
         <SecretValue name={secret.name} read={read} />
       ) : (
         <p class="note warn">This secret is {secret.status}, so its value cannot be read.</p>
@@ -157,18 +160,20 @@ export default function SecretPage({ params: { id = '' } }: { params: Record<str
           </Button>
         ) : (
           <>
-            <Button onPress={() => setDoing('rotate')}>Rotate</Button>
-            <Button kind="primary" onPress={() => setDoing('value')}>
-              New value
-            </Button>
+            {may('secrets:rotate') && <Button onPress={() => setDoing('rotate')}>Rotate</Button>}
+            {may('secrets:write') && (
+              <Button kind="primary" onPress={() => setDoing('value')}>
+                New value
+              </Button>
+            )}
           </>
         )}
         <Menu
           label="More actions"
           actions={[
-            !isDeleted && { label: 'Edit details', onSelect: () => setDoing('edit') },
-            !isDeleted && { label: 'Delete', danger: true, onSelect: () => setDoing('delete') },
-            { label: 'Destroy permanently', danger: true, onSelect: () => setDoing('destroy') },
+            !isDeleted && may('secrets:write') && { label: 'Edit details', onSelect: () => setDoing('edit') },
+            !isDeleted && may('secrets:delete') && { label: 'Delete', danger: true, onSelect: () => setDoing('delete') },
+            may('secrets:delete') && { label: 'Destroy permanently', danger: true, onSelect: () => setDoing('destroy') },
           ]}
         />
       </PageHead>
