@@ -423,6 +423,7 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
   it('API reference: shows, filters and links operations under the strict policy, on a desktop and a phone', async () => {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
     const page = await context.newPage();
+    page.setDefaultTimeout(60_000); // Swagger UI resolves an operation with seconds of CPU
     const devtools = await context.newCDPSession(page);
     const [said, asked] = [/** @type {string[]} */ ([]), /** @type {string[]} */ ([])];
     page.on('console', (message) => said.push(message.text()));
