@@ -24,7 +24,7 @@ it('package: contains only dist, README and LICENSE, stays small, and works once
   expect(Object.keys(dependencies)).toEqual(['eventsource-parser', 'openapi-fetch']);
 });
 
-it('package: docs/reference/client.md is current (npm run reference -w packages/client writes it), with an example of everything', async () => {
+it('package: docs/reference/client.md is current (npm run reference -w packages/client generates it), with an example for every export', async () => {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'reference-'));
   await run(process.execPath, [path.join(folder, 'node_modules/typedoc/bin/typedoc'), '--out', dir], { cwd: folder });
   const made = fs.readFileSync(path.join(dir, 'client.md'), 'utf8');
