@@ -63,7 +63,7 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
     return { context, page, said, answers, cookie, says, verified, passkeys };
   }
 
-  it('sign-in: a person enrols, is signed in, stays so, signs out and signs in again, by keyboard alone', async () => {
+  it('sign-in: a member enrols, is signed in, stays so, signs out and signs in again, with only the keyboard', async () => {
     const org = await found();
     const { context, page, said, answers, cookie, says, passkeys } = await person();
     await page.goto(org.url);
@@ -183,7 +183,7 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
     await context.close();
   });
 
-  it('sign-in: a page at another host name links the origin where passkeys work', async () => {
+  it('sign-in: a page at another host name links to the origin where passkeys work', async () => {
     const org = await found();
     const { context, page, says } = await person();
     const { port, pathname, hash } = new URL(org.url);
@@ -229,7 +229,7 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
     return /** @type {string} */ (token);
   }
 
-  it('approval: an approver sees what waits, approves it by keyboard with a fresh confirmation, and rejects it on a phone', async () => {
+  it('approval: an approver sees pending requests, approves one by keyboard with a fresh confirmation, and rejects one on a phone', async () => {
     const org = await found();
     const path = `/orgs/${org.id}`;
     const ann = await person();

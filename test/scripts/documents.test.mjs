@@ -42,7 +42,7 @@ const run = (shell, script, dir, port) =>
     ),
   );
 
-it('commands: those of every document work', { timeout: 200_000 }, async (t) => {
+it('commands: those of every document work', { timeout: 400_000 }, async (t) => {
   const dir = copyOfProject();
   const { port } = await startService(dir);
   for (const document of documents)

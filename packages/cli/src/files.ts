@@ -1,6 +1,5 @@
 // Files that contain secrets, and files that other users may have created. Invariants: a private file belongs to the user, and no one else can
 // read it; it is replaced as a whole or not at all; opening a file of the repository never blocks, even if it is a pipe.
-import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { CliError } from './errors.ts';
@@ -49,7 +48,7 @@ export function readPrivate(file: string): string | undefined {
 export function writePrivate(file: string, text: string): void {
   const dir = path.dirname(file);
   fs.mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const draft = path.join(dir, `.${path.basename(file)}.${randomBytes(6).toString('hex')}`);
+  const draft = path.join(dir, `.${path.basename(file)}.${crypto.randomUUID()}`);
   const handle = fs.openSync(draft, 'wx', 0o600);
   try {
     fs.writeFileSync(handle, text);

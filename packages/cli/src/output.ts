@@ -101,13 +101,11 @@ export class Output {
   }
 }
 
-const segments = new Intl.Segmenter();
-
 /** The width of a text in columns: one per character, two for wide characters. */
 function width(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   let sum = 0;
-  for (const { segment } of segments.segment(text))
+  for (const { segment } of new Intl.Segmenter().segment(text))
     sum += /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u.test(
       segment,
     )

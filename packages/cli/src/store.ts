@@ -1,7 +1,7 @@
 // Stored credentials: in the system keychain, or in a 0600 file if there is none. Each belongs to one profile and one origin.
 // Invariant: a credential is looked up by the origin it was issued for, so it is never sent to another.
-import { createHash } from 'node:crypto';
 import fs from 'node:fs';
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import { CliError } from './errors.ts';
 import { readPrivate, writePrivate } from './files.ts';
@@ -59,7 +59,7 @@ export class CredentialStore {
   ) {}
 
   private file(origin: string, profile: string): string {
-    const digest = createHash('sha256').update(origin).digest('hex').slice(0, 24);
+    const digest = sha256(origin).slice(0, 24);
     return path.join(this.dir, 'credentials', `${profile}.${digest}.json`);
   }
 
@@ -135,3 +135,9 @@ export class CredentialStore {
 }
 
 const account = (origin: string, profile: string) => `${profile} ${origin}`;
+
+/** SHA-256 in hex. node:crypto is loaded by the first call: commands that need no credential start without it. */
+function sha256(text: string): string {
+  const { createHash } = createRequire(import.meta.url)('node:crypto') as typeof import('node:crypto');
+  return createHash('sha256').update(text).digest('hex');
+}

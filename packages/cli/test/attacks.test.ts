@@ -50,7 +50,7 @@ describe('value in an argument', () => {
       const ran = await machine.svc([...argv, ...more], { stdin: 'from stdin' });
       expect(ran.code).toBe(2);
       expect(ran.stdout + ran.stderr).not.toContain(VALUE);
-      if (argv.length > 1 && !argv.some((arg) => arg.startsWith('--'))) expect(ran.stderr).toContain('is not taken from the command line');
+      if (argv.length > 1 && !argv.some((arg) => arg.startsWith('--'))) expect(ran.stderr).toContain('not accepted on the command line');
     }
   });
 
@@ -66,7 +66,7 @@ describe('value in an argument', () => {
       ]) {
         const ran = await machine.svc(argv);
         expect(ran.code).toBe(2);
-        expect(ran.stderr).toContain('A token stands in an argument');
+        expect(ran.stderr).toContain('An argument contains a token');
         expect(ran.stderr).not.toContain(token);
       }
     expect(stolen).toHaveLength(before);

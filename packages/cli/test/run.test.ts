@@ -173,7 +173,7 @@ describe('watch: the vault refuses', () => {
     const { code, stderr } = await stopped();
     expect(code).toBe(143);
     expect(stderr.match(/no longer watched/g)).toHaveLength(1);
-    expect(stderr).toMatch(/next: Set SVC_TOKEN to a valid credential, then start the command again/);
+    expect(stderr).toMatch(/next: Set SVC_TOKEN to a valid credential, then restart the command/);
   });
 
   it('watch: a failed connection causes no warning, and the stream is opened again', async () => {

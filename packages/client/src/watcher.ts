@@ -1,5 +1,5 @@
-// The event stream: reports changes as they happen, and reconnects until it is stopped. Invariants: an open connection
-// misses no event; after a gap, everything cached is revalidated; events contain names, never values.
+// The event stream: reports changes as they happen, and reconnects until it is stopped. Invariants: an open connection misses no event; after
+// a gap, everything cached is revalidated; events contain names, never values.
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { AuthenticationError, ConnectionError, VaultError } from './errors.js';
 import { sleep } from './wait.js';
@@ -86,7 +86,7 @@ export class Watcher {
     const replaces = refusal !== null && refusal.code !== 'EVENTS_GONE';
     for (let polls = replaces ? POLLS : 1; polls > 0; polls--) {
       const holds = await this.#options.poll();
-      if (this.#ending.signal.aborted) return;
+      this.#ending.signal.throwIfAborted();
       // A refusal by something in between, such as a proxy, does not count as one by the vault.
       if (replaces && !holds && refusal.code !== 'UNEXPECTED_RESPONSE') this.#options.onRefused(refusal);
       await sleep(refusal ? LONGEST_PAUSE : pauseAfter(failures), this.#ending.signal);

@@ -149,7 +149,7 @@ describe('cache', () => {
     at.proxy.down(false);
     await until(() => changes.some(({ names }) => names.includes(name)));
     expect((await vault.get(name)).reveal()).toBe('two');
-    expect(at.proxy.seen.some(({ path, headers }) => path.includes('/stream') && headers['last-event-id'] !== undefined)).toBe(true);
+    await until(() => at.proxy.seen.some(({ path, headers }) => path.includes('/stream') && headers['last-event-id'] !== undefined));
   });
 
   it('poll: if the stream is refused, changes of cached reads are found by polling', async () => {
@@ -326,6 +326,21 @@ describe('cache', () => {
     await vault.get(name, { reason: 'incident 42' });
     const reasons = at.proxy.seen.filter(({ path }) => path.includes(READS)).map(({ headers }) => headers['x-access-reason']);
     expect(reasons).toEqual(['start', 'incident 42']);
+  });
+
+  it('close: during a poll, no further stream is opened', async () => {
+    const { vault, watch } = await reader();
+    await watch();
+    const name = fresh();
+    await at.put(name, 'one');
+    await vault.get(name);
+    at.proxy.fail({ delay: 300, when: ({ url = '' }) => url.includes(READS) });
+    at.proxy.hangUp();
+    await until(() => at.proxy.seen.filter(({ path }) => path.includes(READS)).length > 1);
+    at.proxy.seen.length = 0;
+    vault.close();
+    await new Promise((done) => setTimeout(done, 600));
+    expect(at.proxy.count('GET', '/events/stream')).toBe(0);
   });
 
   it('close: the stream closes, the cache is empty, and later calls are refused', async () => {

@@ -1,4 +1,4 @@
-// The environments of the organisation, and the one that pages show. The choice is a parameter of the address, so a link keeps it.
+// The environments of the organisation, and the selected one. The selection is a parameter of the address, so links preserve it.
 import { signal } from '@preact/signals';
 import type { components } from '@secrets-vault/client';
 import { here, useRead, vault } from './api';
@@ -6,7 +6,7 @@ import { useParameter } from './router';
 
 export type Environment = components['schemas']['Environment'];
 
-/** As last read. */
+/** The environments as last read. */
 export const environments = signal<Environment[]>([]);
 export const defaultEnvironment = signal('');
 /** The organisation's name. */
@@ -28,7 +28,7 @@ export function useEnvironments() {
   return { isPending: list.isPending || org.isPending, error: list.error ?? org.error };
 }
 
-/** The slug of the environment that the page shows, and how to choose another. */
+/** The slug of the selected environment, and a function to change it. */
 export function useEnvironment(): [string, (slug: string) => void] {
   const [chosen, choose] = useParameter('environment', true);
   return [chosen || defaultEnvironment.value || environments.value[0]?.slug || '', choose];

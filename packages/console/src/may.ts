@@ -1,8 +1,8 @@
-// What the member who is signed in may do by their role, so that pages do not ask for what would be refused. The service decides.
+// The permissions of the signed-in member's role, so that pages do not offer what would be refused. The service decides.
 import { covers } from '@secrets-vault/client';
 import { me } from './session';
 
-/** What each role holds. A test compares this with the roles of the service. */
+/** The scopes of each role. A test compares them with the service. */
 export const roleScopes: Record<string, readonly string[]> = {
   owner: ['*'],
   admin: ['*'],
@@ -24,5 +24,5 @@ export const roleScopes: Record<string, readonly string[]> = {
   auditor: ['audit:read', 'compliance:read', 'members:read', 'org:read'],
 };
 
-/** Whether the role of the member who is signed in holds a scope. Grants add to it for secrets alone. */
+/** Whether the signed-in member's role has a scope. Grants add permissions only for secrets. */
 export const may = (scope: string): boolean => covers(roleScopes[me.value?.role ?? ''] ?? [], scope);

@@ -1,5 +1,5 @@
-// Every page of the console: where it is, what it is called, and its code, which is loaded when somebody goes there. The navigation, the
-// command palette and the router are made from this one list.
+// Every page of the console: its path, its label, and its code, which is loaded when the page is opened. The navigation, the
+// command palette and the router are generated from this list.
 import {
   Bell,
   Bot,
@@ -27,20 +27,20 @@ import type { ComponentType } from 'preact';
 import { WaitingBadge } from './pages/approvals/badge';
 
 export interface PageEntry {
-  /** Below `/console`, as wouter matches paths. */
+  /** The path below `/console`, in the syntax of wouter. */
   path: string;
   label: string;
   group: 'Vault' | 'Access' | 'Governance' | 'Integrations' | 'Organisation';
   icon: LucideIcon;
-  /** Words that the command palette finds it by, besides its label. */
+  /** Search words for the command palette, in addition to the label. */
   words?: string;
-  /** The scope that its reader needs: whose role lacks it does not see it in the navigation. */
+  /** The scope that the page needs. The navigation hides it from members whose role does not have the scope. */
   needs?: string;
-  /** Left out of the navigation: pages of one thing. */
+  /** Hidden from the navigation: pages of a single item. */
   hidden?: boolean;
-  /** Shown beside the label: a number that asks for attention. */
+  /** Shown beside the label: a count that needs attention. */
   badge?: ComponentType;
-  /** What its main button creates, as an action of the command palette, and the scope for that. */
+  /** The action of its main button, for the command palette, and the scope that it needs. */
   makes?: { label: string; needs: string };
   load: () => Promise<{ default: ComponentType<{ params: Record<string, string> }> }>;
 }

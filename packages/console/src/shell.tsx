@@ -1,5 +1,5 @@
-// The frame around every page: navigation at the side (a drawer on phones), the bar on top, and the command palette. Invariant: the first
-// stop of the Tab key is a link that skips the navigation.
+// The frame around every page: side navigation (a drawer on phones), top bar, and command palette. Invariant: the first stop of the Tab key is
+// a link that skips the navigation.
 import { Fingerprint, Keyboard, LogOut, type LucideIcon, Menu as MenuIcon, Monitor, Moon, Search, Sun } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { lazy, Suspense } from 'preact/compat';
@@ -18,7 +18,7 @@ import { Menu } from './ui/menu';
 import { LoadingPage } from './ui/page';
 import { report } from './ui/toast';
 
-/** Whether the navigation has it for the member who is signed in. */
+/** Whether the navigation shows the page to the signed-in member. */
 const isShown = ({ hidden, needs }: PageEntry): boolean => !hidden && (!needs || may(needs));
 
 const loadPalette = () => import('./palette');
@@ -99,7 +99,7 @@ function Account() {
   );
 }
 
-/** A text that is cut off is whole on hover. */
+/** Truncated text is shown in full on hover. */
 function onOver({ target }: PointerEvent): void {
   const cut = target instanceof Element ? target.closest<HTMLElement>('.truncate, .who') : null;
   if (cut && !cut.title && cut.scrollWidth > cut.clientWidth) cut.title = cut.textContent;
@@ -128,7 +128,7 @@ function useDrawer(isOpen: boolean, close: () => void): void {
   }, [isOpen]);
 }
 
-/** Opens the palette by Ctrl K or ⌘ K, and by `/` outside of fields. */
+/** Opens the palette with Ctrl K or ⌘ K, and with `/` outside of fields. */
 function usePaletteKeys(): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -159,11 +159,11 @@ export function Shell({ children }: { children: ComponentChildren }) {
   return (
     <div class="shell" data-open={isOpen || undefined}>
       <a class="skip" href="#main">
-        Skip to the content
+        Skip to content
       </a>
       <header class="top">
         <IconButton
-          label={isOpen ? 'Close the navigation' : 'Open the navigation'}
+          label={isOpen ? 'Close navigation' : 'Open navigation'}
           class="only-narrow"
           aria-expanded={isOpen}
           onPress={() => setOpen(!isOpen)}
@@ -187,9 +187,9 @@ export function Shell({ children }: { children: ComponentChildren }) {
       <aside class="side">
         <Navigation onGo={() => setOpen(false)} />
       </aside>
-      <button type="button" class="veil" aria-label="Close the navigation" tabIndex={-1} onClick={() => setOpen(false)} />
+      <button type="button" class="veil" aria-label="Close navigation" tabIndex={-1} onClick={() => setOpen(false)} />
       <main id="main" tabIndex={-1}>
-        {/* Pages choose an environment when they open, so they wait until these are known. */}
+        {/* Pages choose an environment when they open, so they wait until the environments are loaded. */}
         {isPending ? <LoadingPage /> : children}
       </main>
       {isPaletteOpen.value && (

@@ -1,7 +1,7 @@
-// What narrows a list: a few exclusive choices side by side, a choice of many, and a text.
+// Filters for lists: segments, a select, and a text field.
 import type { Choice } from './field';
 
-/** @param label what is chosen, for screen readers */
+/** @param label the accessible name of the choice */
 export const Segments = ({
   label,
   value,
@@ -22,7 +22,7 @@ export const Segments = ({
   </div>
 );
 
-/** @param all the words for no choice */
+/** @param all the label for no choice */
 export const FilterSelect = ({
   label,
   all,

@@ -1,4 +1,4 @@
-// Syncs: the connections to platforms where programs run, and what was written there.
+// Syncs: the connections to platforms where programs run, and their runs.
 import { Plus } from 'lucide-preact';
 import { Link } from 'wouter-preact';
 import { Listing } from '../../ui/listing';
@@ -40,7 +40,7 @@ function Connections({ list }: { list: ReturnType<typeof useConnections> }) {
         {
           label: 'Runs',
           width: '8rem',
-          cell: ({ auto }) => (auto ? <Badge tone="accent">by itself</Badge> : <Badge>when asked</Badge>),
+          cell: ({ auto }) => (auto ? <Badge tone="accent">automatic</Badge> : <Badge>manual</Badge>),
         },
         { label: 'Platform', width: '12rem', wide: true, cell: ({ platform }) => <span class="dim">{platformName(platform)}</span> },
         {
@@ -60,7 +60,7 @@ function Connections({ list }: { list: ReturnType<typeof useConnections> }) {
             </Link>
           }
         >
-          Connect Vercel, GitHub Actions, AWS, Kubernetes and others. You see what would be written before anything is.
+          Connect Vercel, GitHub Actions, AWS, Kubernetes and others. You see a preview before anything is written.
         </Empty>
       }
     />

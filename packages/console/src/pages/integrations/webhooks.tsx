@@ -11,7 +11,7 @@ import { NewWebhook, type Webhook } from './webhook-form';
 
 const reasons = { user: 'disabled', failing: 'failing', gone: 'gone' } as const;
 
-/** Whether it gets events, and if not, why. */
+/** Whether the webhook is enabled, and if not, why. */
 export const WebhookStatus = ({ enabled, disabled_reason }: Pick<Webhook, 'enabled' | 'disabled_reason'>) =>
   enabled ? (
     <Badge tone="good">enabled</Badge>
@@ -27,7 +27,7 @@ export default function Webhooks() {
   const onCreate = () => setCreating(true);
   return (
     <>
-      <PageHead title="Webhooks" lead="Events of the organisation, sent to a URL of yours as signed requests.">
+      <PageHead title="Webhooks" lead="Send events of the organisation to your own URL as signed requests.">
         <MakeButton onMake={onCreate}>New webhook</MakeButton>
       </PageHead>
       <Listing<Webhook>
@@ -62,7 +62,8 @@ export default function Webhooks() {
         ]}
         empty={
           <Empty title="No webhooks yet" action={<Button onPress={onCreate}>Create the first webhook</Button>}>
-            Restart a program when its secret is rotated, or keep a record elsewhere. Failed deliveries are repeated for more than a day.
+            For example, restart a program when its secret is rotated, or record events elsewhere. Failed deliveries are retried for more
+            than a day.
           </Empty>
         }
       />

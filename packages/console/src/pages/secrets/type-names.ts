@@ -1,4 +1,4 @@
-// The types of secrets, as people call them.
+// Labels for the types of secrets.
 import { type components, secretTypes } from '@secrets-vault/client';
 
 type Type = components['schemas']['Secret']['type'];
@@ -19,5 +19,5 @@ const names: Record<Type, string> = {
 
 export const nameOfType = (type: string): string => names[type as Type] ?? type;
 
-/** For a form or a filter. */
+/** The choices for a form or a filter. */
 export const typeChoices = secretTypes.map((value) => ({ value, label: names[value] }));
