@@ -230,6 +230,9 @@ export const WhoAmI = z
     org_id: z.string(),
     name: z.string().nullable(),
     scopes: z.array(z.string()),
+    granted_scopes: z
+      .array(z.string())
+      .openapi({ description: 'The scopes that grants add to the role of a member, each for some secrets only.', example: [] }),
     environments: z.array(z.string()).nullable(),
     secrets: z.array(z.string()).nullable(),
     expires_at: Time.nullable(),
