@@ -119,16 +119,13 @@ async function follow(after: number | undefined, leaving: AbortSignal, { opened,
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 30_000;
 
-/** What was read so shortly before a stream opened, in milliseconds, is not read again: a page and its stream begin together. */
-const TOGETHER = 300;
-
 /** Follows the stream while somebody is signed in, and connects again when it breaks off. */
 async function run(leaving: AbortSignal): Promise<void> {
   let last: number | undefined;
   let wait = FIRST_WAIT;
   const opened = () => {
-    // Events resume where they ended, but nothing resumes what has none.
-    void forgetBefore(Date.now() - TOGETHER, ...everything);
+    // Events resume where they ended, but nothing resumes what has none. A page's own list is mostly asked for after this.
+    void forgetBefore(Date.now(), ...everything);
     wait = FIRST_WAIT;
   };
   const heard = (sequence: number) => {

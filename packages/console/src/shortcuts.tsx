@@ -1,7 +1,7 @@
 // Keys that do something without the mouse: `n` makes what the page lists, `j` and `k` go through the rows of a table, `?` shows all.
 // Invariant: no key is taken while somebody types into a field, in a dialog or in a menu, or together with Ctrl, Alt or ⌘.
 import { signal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { Dialog } from './ui/dialog';
 
 const isHelpOpen = signal(false);
@@ -10,9 +10,11 @@ const makers = signal<(() => void)[]>([]);
 
 /** Lets `n` open what this page creates. */
 export function useMaker(make: () => void, isAllowed = true): void {
+  const latest = useRef(make);
+  latest.current = make;
   useEffect(() => {
     if (!isAllowed) return;
-    const entry = () => make();
+    const entry = () => latest.current();
     makers.value = [...makers.value, entry];
     return () => {
       makers.value = makers.value.filter((each) => each !== entry);

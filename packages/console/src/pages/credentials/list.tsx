@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { useList } from '../../api';
 import { may } from '../../may';
 import { scopesInWords } from '../../scopes';
+import { useMaker } from '../../shortcuts';
 import { Button } from '../../ui/button';
 import { Listing } from '../../ui/listing';
 import { Badge, Empty, PageHead, Time, type Tone } from '../../ui/parts';
@@ -68,6 +69,7 @@ const columns: Column<Credential>[] = [
 
 function Rows({ kind, onCreate }: { kind: Kind; onCreate?: () => void }) {
   const about = kinds[kind];
+  useMaker(() => onCreate?.(), onCreate !== undefined);
   const list = useList<Credential>(['credentials', kind], (cursor, signal) => readPage(kind, cursor, signal));
   return (
     <>

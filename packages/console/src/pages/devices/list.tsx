@@ -5,6 +5,7 @@ import { useState } from 'preact/hooks';
 import { forget, here, useList, vault } from '../../api';
 import { useMembers, Who } from '../../people';
 import { useParameter } from '../../router';
+import { useMaker } from '../../shortcuts';
 import { Button } from '../../ui/button';
 import { Confirm, Dialog } from '../../ui/dialog';
 import { SelectField } from '../../ui/field';
@@ -105,6 +106,7 @@ export default function Devices() {
   const [status, setStatus] = useParameter('status');
   const [shown, show] = useParameter('id', true);
   const [creating, setCreating] = useState(false);
+  useMaker(() => setCreating(true), may('devices:write'));
   const [acting, setActing] = useState<{ doing: Doing; device: Device } | null>(null);
   const list = useDevices(status);
   return (

@@ -5,6 +5,7 @@ import { useState } from 'preact/hooks';
 import { forgetGone, here, useList, useRead, vault } from '../../api';
 import { Who } from '../../people';
 import { useParameter } from '../../router';
+import { useMaker } from '../../shortcuts';
 import { Button, IconButton } from '../../ui/button';
 import { Confirm } from '../../ui/dialog';
 import { Listing } from '../../ui/listing';
@@ -49,6 +50,7 @@ function useGrant(id: string, enabled: boolean) {
 /** The grants of a member or team, or all of them. */
 export function Grants({ grantee }: { grantee?: { type: 'member' | 'team'; id: string } }) {
   const [creating, setCreating] = useState(false);
+  useMaker(() => setCreating(true), may('members:write'));
   const [ending, setEnding] = useState<Grant | null>(null);
   const [only, show] = useParameter('id');
   const isOne = only !== '' && !grantee;

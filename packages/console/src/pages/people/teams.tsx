@@ -5,6 +5,7 @@ import { useLocation } from 'wouter-preact';
 import { forget, here, useList, vault } from '../../api';
 import { may } from '../../may';
 import type { Team } from '../../people';
+import { useMaker } from '../../shortcuts';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { TextField } from '../../ui/field';
@@ -36,6 +37,7 @@ export function TeamForm({ team, onClose }: { team?: Team; onClose: () => void }
 
 export default function Teams() {
   const [creating, setCreating] = useState(false);
+  useMaker(() => setCreating(true), may('teams:write'));
   const list = useList<Team>(['teams', 'list'], (cursor, signal) =>
     vault().api.GET('/orgs/{org_id}/teams', { params: { path: here(), query: { limit: 100, cursor } }, signal }),
   );

@@ -2,6 +2,7 @@
 import { Plus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { here, useList, vault } from '../../api';
+import { useMaker } from '../../shortcuts';
 import { Button } from '../../ui/button';
 import { Listing } from '../../ui/listing';
 import { Badge, Empty, PageHead, type Tone } from '../../ui/parts';
@@ -59,6 +60,7 @@ const columns: Column<Policy>[] = [
 
 export default function Policies() {
   const [creating, setCreating] = useState(false);
+  useMaker(() => setCreating(true), may('policies:write'));
   const list = useList<Policy>(['policies', 'list'], (cursor, signal) =>
     vault().api.GET('/orgs/{org_id}/policies', { params: { path: here(), query: { limit: 100, cursor } }, signal }),
   );
