@@ -44,7 +44,6 @@ for (const entry of fs.readdirSync(assetsDir, { recursive: true, withFileTypes: 
 /**
  * The binding for the local runtime: the directory itself. The runtime's emulation of the platform's router would run before each request.
  * @param {any} declared the Worker's options, as wrangler read them from wrangler.toml
- * @param {any} declared the Worker's options, as wrangler read them from wrangler.toml
  */
 export const assetsBinding = ({ assets, serviceBindings }) => ({
   assets: undefined,

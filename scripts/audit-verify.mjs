@@ -9,11 +9,11 @@ import { parseArgs } from 'node:util';
 import canonicalize from 'canonicalize';
 
 const USAGE = `Use: npm run audit:verify -- FILE.ndjson --checkpoints FILE --key FILE [--first SEQUENCE] [--last SEQUENCE] [--json]
-  FILE.ndjson     GET /orgs/ORG/audit-log?format=ndjson, or an export of what is past retention; newest or oldest entry first
-  --checkpoints   GET /orgs/ORG/audit-log/checkpoints (fetch them before the log), or checkpoints that you kept earlier
-  --key           GET /orgs/ORG/audit-log/key, its JWK or its PEM; better a copy that you kept earlier
-  --first         the sequence at which the file is to begin, if that is not where the log or the checkpoints begin
-  --last          the sequence at which the file is to end, if there are checkpoints of newer entries
+  FILE.ndjson     GET /orgs/ORG/audit-log?format=ndjson, or an export of entries past retention; newest or oldest entry first
+  --checkpoints   GET /orgs/ORG/audit-log/checkpoints (fetch them before the log), or checkpoints that you stored earlier
+  --key           GET /orgs/ORG/audit-log/key, as JWK or PEM; preferably a copy that you stored earlier
+  --first         the first sequence that the file must contain, if neither the log nor the checkpoints begin there
+  --last          the last sequence that the file must contain, if there are checkpoints of newer entries
 Exit code: 0 intact, 1 not intact, 2 wrong use.`;
 
 /** @typedef {{ sequence: number, hash: string, prev_hash: string, time: string, format?: number, missing?: Stretch[] }} Entry */

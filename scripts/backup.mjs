@@ -78,8 +78,6 @@ async function remoteService(url) {
  * Has the gate of each organisation move its audit entries to the database.
  * @param {Service} service
  * @returns {Promise<{ done: Set<string>, why: string, remedy: string }>} which did, and why others are missing
- * @param {Service} service
- * @returns {Promise<{ done: Set<string>, why: string, remedy: string }>} which did, and why others are missing
  */
 async function archive(service) {
   const done = new Set();

@@ -55,10 +55,6 @@ const read = (secret) => ({ path: `/secrets/${secret.id}` });
  * What is measured. `bare`: sent to the floor's own Worker; `org`: creates the organisation, a new one if absent; `tokens`: creates callers
  * other than API keys; `wish`: the n-th request, with a path below the organisation unless it is `global`; `beside`: another row that
  * replaces the floor, to compare CPU time, including work within the following half second.
- * @type {Record<string, { bare?: true, beside?: string, org?: (side: Side) => Promise<Org>, tokens?: (side: Side, org: Org) =>
- * Promise<string[]>, wish: (org: Org, n: number) => Wish }>}
- * other callers than API keys; `wish` is the n-th request, whose path is one of the organisation's unless it is `global`; `beside` names a row that
- * takes the floor's place, to compare CPU time, that of what follows within half a second included.
  * @type {Record<string, { bare?: true, beside?: string, org?: (side: Side) => Promise<Org>, tokens?: (side: Side, org: Org) => Promise<string[]>, wish: (org: Org, n: number) => Wish }>}
  */
 const subjects = {

@@ -15,9 +15,6 @@ export function neededBindings(source) {
  * @param {any} config wrangler.toml as read
  * @param {{ name: string, type: string }[]} needed
  * @returns {string[]}
- * @param {any} config wrangler.toml as read
- * @param {{ name: string, type: string }[]} needed
- * @returns {string[]}
  */
 export function lackingBindings(config, needed) {
   const names = (list = []) => new Set(list.map(({ binding, name }) => binding ?? name));

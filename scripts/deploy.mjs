@@ -189,7 +189,7 @@ function announce(url, isNew, waited) {
   const kept = fs.existsSync(varsFile)
     ? `
 Keep .production.vars offline: copy it to where no backup of the database is, such as a password manager or paper, and remove it here when you no longer need it.
-MASTER_KEYS cannot be restored by anybody: without it nothing that the vault holds can be decrypted.
+MASTER_KEYS cannot be recovered: without it, nothing in the vault can be decrypted.
 `
     : '';
   const first =

@@ -15,7 +15,7 @@ export const freshSecrets = (env) =>
 
 /**
  * @param {string} file
- * @returns {{ vars: Record<string, string | undefined>, text: string, exposed: boolean } | undefined} undefined where there is none
+ * @returns {{ vars: Record<string, string | undefined>, text: string, exposed: boolean } | undefined} undefined if it does not exist
  */
 export function readDevVars(file) {
   let text;
@@ -33,9 +33,6 @@ export function readDevVars(file) {
  * @param {string} file
  * @param {Record<string, string>} secrets
  * @param {string} [note] one comment line for the reader of the file
- * @param {string} file
- * @param {Record<string, string>} secrets
- * @param {string} [note] one comment line for whoever finds it
  */
 export function createDevVars(file, secrets, note = 'Created by npm start. Keep it: without MASTER_KEYS, the vault cannot be decrypted.') {
   const draft = `${file}.${process.pid}.${randomBytes(6).toString('hex')}`;

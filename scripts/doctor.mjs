@@ -189,8 +189,6 @@ function idsOf(rows) {
  * @param {string | undefined} text MASTER_KEYS; undefined or empty if not usable
  * @param {{ owner: string | null, master_id: string, key_sealed?: string }[]} wraps without `key_sealed`, only the id is compared
  * @param {string} source
- * @param {{ owner: string | null, master_id: string, key_sealed?: string }[]} wraps without `key_sealed`, the id alone is compared
- * @param {string} source
  */
 async function keys(text, wraps, source) {
   if (wraps.length === 0) return report('keys', 'ok', 'the vault is empty: its keys are created with the first organisation');

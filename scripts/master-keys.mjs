@@ -32,7 +32,7 @@ export function newMasterKey(known) {
 
 /**
  * @param {string} file
- * @returns {{ keys: MasterKey[] | undefined, retired: MasterKey[] } | undefined} undefined where there is no file, or no list in it
+ * @returns {{ keys: MasterKey[] | undefined, retired: MasterKey[] } | undefined} undefined if the file does not exist or has no MASTER_KEYS
  */
 export function readKeyFile(file) {
   if (!fs.existsSync(file)) return undefined;
@@ -90,9 +90,6 @@ async function envelope() {
  * @param {MasterKey[]} masters
  * @param {Wrap[]} wraps
  * @returns {Promise<{ missing: string[], undecryptable: Wrap[] }>} ids of missing master keys, and wrapped keys that do not decrypt
- * @param {MasterKey[]} masters
- * @param {Wrap[]} wraps
- * @returns {Promise<{ missing: string[], undecryptable: Wrap[] }>} ids of master keys that are not given, and wraps that theirs does not decrypt
  */
 export async function checkWraps(masters, wraps) {
   const { decrypt } = await envelope();

@@ -22,7 +22,6 @@ const VAULT = 'vault';
 /**
  * The minimum work of a Worker: one call of a Durable Object that inserts one row; for a change, preceded by one D1 batch of three rows,
  * which is how many a change of the vault writes.
- * rows before it, for that is how many a change of the vault writes there.
  */
 const FLOOR = `
 import { DurableObject, WorkerEntrypoint } from 'cloudflare:workers';
@@ -56,7 +55,6 @@ export const tell = (text) => process.stderr.write(`${text}\n`);
 
 /**
  * Starts the deployable bundle, with D1, Durable Objects and queue on disk, and the floor in the same process.
- * @param {{ inspector?: boolean, consumes?: boolean }} [options] `consumes`: whether jobs on the queue are run
  * @param {{ inspector?: boolean, consumes?: boolean }} [options] `consumes`: whether jobs on the queue are run
  */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: one service from its start to its end.
@@ -206,8 +204,6 @@ function cpuTime(pid) {
  * One kept-alive connection, one request at a time. Own client, because a general one takes more time than the floor, and client time makes
  * slow and fast look alike.
  * @param {number} port
- * what the client takes makes slow and fast look alike.
- * @param {number} port
  */
 export async function connect(port) {
   const socket = net.connect({ host: '127.0.0.1', port, noDelay: true });
@@ -351,8 +347,6 @@ export function good(answer) {
  * A new organisation with secrets and enough API keys: each allows 1,200 requests a minute.
  * @param {Vault} vault
  * @param {{ secrets: number, keys: number }} size
- * @param {Vault} vault
- * @param {{ secrets: number, keys: number }} size
  */
 export async function newOrg(vault, { secrets, keys }) {
   const call = callerOf(vault);
@@ -383,11 +377,6 @@ export const freshValue = () => randomBytes(24).toString('hex');
  * @param {Org} org
  * @param {number} count
  * @param {number} [now] when they were created
- * Worker does it, by the Worker's own code, they go into D1 in bulk; then the gate loses its storage and loads itself from D1.
- * @param {Vault} vault
- * @param {Org} org
- * @param {number} count
- * @param {number} [now] when they were made
  */
 export async function fill(vault, org, count, now = Date.now()) {
   const { deriveOrg, unwrap, encryptValue, macOf, newId } = await ownCode();
@@ -427,7 +416,6 @@ export async function fill(vault, org, count, now = Date.now()) {
 
 /**
  * Signs in one new member per browser session. Returns their JWTs, which are valid for ten minutes.
- * @param {Vault} vault @param {Org} org @param {number} count
  * @param {Vault} vault @param {Org} org @param {number} count
  */
 export async function signIn(vault, org, count) {

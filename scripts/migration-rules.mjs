@@ -45,9 +45,6 @@ const RELEASE = /unused since (\d+)\.(\d+)\.(\d+)\b/i;
  * @param {string} sql
  * @param {string} version of package.json
  * @returns {string[]}
- * @param {string} sql
- * @param {string} version of package.json
- * @returns {string[]}
  */
 export function rolloutProblems(sql, version) {
   return statementsOf(sql).flatMap(({ code, comments }) => {

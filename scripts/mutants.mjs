@@ -90,7 +90,6 @@ function split(notice) {
 /**
  * Tests in test/vendors and those of packages run in Node, all others in the real runtime.
  * @param {string[]} notices @param {number} patience
- * @param {string[]} notices @param {number} patience
  */
 async function run(notices, patience) {
   const inNode = notices.filter((notice) => notice.startsWith('vendors/'));

@@ -29,9 +29,6 @@ export function partsOf(toml) {
  * @param {any} toml
  * @param {string} databaseId
  * @param {string} publicUrl '' if not known yet
- * @param {any} toml
- * @param {string} databaseId
- * @param {string} publicUrl '' where it is not known yet
  */
 export function productionConfig(toml, databaseId, publicUrl) {
   const [database, ...others] = toml.d1_databases;

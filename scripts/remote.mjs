@@ -104,7 +104,6 @@ export async function findDatabase(name) {
 /**
  * Finds the deployment's database and writes the configuration that names it, for commands on it.
  * @returns {Promise<{ id: string, name: string }>} the account
- * @returns {Promise<{ id: string, name: string }>} the account
  */
 export async function reachDatabase() {
   const toml = readToml();
@@ -148,8 +147,6 @@ export const WRAPS =
  * The migrations and keys of the database.
  * @returns {Promise<{ applied: Set<string>, wraps: import('./master-keys.mjs').Wrap[], orgs: { master_id: string, n: number }[] }>}
  * `wraps`: the deployment's key; `orgs`: how many organisations' keys each master key wraps
- * @returns {Promise<{ applied: Set<string>, wraps: import('./master-keys.mjs').Wrap[], orgs: { master_id: string, n: number }[] }>}
- *   `wraps`: the deployment's key; `orgs`: how many of the organisations' each master key wraps
  */
 export async function databaseState() {
   const [tables] = await query(TABLES);

@@ -67,8 +67,6 @@ async function restore(positionals, how) {
  * Reads the whole file and compares its checksum.
  * @param {string} file
  * @returns {Promise<{ format: number, made_at: string, migrations: string[], rows: Record<string, number>, master_keys: string[] }>}
- * @param {string} file
- * @returns {Promise<{ format: number, made_at: string, migrations: string[], rows: Record<string, number>, master_keys: string[] }>}
  */
 async function verifyBackup(file) {
   const SUM = '-- sha256 '.length + 64 + 1;

@@ -42,7 +42,7 @@ export function applied({ name, tag, file, change }, sources) {
     const found = tagsIn(current).filter((one) => one.tag === wanted);
     if (found.length !== 1) {
       const places = found.map((one) => one.file).join(', ') || 'nowhere';
-      throw new Error(`Mutant "${name}": the tag ${wanted} must stand in the source exactly once, and stands in: ${places}.`);
+      throw new Error(`Mutant "${name}": the tag ${wanted} must occur in the source exactly once, and occurs in: ${places}.`);
     }
     const [{ file, at }] = found;
     const source = /** @type {string} */ (current.get(file));

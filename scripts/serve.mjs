@@ -28,8 +28,6 @@ const isLocal = isLocalHost(host);
  * Gives every request the address of its caller, as the platform does. If only this machine can reach the port, a caller may name another
  * address. Otherwise the runtime does not know callers' addresses, and the header is removed: the Worker treats a missing address as
  * outside every `allowed_addresses`. A placeholder address would be inside a range such as 0.0.0.0/0.
- * Where other machines do, the runtime does not know their addresses, and the header that they send is removed: the Worker takes a missing
- * address for one outside every `allowed_addresses`. A placeholder address would lie in a range such as 0.0.0.0/0.
  */
 const FRONT = `
 export default {

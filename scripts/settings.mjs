@@ -26,9 +26,6 @@ class Problem extends Error {}
  * @param {Variables} env the shell's variables
  * @param {Variables} devVars those of .dev.vars
  * @returns {{ settings: Settings, problem?: undefined } | { problem: string, settings?: undefined }}
- * @param {Variables} env the shell's variables
- * @param {Variables} devVars those of .dev.vars
- * @returns {{ settings: Settings, problem?: undefined } | { problem: string, settings?: undefined }}
  */
 export function readSettings(env, devVars) {
   const given = (name) => env[name] ?? devVars[name] ?? '';

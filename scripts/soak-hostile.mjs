@@ -11,9 +11,6 @@ import { connect, good, requestOf } from './measure.mjs';
  * @param {import('./measure.mjs').Org} org
  * @param {ReturnType<typeof import('./measure.mjs').callerOf>} call
  * @returns {Promise<{ tokens: Tokens, asked: number }>} `asked`: how many requests it took
- * @param {import('./measure.mjs').Org} org
- * @param {ReturnType<typeof import('./measure.mjs').callerOf>} call
- * @returns {Promise<{ tokens: Tokens, asked: number }>} `asked`: how many requests it took
  */
 export async function newAttacker(org, call) {
   let asked = 0;

@@ -108,10 +108,10 @@ async function portProblem({ host, port }) {
   }
 }
 
-// ---------------------------------------------------------------- what is spawned
+// ---------------------------------------------------------------- child processes
 
 /**
- * A script as leader of its own process group, which ends with this process. It gets the settings as variables, so the Worker sees exactly
+ * A script as leader of its own process group, which is stopped with this process. It gets the settings as variables, so the Worker sees exactly
  * the validated values: the shell takes precedence, and no `$` is expanded.
  * @param {string[]} args
  * @param {(line: string) => void} onLine
@@ -249,9 +249,6 @@ async function untilSilent(isOver) {
  * @param {string} target
  * @param {number} ms
  * @returns {Promise<{ status?: number, error?: { code?: string, message?: string } } | undefined>}
- * @param {string} target
- * @param {number} ms
- * @returns {Promise<{ status?: number, error?: { code?: string, message?: string } } | undefined>}
  */
 function ask(target, ms) {
   return new Promise((done) => {
@@ -382,7 +379,6 @@ function onSignal() {
 /**
  * Under npm, ends once npm has ended. The npm script uses `exec node`, so no shell is in between: a shell would keep npm's signals and
  * outlive npm unnoticed.
- * and outlive npm unseen.
  */
 function endWithParent() {
   if (process.env.npm_lifecycle_event === undefined) return;

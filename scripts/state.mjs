@@ -13,9 +13,6 @@ const LOCKED = 5; // SQLITE_BUSY
  * ends for any reason, so no lock is left behind.
  * @param {string} dir
  * @returns {string | undefined} what is wrong with it
- * however that ends, so no lock is ever left behind.
- * @param {string} dir
- * @returns {string | undefined} what is wrong with it
  */
 export function claimState(dir) {
   try {
@@ -77,8 +74,6 @@ export function inspectState(dir) {
 
 /**
  * The wrapped keys of its vault.
- * @param {string} dir
- * @returns {import('./master-keys.mjs').Wrap[]}
  * @param {string} dir
  * @returns {import('./master-keys.mjs').Wrap[]}
  */

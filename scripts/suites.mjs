@@ -10,7 +10,6 @@ const dir = path.join(root, 'dist', 'suites');
 /**
  * Writes a suite for each of these folders. Returns the size of the tests per file, in bytes.
  * @param {string[]} folders Relative to the project.
- * @param {string[]} folders Relative to the project.
  */
 export function suitesOf(folders) {
   fs.mkdirSync(dir, { recursive: true });

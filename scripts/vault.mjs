@@ -23,7 +23,6 @@ export const stateDir = () => path.resolve(root, variable('STATE_DIR') || path.j
 /**
  * Where `npm start` listens with these variables. An IP address, not localhost, which may also resolve to [::1], where another user of this
  * machine could listen: the bootstrap token is sent there.
- * put at [::1]: the bootstrap token is sent there.
  */
 export function localUrl() {
   const address = reachedAt(variable('HOST') || '127.0.0.1');
@@ -56,9 +55,6 @@ let reached;
  * @param {string[]} args
  * @param {string} [input] its stdin
  * @returns {Promise<string>}
- * @param {string[]} args
- * @param {string} [input] what it reads
- * @returns {Promise<string>}
  */
 export async function wrangler(args, input = '') {
   const local = args.includes('--local');
@@ -86,8 +82,6 @@ export function bootstrapCaller(url, token = variable('BOOTSTRAP_TOKEN')) {
 
 /**
  * Calls a running service. Possibly temporary failures (no response, 429, 503 other than MISCONFIGURED) are retried for a minute.
- * @param {string} url
- * @param {string} token
  * @param {string} url
  * @param {string} token
  */

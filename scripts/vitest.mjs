@@ -18,10 +18,6 @@ import path from 'node:path';
  * @param {{ files: string[], named: string, env: Record<string, string>, patience?: number, config?: string }} what `named`: a pattern of
  * names; `patience`: milliseconds after which the run counts as hung; `config`: instead of vitest.config.ts.
  * @returns {Promise<Run>}
- * @param {string} dir
- * @param {{ files: string[], named: string, env: Record<string, string>, patience?: number, config?: string }} what `named`: a pattern
- *   of names; `patience`: milliseconds after which the run has hung; `config`: another one than vitest.config.ts.
- * @returns {Promise<Run>}
  */
 export async function runTests(dir, { files, named, env, patience, config }) {
   const started = Date.now();

@@ -1,5 +1,5 @@
-// Bundles svc into dist: one small entry, and a chunk for each command that is loaded when it is called. The client is bundled from its
-// source, so the package has no dependency but the optional keychain.
+// Bundles svc into dist: one small entry, and a chunk for each command that is loaded when the command runs. The client is bundled from its
+// source, so the only dependency of the package is the optional keychain.
 import fs from 'node:fs';
 import path from 'node:path';
 import { build } from 'esbuild';
@@ -36,12 +36,12 @@ const { metafile } = await build({
   external: ['@napi-rs/keyring'],
   plugins: [withoutChildProcess],
   alias: { '@secrets-vault/client': path.join(here, '..', 'client', 'src', 'index.ts') },
-  // Bundled CommonJS modules ask for Node's own modules with require().
+  // Bundled CommonJS modules load Node.js modules with require().
   banner: { js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);" },
   logLevel: 'warning',
 });
 
-// What is bundled is distributed: its licences come along.
+// The licences of bundled libraries must be distributed with them.
 const inputs = Object.keys(metafile.inputs).map((file) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1]);
 const notices = [...new Set(inputs)].filter(Boolean).map((at) => {
   const dir = path.join(here, at);

@@ -69,7 +69,6 @@ export function ended(lineage: readonly Lifetime[], now: number): Refusal | null
 /**
  * 403 if the caller may not perform the action at all: address, kind, scope or missing confirmation. `exempt`: needs no scope, because it
  * concerns only the caller.
- * the caller alone.
  */
 export function mayAct(caller: Caller, need: FullNeed, ip: string, exempt = false): Refusal | null {
   const ranges = caller.member_addresses ? [...caller.addresses, caller.member_addresses] : caller.addresses;

@@ -14,7 +14,6 @@ export interface Steps {
 /**
  * The most steps of one call, by the lengths of the pattern and of the text that it runs on: at most 3,163 for 256 and 256. The table has
  * 67 rows: one for each character that a name can have, and one for all others.
- * 67 rows of the table: one for each character that a name may have, and one for all others.
  */
 export const mostSteps = (pattern: number, text: number): number => pattern + (67 + text) * (1 + Math.floor(pattern / 32));
 
@@ -35,22 +34,12 @@ export const matches = (pattern: string, name: string, steps?: Steps): boolean =
  * linear paths with wildcards (Milo and Suciu, Index Structures for Path Expressions, 1999).
  *
  * So `outer` runs on `inner` as if it were a name, and at a star of `inner` keeps only the states outside such literals.
- *
- * Only texts need be looked at in which all that a wildcard of `inner` stands for is a character that `outer` does not name, since only
- * wildcards match that. A star of `inner` can stand for more of them than `outer` is long, so what lies between the first and the last
- * literal of a block of `outer` (its text between two stars) has to lie within one block of `inner`. It can also stand for none, so the
- * `?` around these literals count for no more characters than `inner` has at least. Where both hold, block after block and each as far
- * left as can be, every text of `inner` matches; where one does not, a text that mixes runs of both lengths does not. This is the
- * containment mapping of linear paths with wildcards (Milo and Suciu, Index Structures for Path Expressions, 1999).
- *
- * So `outer` runs on `inner` as if that were a name, and at a star of `inner` keeps only the states outside such literals.
  */
 export const contains = (outer: string, inner: string, steps?: Steps): boolean => run(compiled(outer, steps), inner, true, steps);
 
 /**
  * Whether some text matches both patterns. Walks a table of position pairs: from one pair, a star matches nothing more, or one more
  * character of the other pattern. The number of cells, at most 257 times 257, bounds the cost.
- * one more character of the other pattern. Its cells bound the cost: 257 times 257 at most.
  */
 export function intersects(one: string, other: string): boolean {
   const width = other.length + 1;

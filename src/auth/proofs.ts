@@ -27,7 +27,6 @@ export function newChallenge(key: Uint8Array, purpose: string[], now = Date.now(
 /**
  * If the text is a challenge issued for that purpose in the last five minutes: the id of what it may begin. The id is always the same, so a
  * reused challenge is detected by its id. Otherwise null.
- * always the same, so that whoever keeps ids sees it used twice. Else null.
  */
 export function readChallenge(key: Uint8Array, purpose: string[], text: string, prefix: Prefix, now = Date.now()): string | null {
   const bytes = fromBase64Url(text);

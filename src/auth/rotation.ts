@@ -70,7 +70,6 @@ function begunAt({ cron, every = Number.POSITIVE_INFINITY }: RotationRule, since
 /**
  * Since when a value created at `since` has been due, in the current period; null while no rule makes it due. If several rules do, the one
  * with the shortest period counts: the secret is reported as due once in each of its periods.
- * counts: its periods are those in which the secret is called due again.
  */
 export function dueSince(rules: readonly RotationRule[], since: number, now: number): number | null {
   let [begun, shortest]: [number | null, number] = [null, Number.POSITIVE_INFINITY];

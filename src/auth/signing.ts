@@ -54,7 +54,7 @@ interface Stored {
   created_at: number;
 }
 
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its functions share what is known of the keys.
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its functions share the cached keys.
 export function createSigningKeys(db: D1Database, root: Uint8Array): SigningKeys {
   let held: SigningKey[] = [];
   let looked = Number.NEGATIVE_INFINITY;

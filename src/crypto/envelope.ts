@@ -68,7 +68,6 @@ export type Decrypter = () => Promise<Uint8Array | null>;
 /**
  * The same for a secret value that is read often: one-time work is done here. Web Crypto takes a third of the time of a decipher stream;
  * the data key cannot be extracted, and no plaintext is cached.
- * stream; the data key cannot be extracted, and no plaintext is kept.
  */
 export async function decrypterOf(root: Uint8Array, context: string[], sealed: string): Promise<Decrypter> {
   const parsed = parse(sealed);

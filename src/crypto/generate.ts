@@ -37,7 +37,6 @@ const SYMBOLS = '!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~';
 /**
  * Names take precedence over literals. Some names are included because they consist of distinct letters: without its entry, `base64` would
  * be read as the six characters b, a, s, e, 6 and 4 and silently give a weak value.
- * taken as the six characters b, a, s, e, 6 and 4, and give a weak value without a word.
  */
 const CHARSETS = new Map([
   ['alphanumeric', UPPER + LOWER + DIGITS],
@@ -70,7 +69,6 @@ export function canGenerate(type: string): boolean {
 /**
  * What is wrong with these options for this type, as a validation detail (path such as `generate.length`), or null. Absent options are
  * always valid, even for a type without a generator: use `canGenerate` for that.
- * Absent options are never wrong, even for a type without a generator: ask `canGenerate` for that.
  */
 export function optionsProblem(type: string, options: GenerateOptions | undefined): { path: string; message: string } | null {
   if (!options) return null;

@@ -184,9 +184,6 @@ export interface Rewrapped {
  * nothing else is affected. Each is replaced only if it is unchanged since it was read, so calls may race or be interrupted. Keys already
  * under the current master key are decrypted too, so a full walk verifies each. If one does not decrypt, it stays, the others are
  * re-wrapped, and the call throws MISCONFIGURED.
- * same, so nobody needs to hear of it. Each is replaced only where it still is what was opened: calls may race and be cut off. Those
- * that are under it already are opened too, so that a whole walk proves each. Where one does not open, it stays, the others are
- * re-wrapped, and the call is refused as MISCONFIGURED.
  */
 export async function rewrap(db: D1Database, masters: MasterKey[], after: string): Promise<Rewrapped> {
   const orm = drizzle(db);

@@ -4,7 +4,7 @@ import { toBase64 } from './bytes';
 
 /**
  * Wraps bytes as one PEM block.
- * @param label what stands after BEGIN and END, such as `PRIVATE KEY`
+ * @param label the text after BEGIN and END, such as `PRIVATE KEY`
  * @param columns characters per line: 64 in RFC 7468, 70 in OpenSSH
  */
 export function pem(label: string, bytes: Uint8Array, columns: number): string {

@@ -156,7 +156,6 @@ export function sweepAt<K extends RowKind>(kind: K, row: RowTypes[K]): number | 
 /**
  * The MAC of a row: over its kind and every column except the MAC itself and ciphertext, which is authenticated on its own. A column added
  * by a later release is left out while it is null, so rows of earlier releases keep their MACs.
- * release has added is as absent while it is null: rows of the release before keep their MACs.
  */
 export function macOf(key: Uint8Array, kind: RowKind | 'version', row: object): string {
   const values = row as Record<string, unknown>;

@@ -264,7 +264,6 @@ export const environmentRevision = (core: Core, id: string): number => Number(co
 /**
  * Which of these commits D1 has, for certain: the epoch is raised first, so none of them can take effect later. Null if D1 does not
  * respond.
- * answer.
  */
 async function settled(core: Core, org: string, ids: string[]): Promise<Set<string> | null> {
   return core.locks.hold(['epoch'], async () => {

@@ -17,7 +17,6 @@ export const noteCut = ({ meta }: Pick<Core, 'meta'>, { sequence, hash }: Cut): 
 /**
  * Takes over, once, the segments that an earlier release or a lost gate left in D1: where the log begins, and where segments end. `tell`:
  * missing sequences become an audit entry.
- * missing becomes an entry.
  */
 export async function takeUpSegments(core: Core, org: string, { tell }: { tell: boolean }): Promise<void> {
   if (cutOf(core)) return;

@@ -14,8 +14,8 @@ export interface Descendants {
   madeBy(makers: string[], now: number): Made[];
   /** Up to `limit` ids, after one, of credentials that any of these created or that are revoked together with any of these. */
   children(parents: string[], after: string, limit: number): string[];
-  /** Whether an API key has at least this many session tokens that are live by their own rows. */
-  hasSessions(key: string, atLeast: number, now: number): boolean;
+  /** Whether an API key or trust has at least this many session tokens that are live by their own rows, and were made within `lives`. */
+  hasSessions(key: string, atLeast: number, now: number, lives?: number): boolean;
   /** The ids of a member's browser sessions that have not been revoked. */
   browserSessions(member: string): string[];
   /** Schedules the sweep of everything revoked together with these credentials, no later than its own sweep time. */
@@ -45,13 +45,12 @@ export function createDescendants(sql: SqlStorage, edits: () => number): Descend
     "select r.id, r.body ->> 'dies_with' parent_id, r.body ->> 'revoked_at' is null and coalesce(r.body ->> 'expires_at', 9e15) > ?2 live";
   const child = `select r.id ${byParent} and r.id > ?2 union select r.id ${byMaker} and r.id > ?2 union select r.id ${bySession} and r.id > ?2`;
 
-  const liveSessions = (key: string, now: number) =>
+  const liveSessions = (key: string, now: number, lives: number | undefined) =>
     sql
       .exec<{ n: number }>(
         `select count(*) n from rows indexed by rows_sessions where kind = 'credential' and space = 'session' and body ->> 'revoked_at' is null
-          and body ->> 'dies_with' = ? and body ->> 'expires_at' > ?`,
-        key,
-        now,
+          and body ->> 'dies_with' = ? and body ->> 'expires_at' > ?${lives === undefined ? '' : " and body ->> 'created_at' > ?"}`,
+        ...[key, now, ...(lives === undefined ? [] : [now - lives])],
       )
       .one().n;
   const counted = new QuickLRU<string, { n: number; edits: number; at: number }>({ maxSize: MOST_COUNTED });
@@ -67,12 +66,13 @@ export function createDescendants(sql: SqlStorage, edits: () => number): Descend
         .exec<{ id: string }>(`select id from (${child}) order by id limit ?3`, JSON.stringify(parents), after, limit)
         .toArray()
         .map(({ id }) => id),
-    hasSessions(key, atLeast, now) {
-      const before = counted.get(key);
+    hasSessions(key, atLeast, now, lives) {
+      const counting = lives === undefined ? key : `${key} ${lives}`;
+      const before = counted.get(counting);
       // No more tokens can have been added since the count than rows were written; if that is too few, skip counting.
       if (before && before.at <= now && before.n + edits() - before.edits < atLeast) return false;
-      const n = liveSessions(key, now);
-      counted.set(key, { n, edits: edits(), at: now });
+      const n = liveSessions(key, now, lives);
+      counted.set(counting, { n, edits: edits(), at: now });
       return n >= atLeast;
     },
     browserSessions: (member) =>

@@ -14,7 +14,6 @@ const wrong = (why: string) => refuse('DEVICE_PROOF_INVALID', { message: `The DP
 /**
  * 401 if a request does not prove what its credential requires. `device`: the one that the credential is bound to. A further call of an
  * admitted request (`again`) was proven by the first.
- * request that was admitted (`again`) was proven by the first.
  */
 export function unproven({ rows, proofs, now }: Core, { proof, isDpop, again, request }: Ask, device: string | null): Refusal | null {
   // RFC 9449 §7.1: with the DPoP scheme, the token must be bound to the key of the proof.

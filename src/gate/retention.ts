@@ -83,7 +83,6 @@ export const noteExported = (core: Core, sequence: number): void =>
 /**
  * Forgets what was deleted from D1, and records the next cut. The next run deletes from D1, so a running check still finds its entries.
  * Returns whether there is a new cut.
- * began with. Answers whether there is a new cut.
  */
 function cutLog(core: Core, org: string, now: number, cut: number): boolean {
   const isSet = core.rows.get('org', org)?.audit_retention_days != null;

@@ -29,7 +29,6 @@ export const readReply = ({ budget = null, rate_limit = budget, ...reply }: Sent
 /**
  * A 0.4.0 gate would ignore `device_id` and create an unbound credential. It does not know an operation with this suffix, so it creates
  * none.
- * creates none.
  */
 const BOUND = '.bound';
 const isBound = ({ input }: Ask): boolean => (input as { device_id?: unknown } | null)?.device_id != null;

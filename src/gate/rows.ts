@@ -86,13 +86,13 @@ interface Parsed {
 const RECENT = 2000;
 const LONGEST_KEPT = 8192;
 
-/** Names with a prefix after another one, in their order. One lower bound alone: of two, SQLite would begin at one and read on to the other. */
+/** Selects the names with a prefix that come after a given name, in order. Only one lower bound: of two, SQLite would seek to one and scan to the other. */
 const namesFrom = (prefix: string, after: string): string =>
   `from rows where kind = 'secret' and space = ? and key ${after >= prefix ? '>' : '>='} ? and key < ? order by key`;
 const rangeOf = (environment: string, prefix: string, after: string): [string, string, string] => [
   environment,
   after >= prefix ? after : prefix,
-  // Names are ASCII: this comes after every name that begins with the prefix.
+  // Names are ASCII: this sorts after every name that begins with the prefix.
   `${prefix}\u007f`,
 ];
 

@@ -64,7 +64,6 @@ export interface Ask {
   /**
    * The caller: a token; a member that the Worker has authenticated; the service itself, for a job; the holder of a link, by its id and the
    * digest of its key; or a trust, for a workload whose token the Worker has verified or, with `refused`, has rejected.
-   * id and the digest of its key; or a trust, for a workload whose token the Worker has verified or, with `refused`, has not.
    */
   bearer: TokenRef | 'bootstrap' | 'system' | { member: string } | { link: string; hash: string } | { trust: string; refused?: true };
   /** The contents of the DPoP header, if any; and whether the token was sent with the DPoP scheme. */
@@ -83,7 +82,6 @@ export interface Ask {
   /**
    * Identifies the request if it uses an approval (`id`) or must be recorded as waiting for one: method, path, and a keyed digest of these
    * and the body.
-   * and a keyed digest of these and of the body.
    */
   approval?: { id: string | null; method: string; path: string; digest: string };
   /** `again`: a further round of a request that the gate answered with `more`. */
@@ -155,7 +153,6 @@ export interface Operation<I = unknown> {
   /**
    * The target in the audit entry, in addition to what the path names. Computed when the caller is identified, and again under the locks of
    * a change. What only the change knows is in its plan's `about`.
-   * of a change. What only the change itself knows is in the `about` of its plan.
    */
   subject?(call: Call<I>): Partial<Subject>;
   /** True if the action concerns only the caller and so needs no scope. */
@@ -165,7 +162,6 @@ export interface Operation<I = unknown> {
   /**
    * 403 for things that only the body names; otherwise data for the plan, or null. Called before a stored response is replayed, and again
    * under the locks of a change.
-   * the locks of a change.
    */
   authorize?(call: Call<I>, now: number): Refusal | object | null;
   read?(call: Call<I>): OperationOutcome | Promise<OperationOutcome>;

@@ -81,7 +81,6 @@ async function possession(
 /**
  * What was wrong with the token, by its form alone. Where the bootstrap token is not accepted, nothing is compared with it, so no response
  * reveals whether a guess was right.
- * response tells whether a guess at it was right.
  */
 function unauthenticatedMessage(authorization: string | null, bearer: string | null, route: Route): string {
   if (!authorization) return 'The Authorization header is missing. Send "Authorization: Bearer TOKEN".';

@@ -25,7 +25,7 @@ type Declaration<Q extends ListQuery> = Omit<Route<Q, z.ZodType>, 'method' | 'ne
   refusals?: Code[];
   /** The operation's input in addition to `limit` and `after`. */
   filters?(query: z.output<Q>): object;
-  /** What the answer holds beside the page. */
+  /** Additional fields of the response. */
   beside?(slice: Slice): object | undefined;
 };
 

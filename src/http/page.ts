@@ -74,7 +74,6 @@ interface Options {
   /**
    * A document to save and print: it has its own stylesheet instead of the shared one, no navigation, and its policy inside, since a file
    * has no headers.
-   * file has no headers.
    */
   document?: { style: string };
 }

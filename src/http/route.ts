@@ -51,7 +51,6 @@ export interface Route<Q extends z.ZodType = z.ZodType, B extends z.ZodType = z.
   /**
    * The body, if the route takes one; `optional` allows none. In the fields `nulls`, null counts as omitted. The field `document` contains
    * another vendor's data: the request shape does not limit it, and the route parses it from the bytes by its own rules.
-   * vendor's data: the shape of requests does not bound it, and the route reads it from the bytes by rules of its own.
    */
   body?: { schema: B; optional?: boolean; nulls?: readonly string[]; document?: string };
   conditional?: ('if-match' | 'if-none-match')[];

@@ -77,7 +77,7 @@ export const pageQuery = {
   cursor: z.string().max(1000).optional().openapi({ description: 'next_cursor of the previous page.' }),
 };
 
-/** @param beside what an answer holds beside the page */
+/** @param beside additional fields of the response */
 export const pageOf = <T extends z.ZodType, B extends z.ZodRawShape = Record<never, never>>(item: T, name: string, beside?: B) =>
   z
     .object({

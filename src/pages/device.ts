@@ -34,7 +34,7 @@ const confirming = (origin: string): Rendered =>
 <dt>Asked</dt><dd id="asked"></dd>
 </dl>
 <p id="elsewhere" class="error" hidden>This terminal has a different address than this browser. Confirm only if you started the login there yourself.</p>
-<p>Nobody has checked the name of the program. It gets a session with your permissions, for up to seven days. If somebody sent you this code or link, choose Deny.</p>
+<p>The name of the program is not verified. The program gets a session with your permissions for up to seven days. If someone sent you this code or link, choose Deny.</p>
 <p><button id="confirm" type="button">Confirm</button> <button id="deny" class="quiet" type="button">Deny</button></p>
 </section>
 <section id="over" tabindex="-1" aria-labelledby="end" hidden>

@@ -191,7 +191,7 @@ it('backup: the gates move their audit entries to the database first, or it says
 
   const stopped = await backup();
   assert.deepEqual(counts(stopped), [0, 2]);
-  assert.match(stopped.said, /of 2 of 2 organisations .* no service runs on this vault\. To include them, start the service and make/);
+  assert.match(stopped.said, /of 2 of 2 organisations .* no service runs on this vault\. To include them, start the service and create/);
 
   // The backup is of what the archiving has left.
   let busy = true;

@@ -15,7 +15,7 @@ const of = (source) => new Map([['src/a.ts', source]]);
 const mutant = (change, tag = 'checked') => ({ name: 'nobody checks', tag, change, notice: 'a: b' });
 const mutated = (change, source, tag = undefined) => applied(mutant(change, tag), of(source)).source.replace(/\s+/g, ' ').trim();
 
-it('mutants: each tag stands in the source exactly once and has a mutant; each mutant has a unique name', () => {
+it('mutants: each tag is in the source exactly once and has a mutant; each mutant has a unique name', () => {
   const inSource = tagsIn(sources).map(({ tag }) => tag);
   const inTable = new Set(mutants.flatMap(({ tag }) => tag ?? []));
   assert.deepEqual([...inSource].sort(), [...inTable].sort());
@@ -68,7 +68,7 @@ it('mutants: a mutant of several tags changes each of their statements', () => {
   assert.equal(mutated('remove', source, ['a-b', 'c-d']), '// safety: a-b b(); // safety: c-d');
 });
 
-it('mutants: a tag that is missing or stands twice is an error that names it', () => {
+it('mutants: a tag that is missing or occurs twice is an error that names it', () => {
   assert.throws(() => mutated('remove', 'check();\n'), /nobody checks.* checked .*nowhere/);
   assert.throws(() => mutated('remove', '// safety: checked\na();\n// safety: checked\nb();\n'), /src\/a\.ts, src\/a\.ts/);
 });

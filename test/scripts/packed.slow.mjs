@@ -108,7 +108,7 @@ describe('packages', { concurrency: 1, timeout: 240_000 }, () => {
     org = (await me.json(['whoami'])).org_id;
   });
 
-  it('sign-in: without a browser, the first key serves', { skip: person ? 'a browser was there' : false }, async () => {
+  it('sign-in: without a browser, the first key works', { skip: person ? 'a browser was there' : false }, async () => {
     await me.ok([...FOUNDED, '--url', url, '--bootstrap-file', path.join(copy, '.dev.vars')]);
     org = (await me.json(['whoami'])).org_id;
   });
@@ -259,7 +259,7 @@ describe('packages: a program with the client', { concurrency: 1, timeout: 240_0
     assert.equal(compiled.code, 0, compiled.stdout);
   });
 
-  it('cache: a thousand reads are one request, and a rotation is told of and read', async (t) => {
+  it('cache: a thousand reads are one request, and a rotation is reported and read', async (t) => {
     app.write(
       'reader.js',
       `import { createVault } from '@secrets-vault/client';
@@ -309,7 +309,7 @@ describe('packages: a program with the client', { concurrency: 1, timeout: 240_0
     proxy.reset();
   });
 
-  it('restart: a vault that restarts leaves the process as it is, and tells of what changes afterwards', async () => {
+  it('restart: a vault that restarts leaves the process running, and reports later changes', async () => {
     const child = me.start('svc', ['run', '--watch', '--', 'node', '-e', SHOW]);
     await until(() => child.said.stdout.includes('is five'));
     await service.restart();

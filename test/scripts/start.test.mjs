@@ -36,7 +36,7 @@ const ask = (port, n) =>
     request.on('error', () => done(null)).end();
   });
 
-it('npm start: a runtime that is killed comes back with its state, and never answers in another shape', slow(150_000), async () => {
+it('npm start: a runtime that is killed comes back with its state, and never responds in another format', slow(150_000), async () => {
   const dir = copyOfProject();
   const temporary = fs.mkdtempSync(path.join(os.tmpdir(), 't-'));
   const service = await startService(dir, { TMPDIR: temporary });

@@ -1,5 +1,6 @@
 // The bootstrap token of a deployment, and where it is sent. Invariant: it comes from a variable, a file, stdin or a prompt, never from an
-// argument; it is sent only to the address given by --url or SVC_URL. The token of a local `.dev.vars` needs no address: it is sent to this machine.
+// argument; it is sent only to the address given by --url or SVC_URL. The token of a local `.dev.vars` needs no address: it is sent to this
+// machine.
 import path from 'node:path';
 import { parseEnv } from 'node:util';
 import { checked } from './config.ts';

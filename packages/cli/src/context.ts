@@ -1,6 +1,6 @@
-// The context of a command: the vault, the organisation, the environment and the credential. A setting comes from a flag,
-// else a variable, else `.svc.json`, else the profile. Invariant: a credential is sent only to the origin it was stored for, or that the
-// user or the job has given; a repository never decides where a credential is sent.
+// The context of a command: the vault, the organisation, the environment and the credential. A setting comes from a flag, else a variable,
+// else `.svc.json`, else the profile. Invariant: a credential is sent only to the origin it was stored for, or that the user or the job has
+// given; a repository never decides where a credential is sent.
 import type { Credential, Vault } from '@secrets-vault/client';
 import { checked, configDir, findProject, type Project, profileName, readProfiles, type Settings } from './config.ts';
 import { CliError, usage } from './errors.ts';

@@ -1,5 +1,5 @@
-// Errors and their exit codes. Exit codes are stable: scripts depend on them. Invariant: an error says what to do next, and
-// never contains a value, a token or an argument's content.
+// Errors and their exit codes. Exit codes are stable: scripts depend on them. Invariant: an error says what to do next, and never contains a
+// value, a token or an argument's content.
 import { clean, cleanLines } from './text.ts';
 
 /** Exit codes and their meanings; docs/reference/cli.md is generated from this table. */

@@ -1,4 +1,4 @@
-// SARIF logs of the vault, one for each call, as one. Invariant: a result keeps its rule, whatever index the rule has in the log of its call.
+// Merges the SARIF logs of several requests. Invariant: a result keeps its rule, although the index of the rule may change.
 import { VERSION } from './version.ts';
 
 interface Rule {
@@ -24,7 +24,7 @@ export interface SarifLog {
   runs: [Run];
 }
 
-/** What a scan of no files finds: uploaded, it closes the alerts of an earlier scan. */
+/** The log for a scan of no files. Uploading it closes the alerts of an earlier scan. */
 const NOTHING: SarifLog = {
   $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
   version: '2.1.0',
@@ -38,7 +38,7 @@ const NOTHING: SarifLog = {
   ],
 };
 
-/** One log with one run: code scanning services take one run of a tool for each upload. */
+/** One log with one run: code scanning services accept one run per tool in an upload. */
 export function merged(logs: SarifLog[]): SarifLog {
   const [first = NOTHING] = logs;
   const runs = logs.map(({ runs: [run] }) => run);

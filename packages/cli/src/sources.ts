@@ -1,4 +1,5 @@
-// Detects which tool wrote an export. Invariant: a format is recognised by fields that only that tool writes; if several match, svc does not guess.
+// Detects which tool wrote an export. Invariant: a format is recognised by fields that only that tool writes; if several match, svc does not
+// guess.
 import path from 'node:path';
 
 /** The import sources, as named in the API. */

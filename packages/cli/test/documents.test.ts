@@ -1,5 +1,5 @@
-// Every line of svc in the documents, in blocks and in prose, against the real tree of commands: the command and its options exist, the
-// arguments fit, and no value of a secret is among them. Nothing is run.
+// Checks every svc command line in the documentation, in blocks and in prose, against the real command tree: the command and its options
+// exist, the arguments fit, and none of them is a secret value. Nothing is run.
 import { expect, it } from 'vitest';
 import { blocksOf, markdownFiles, read } from '../../../test/scripts/markdown.mjs';
 import { COMMANDS } from '../src/commands/index.ts';
@@ -8,16 +8,16 @@ import { commandsOf, understood } from './lines.ts';
 interface Line {
   at: string;
   words: string[];
-  /** Whether it is whole: prose names commands without their arguments. */
+  /** Whether it is complete: prose mentions commands without their arguments. */
   isWhole: boolean;
 }
 
 const TOKEN = /svc(_live_|sess_|ag_|prov_|bg_)[A-Za-z0-9]/;
 const SHELLS = ['sh', 'bash', 'text', 'yaml', 'dockerfile'];
-/** Before it, `svc` is the name of something else: `command -v svc`, `-w packages/cli`. */
+/** After these words, `svc` is not a command: `command -v svc`, `-w packages/cli`. */
 const NAMES_IT = ['-v', 'add'];
 
-/** What follows `svc` in a command. */
+/** The words after `svc` in a command. */
 function argumentsOf(words: string[]): string[] | undefined {
   const at = words.findIndex((word, n) => word === 'svc' && !NAMES_IT.includes(words[n - 1] ?? ''));
   return at < 0 ? undefined : words.slice(at + 1);
@@ -33,14 +33,14 @@ function inBlocks(file: string): Line[] {
   return blocksOf(read(file)).flatMap(({ language, text, line }) => {
     const at = `${file}:${line}`;
     if (language === 'json' && text.includes('"command": "svc"')) return startedBy(at, text);
-    // A step of YAML begins behind its key. A text block can be anything: only lines that begin with svc count.
+    // A step in YAML begins after its key. A text block can contain anything: only lines that begin with svc count.
     const script = language === 'yaml' ? text.replace(/^\s*(- )?(\w+: )?/gm, '') : text;
     const lines = language === 'text' ? (text.match(/^(npx )?svc .*$/gm) ?? []).join('\n') : script;
     return SHELLS.includes(language) ? linesIn(at, lines, true) : [];
   });
 }
 
-/** How an MCP client starts svc. */
+/** The svc command in the configuration of an MCP client. */
 function startedBy(at: string, text: string): Line[] {
   const config = JSON.parse(text) as Record<string, Record<string, { args: string[] }>>;
   return Object.values(config).flatMap((servers) => Object.values(servers).map(({ args }) => ({ at, words: args, isWhole: true })));
@@ -51,19 +51,19 @@ function inProse(file: string): Line[] {
   return [...prose.matchAll(/`((?:npx )?svc\s[^`]+)`/g)].flatMap(([, text = '']) => linesIn(file, text.replace(/\s+/g, ' '), false));
 }
 
-/** What is wrong with a line. */
+/** The problem with a line. */
 async function problemOf({ words, isWhole }: Line): Promise<string | undefined> {
   const [top = ''] = words;
-  // `svc --version`, `svc COMMAND --help`, the usage lines of the reference, and a command or a group by its name.
+  // Accepts `svc --version`, `svc COMMAND --help`, the usage lines of the reference, and the name of a command or group.
   if (/^(--?\w|COMMAND$)/.test(top) || words.some((word) => ['--help', '[options]'].includes(word))) return undefined;
   if (!isWhole && words.length === 1 && top in COMMANDS) return undefined;
-  if (words.some((word) => TOKEN.test(word))) return 'a token stands in an argument';
+  if (words.some((word) => TOKEN.test(word))) return 'an argument contains a token';
   const { error, rest = [] } = await understood(words);
-  if (['set', 'rotate'].includes(top) && rest.length > 0) return 'a value stands in an argument';
+  if (['set', 'rotate'].includes(top) && rest.length > 0) return 'an argument contains a value';
   return isWhole || !/missingArgument|argument '[A-Z]+' is invalid/.test(error ?? '') ? error : undefined;
 }
 
-it('documents: every line of svc is one that svc understands, and none holds a value or a token', async () => {
+it('documents: every svc command line is valid, and none contains a value or a token', async () => {
   const lines = markdownFiles().flatMap((file) => [...inBlocks(file), ...inProse(file)]);
   expect(lines.length).toBeGreaterThan(250);
   const wrong: string[] = [];

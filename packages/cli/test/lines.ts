@@ -1,4 +1,4 @@
-// Command lines in texts: the words that a shell would make of them, and whether svc understands them. Nothing is run.
+// Command lines in text: splits them into words like a shell, and parses them with svc. Nothing is run.
 import { Command as Program } from 'commander';
 import type { Command } from '../src/command.ts';
 import { COMMANDS } from '../src/commands/index.ts';
@@ -8,8 +8,8 @@ import { type CommanderError, configure } from '../src/program.ts';
 const TOKEN = /\$\(|\d?[<>]+&?\s*\S*|[|&;()\n]+|(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|\$(?!\()|[^\s|&;()<>'"\\$])+/g;
 
 /**
- * The words of each command in a text of a shell, without redirections. What stands in quotes belongs to one word. A command within
- * `$(…)` is one of its own.
+ * The words of each command in a shell script, without redirections. Quoted text is part of one word. A command within
+ * `$(…)` is a separate command.
  */
 export function commandsOf(text: string): string[][] {
   const commands: string[][] = [[]];
@@ -22,7 +22,7 @@ export function commandsOf(text: string): string[][] {
   return commands;
 }
 
-/** What svc makes of a command line: the error of its parser, or the arguments that the command would get. */
+/** The result of parsing a command line: the parser's error, or the arguments that the command would get. */
 export async function understood(words: string[]): Promise<{ error?: string; rest?: string[] }> {
   const [top = ''] = words;
   const spec = (await COMMANDS[top]?.load())?.default;

@@ -1,4 +1,4 @@
-// svc scan: what is found in files, as a table and as SARIF.
+// svc scan: findings in files, as a table and as SARIF.
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 
 describe('scan', () => {
-  it('scan: what is staged is scanned, and what is found is redacted', async () => {
+  it('scan: staged files are scanned, and findings are redacted', async () => {
     const repo = path.join(machine.work, 'repo');
     fs.mkdirSync(repo);
     const git = (...args: string[]) => execFileSync('git', args, { cwd: repo });
@@ -46,12 +46,12 @@ describe('scan: SARIF', () => {
   const problemsOf = (log: object) => new Validator(sarifSchema as Schema, '4', false).validate(log).errors.map(({ error }) => error);
   const AWS = ['AKIA', 'Y3M2XTF6BQ4LZWNE'].join('');
 
-  it('scan: --sarif prints one valid log for all calls, with paths of the repository and without what was found', async () => {
+  it('scan: --sarif prints one valid log for all requests, with paths from the repository root and without values', async () => {
     const repo = path.join(machine.work, 'scanned');
     fs.mkdirSync(path.join(repo, 'app dir', 'b'), { recursive: true });
     execFileSync('git', ['init', '-q'], { cwd: repo });
     await set('IN_CODE', 'an exact value in code');
-    // Two calls, whose rules differ.
+    // Two requests with different rules.
     fs.writeFileSync(path.join(repo, 'app dir', 'a.txt'), `${AWS}\n${'x'.repeat(600_000)}`);
     fs.writeFileSync(path.join(repo, 'app dir', 'b', 'c.txt'), `"an exact value in code"\n${AWS}\n${'y'.repeat(600_000)}`);
     execFileSync('git', ['add', '.'], { cwd: repo });
@@ -76,7 +76,7 @@ describe('scan: SARIF', () => {
     }
   });
 
-  it('scan: --sarif where nothing is found is a valid log without results', async () => {
+  it('scan: --sarif without findings prints a valid log without results', async () => {
     const empty = path.join(machine.work, 'empty');
     fs.mkdirSync(empty);
     for (const content of [null, 'nothing\n']) {

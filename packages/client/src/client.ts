@@ -38,15 +38,15 @@ export type Call<Method extends Methods> = <
  * for (const member of data.data) console.log(member.email);
  */
 export interface Api {
-  /** Reads. */
+  /** Sends a GET request, to read. */
   GET: Call<'get'>;
-  /** Creates or replaces by name. */
+  /** Sends a PUT request, to create or replace by name. */
   PUT: Call<'put'>;
-  /** Creates and acts. The client adds an `Idempotency-Key`. */
+  /** Sends a POST request, to create or to run an action. The client adds an `Idempotency-Key`. */
   POST: Call<'post'>;
-  /** Changes fields. */
+  /** Sends a PATCH request, to change fields. */
   PATCH: Call<'patch'>;
-  /** Removes. */
+  /** Sends a DELETE request, to remove. */
   DELETE: Call<'delete'>;
 }
 

@@ -170,7 +170,7 @@ export class ServerError extends VaultError {
  * may have been made.
  *
  * @example
- * if (error instanceof ConnectionError) console.error('Read what is there before you send the change again.');
+ * if (error instanceof ConnectionError) console.error('Check the current state before you retry the change.');
  */
 export class ConnectionError extends VaultError {
   override name = 'ConnectionError';

@@ -1,4 +1,4 @@
-// The public API of the package.
+// What this package exports.
 export type { components, paths } from './api.js';
 export type { Fetch } from './attempt.js';
 export type { Api, Call } from './client.js';

@@ -83,9 +83,9 @@ export interface ValuesOptions extends CallOptions {
 export interface SetOptions extends CallOptions {
   /** The secret's type. Default for a new secret: `generic`. */
   type?: components['schemas']['SecretPut']['type'];
-  /** What the secret is for. It is not encrypted. */
+  /** The purpose of the secret. It is not encrypted. */
   description?: string | null;
-  /** Labels to find it by. They are not encrypted. */
+  /** Labels for searching. They are not encrypted. */
   tags?: Record<string, string>;
   /** The lifetime from now, in seconds; `null` for no expiry. */
   ttlSeconds?: number | null;

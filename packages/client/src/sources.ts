@@ -13,9 +13,9 @@ import type { CallOptions, Transport } from './transport.js';
  * const session: TerminalSession = JSON.parse(await readFile('session.json', 'utf8'));
  */
 export interface TerminalSession {
-  /** A JWT of ten minutes. */
+  /** A JWT that is valid for ten minutes. */
   token: string;
-  /** When `token` ends, in ISO 8601. */
+  /** When `token` expires, in ISO 8601. */
   expiresAt: string;
   /** Valid once: each refresh returns the next one. */
   refresh_token: string;

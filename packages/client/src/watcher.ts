@@ -1,5 +1,5 @@
-// The event stream: reports changes as they happen, and reconnects until it is stopped. Invariants: an open connection
-// misses no event; after a gap, everything cached is revalidated; events contain names, never values.
+// The event stream: reports changes as they happen, and reconnects until it is stopped. Invariants: an open connection misses no event; after
+// a gap, everything cached is revalidated; events contain names, never values.
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { AuthenticationError, ConnectionError, VaultError } from './errors.js';
 import { sleep } from './wait.js';

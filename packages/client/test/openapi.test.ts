@@ -27,12 +27,12 @@ it('OpenAPI: the client sends an Idempotency-Key and retries a POST exactly wher
   expect(kept).toBeGreaterThan(30);
 });
 
-it('OpenAPI: the types of secrets that the client lists are those of the document', () => {
+it('OpenAPI: the client lists exactly the types of secrets in the document', () => {
   const document = JSON.parse(fs.readFileSync(`${client}/openapi.json`, 'utf8'));
   expect(secretTypes.toSorted()).toEqual(document.components.schemas.Secret.properties.type.enum.toSorted());
 });
 
-it('scopes: the client says that one covers another exactly where the service does', () => {
+it('scopes: the client and the service agree on which scope covers another', () => {
   for (const held of allScopes)
     for (const wanted of allScopes) expect(covers([held], wanted), `${held} ${wanted}`).toBe(rule([held], wanted));
 });

@@ -24,7 +24,7 @@ it('package: contains only dist, README and LICENSE, stays small, and works once
   expect(Object.keys(dependencies)).toEqual(['eventsource-parser', 'openapi-fetch']);
 });
 
-it('package: docs/reference/client.md is current (npm run reference -w packages/client writes it), with an example of everything', async () => {
+it('package: docs/reference/client.md is current (npm run reference -w packages/client generates it), with an example for every export', async () => {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'reference-'));
   await run(process.execPath, [path.join(folder, 'node_modules/typedoc/bin/typedoc'), '--out', dir], { cwd: folder });
   const made = fs.readFileSync(path.join(dir, 'client.md'), 'utf8');
@@ -40,6 +40,13 @@ it('package: docs/reference/client.md is current (npm run reference -w packages/
   const [, ...methods] = (sections.find((section) => section.startsWith('Vault\n')) ?? '').split(/^##### /m);
   expect(methods.length).toBeGreaterThan(5);
   for (const method of methods) if (!method.startsWith('\\[')) expect(method).toContain('\n###### Example\n');
+});
+
+it('package: npm ci in a clone and npm pack both build it', () => {
+  for (const name of ['client', 'cli']) {
+    const { scripts } = JSON.parse(fs.readFileSync(path.resolve(folder, '..', name, 'package.json'), 'utf8'));
+    expect(['npm run build', scripts.build]).toContain(scripts.prepare);
+  }
 });
 
 it('package: its source uses no runtime-specific API', () => {

@@ -1,24 +1,25 @@
-// The frame of everything: signing in, then the shell around the page that the address names.
+// The root of the console: the sign-in page, then the shell around the current page.
 import { QueryClientProvider } from '@tanstack/preact-query';
 import { lazy, Suspense } from 'preact/compat';
 import { Link, Redirect, Route, Router, Switch } from 'wouter-preact';
 import { here, queries, useRead, vault } from './api';
 import { useLive } from './live';
+import { isOpen, NotAllowed } from './not-allowed';
 import { pages } from './pages';
 import { BASE } from './router';
-import { state } from './session';
+import { isKept, me, state } from './session';
 import { Shell } from './shell';
-import { SignIn } from './sign-in';
+import { SignIn, SignInAgain } from './sign-in';
 import { Button } from './ui/button';
 import { LoadingPage } from './ui/page';
 import { Empty, PageHead } from './ui/parts';
 import { Toasts } from './ui/toast';
 
-/** In place of a page whose code is not there any more: the service was deployed anew since this tab was opened. */
+/** Shown instead of a page whose code no longer exists: the service was deployed again since this tab was opened. */
 function Unloaded() {
   return (
     <>
-      <PageHead title="This page could not be loaded" />
+      <PageHead title="Page could not be loaded" />
       <Empty
         title="Reload to continue"
         action={
@@ -27,7 +28,7 @@ function Unloaded() {
           </Button>
         }
       >
-        There may be a new version of the console, or the network is down.
+        A new version of the console may be available, or the network is down.
       </Empty>
     </>
   );
@@ -40,10 +41,10 @@ function NotFound() {
     <>
       <PageHead title="Page not found" />
       <Empty
-        title="There is no page at this address"
+        title="This page does not exist"
         action={
           <Link href="/secrets" class="button plain">
-            Go to the secrets
+            Go to secrets
           </Link>
         }
       >
@@ -53,7 +54,7 @@ function NotFound() {
   );
 }
 
-/** Where somebody begins: an empty organisation with its first steps, any other with its secrets. */
+/** The start page: the first steps for an empty organisation, otherwise the secrets. */
 function Home() {
   const { data, error } = useRead(['org'], (signal) => vault().api.GET('/orgs/{org_id}', { params: { path: here() }, signal }));
   if (!data && !error) return <LoadingPage />;
@@ -69,9 +70,11 @@ function SignedIn() {
           <Route path="/">
             <Home />
           </Route>
-          {routes.map(({ path, component: Page }) => (
+          {routes.map(({ path, label, needs, component: Page }) => (
             <Route key={path} path={path}>
-              {(params) => <Page params={params as Record<string, string>} />}
+              {(params) =>
+                isOpen(needs) ? <Page params={params as Record<string, string>} /> : <NotAllowed title={label} needs={needs ?? ''} />
+              }
             </Route>
           ))}
           <Route>
@@ -87,7 +90,13 @@ export function App() {
   return (
     <QueryClientProvider client={queries}>
       <Router base={BASE}>
-        {state.value === 'in' ? <SignedIn /> : state.value === 'out' ? <SignIn /> : <div class="boot" role="status" aria-label="Loading" />}
+        {(state.value === 'in' || isKept.value) && (
+          <div key={me.value?.id} hidden={state.value !== 'in'}>
+            <SignedIn />
+          </div>
+        )}
+        {state.value === 'out' && (isKept.value ? <SignInAgain /> : <SignIn />)}
+        {state.value === 'starting' && <div class="boot" role="status" aria-label="Loading" />}
       </Router>
       <Toasts />
     </QueryClientProvider>

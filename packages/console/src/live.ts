@@ -1,14 +1,14 @@
-// Changes of others, as they happen: the event stream says what changed, and what was read of it is forgotten, so that pages read it again.
-// Invariants: an event only says that something changed, never what to show; what happens in one moment is read again once; and after a
-// gap everything that is shown is read again.
+// Live updates: the event stream reports changes, and the cached data they affect is invalidated, so that pages read it again.
+// Invariants: an event only says that something changed, and is never displayed as data; a burst of changes is read again once; after a
+// gap everything visible is read again.
 import { VaultError } from '@secrets-vault/client';
 import { type EventSourceMessage, EventSourceParserStream } from 'eventsource-parser/stream';
 import { useEffect } from 'preact/hooks';
-import { forget, here, isLive, vault } from './api';
+import { forget, forgetBefore, here, isLive, vault } from './api';
 import { may } from './may';
 import { state } from './session';
 
-/** What to forget, by the beginning of an event's kind: keys of `useRead`, from the general to the special. */
+/** The cache keys to invalidate, by the prefix of the event type: keys of `useRead`, from general to specific. */
 const byEvent: [RegExp, string[]][] = [
   [/^SECRET_/, ['secrets/list', 'secrets/one', 'secrets/palette', 'secrets/start']],
   [/^(CREDENTIAL|BREAK_GLASS)_/, ['credentials']],
@@ -19,7 +19,7 @@ const byEvent: [RegExp, string[]][] = [
   [/^SYNC_/, ['syncs']],
 ];
 
-/** The same by the kind of resource, for what changes without an event. */
+/** The same by the kind of resource, for changes without an event. */
 const byKind: Record<string, string[]> = {
   org: ['org'],
   environment: ['environments', 'org'],
@@ -38,7 +38,7 @@ const byKind: Record<string, string[]> = {
   sync: ['syncs'],
 };
 
-/** Changes come in bursts, as of an import: how long to wait for more, and the longest wait, in milliseconds. */
+/** Changes come in bursts, for example during an import: how long to wait for more, and the longest wait, in milliseconds. */
 const QUIET = 100;
 const MOST_QUIET = 500;
 
@@ -65,13 +65,13 @@ function onEvent({ event, data }: EventSourceMessage): void {
   else if (event) forgetSoon(byEvent.find(([pattern]) => pattern.test(event))?.[1] ?? []);
 }
 
-/** After a gap: events resume where they ended, but nothing resumes what has none. */
+/** All keys that the stream reports. */
 const everything = [...new Set([...byEvent, ...Object.entries(byKind)].flatMap(([, keys]) => keys))];
 
-/** The service sends something every 25 seconds: a connection that is silent for longer is dead. */
+/** The service sends data every 25 seconds: a connection that is silent for longer is dead. */
 const SILENT = 45_000;
 
-/** Passes a stream on, and calls `dead` when nothing has come for too long. */
+/** Forwards a stream, and calls `dead` if it is silent for too long. */
 function watched(dead: () => void): TransformStream<Uint8Array, Uint8Array> {
   let watch = setTimeout(dead, SILENT);
   return new TransformStream({
@@ -86,11 +86,11 @@ function watched(dead: () => void): TransformStream<Uint8Array, Uint8Array> {
 
 interface Hearing {
   opened: () => void;
-  /** Called with each event's sequence. */
+  /** Called with the sequence of each event. */
   heard: (sequence: number) => void;
 }
 
-/** Reads the stream until it ends. */
+/** Reads the stream until it closes. */
 async function follow(after: number | undefined, leaving: AbortSignal, { opened, heard }: Hearing): Promise<void> {
   const seesAll = may('events:read');
   const dead = new AbortController();
@@ -119,16 +119,16 @@ async function follow(after: number | undefined, leaving: AbortSignal, { opened,
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 30_000;
 
-/** How long after the first reads the stream may open without their being read again, in milliseconds. */
-const AT_ONCE = 1000;
+/** Data read this shortly before a stream opened, in milliseconds, is not read again: a page and its stream start together. */
+const TOGETHER = 300;
 
-/** Follows the stream while somebody is signed in, and connects again when it breaks off. */
+/** Follows the stream while a member is signed in, and reconnects when it breaks. */
 async function run(leaving: AbortSignal): Promise<void> {
   let last: number | undefined;
   let wait = FIRST_WAIT;
-  let began = Date.now();
   const opened = () => {
-    if (Date.now() - began > AT_ONCE) forgetSoon(everything);
+    // Events resume where they ended, but nothing resumes what has none.
+    void forgetBefore(Date.now() - TOGETHER, ...everything);
     wait = FIRST_WAIT;
   };
   const heard = (sequence: number) => {
@@ -138,18 +138,16 @@ async function run(leaving: AbortSignal): Promise<void> {
     try {
       await follow(last, leaving, { opened, heard });
     } catch (error) {
-      // A role that sees no events: pages read again what is older than half a minute.
+      // The role cannot read events: pages refresh data that is older than half a minute.
       if (error instanceof VaultError && error.status === 403) return;
       if (error instanceof VaultError && error.status === 410) last = undefined;
     }
-    // Whatever opens next is after a gap.
-    began = 0;
     if (!leaving.aborted) await pause(wait, leaving);
     wait = Math.min(wait * 2, LONGEST_WAIT);
   }
 }
 
-/** Waits; shorter where the network comes back meanwhile. */
+/** Waits, but not longer than until the network is back. */
 const pause = (ms: number, leaving: AbortSignal): Promise<void> =>
   new Promise((done) => {
     const ended = new AbortController();
@@ -165,9 +163,12 @@ const pause = (ms: number, leaving: AbortSignal): Promise<void> =>
   });
 
 export function useLive(): void {
+  const isIn = state.value === 'in';
+  const seesEvents = may('events:read') || may('secrets:list') || may('secrets:read');
   useEffect(() => {
+    if (!isIn || !seesEvents) return;
     const ending = new AbortController();
     void run(ending.signal);
     return () => ending.abort();
-  }, []);
+  }, [isIn, seesEvents]);
 }

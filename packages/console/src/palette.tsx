@@ -1,5 +1,5 @@
-// The command palette: goes to a page, a secret or an action by a few letters. It is the ARIA combobox pattern: the focus stays in the field,
-// and the arrow keys move through the list below it. Invariant: what is typed is the browser's own, so no letter is lost.
+// The command palette: jumps to a page, secret or action by its first letters. It is the ARIA combobox pattern: the focus stays in the field,
+// and the arrow keys move through the list below it. Invariant: the browser handles typing in the field, so no letter is lost.
 import type { components } from '@secrets-vault/client';
 import { Keyboard, KeyRound, LogOut, Plus } from 'lucide-preact';
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
@@ -29,7 +29,7 @@ interface Known extends Entry {
 
 const ACTION = 'Action';
 
-/** Actions that no page has. */
+/** Actions that do not belong to a page. */
 const actions: Known[] = [
   {
     key: 'shortcuts',
@@ -58,14 +58,14 @@ const ofPages: Known[] = pages.flatMap(({ path, label, group, words = '', needs,
   return [page, make];
 });
 
-/** `billing/str` as `billing/STR`: most names are in capitals, folders are not. */
+/** `billing/str` as `billing/STR`: most names are in capitals, but folders are not. */
 const inCapitals = (prefix: string): string => prefix.replace(/[^/]*$/, (name) => name.toUpperCase());
 
 const MOST = 8;
-/** Environments that are searched, one after the other until enough is found: the default one first. */
+/** The environments to search, one after another until there are enough results: the default one first. */
 const MOST_ENVIRONMENTS = 5;
 
-/** The first secrets whose names begin so. By name within an environment, which is quick however many there are. */
+/** The first secrets whose names start with the query. Sorted by name within an environment, which is fast for any number of secrets. */
 async function secretsNamed(prefix: string, signal: AbortSignal): Promise<{ data: Secret[] }> {
   const slugs = environments.value.map(({ slug }) => slug).sort((one) => (one === defaultEnvironment.value ? -1 : 0));
   const found: Secret[] = [];
@@ -80,7 +80,7 @@ async function secretsNamed(prefix: string, signal: AbortSignal): Promise<{ data
   return { data: found };
 }
 
-/** Secrets whose names begin as typed, or so with the name in capitals; and whether they are still being looked for. */
+/** Secrets whose names start with the query, or with the query in capitals; and whether the search is still running. */
 function useNamed(prefix: string): { secrets: Secret[]; isSearching: boolean } {
   const other = inCapitals(prefix);
   const mayList = may('secrets:list');
@@ -94,7 +94,7 @@ function useNamed(prefix: string): { secrets: Secret[]; isSearching: boolean } {
   return { secrets, isSearching: mayList && (typed.isFetching || capital.isFetching) };
 }
 
-/** Pages and actions whose words hold what was typed, and secrets whose names begin with it. */
+/** Pages and actions with words that contain the query, and secrets whose names start with it. */
 function useFound(typed: string): { found: Entry[]; isSearching: boolean } {
   const [settled, settle] = useState('');
   useEffect(() => {
@@ -108,7 +108,8 @@ function useFound(typed: string): { found: Entry[]; isSearching: boolean } {
     const fits = [...ofPages, ...actions].filter(
       (page) => (!page.needs || may(page.needs)) && words.every((word) => page.words.includes(word)),
     );
-    const rank = ({ label, hint }: Known) => (label.toLowerCase().startsWith(words[0] ?? '') ? 0 : 2) + Number(hint === ACTION);
+    const isNamed = (label: string) => ` ${label.toLowerCase()}`.includes(` ${words[0] ?? ''}`);
+    const rank = ({ label, hint }: Known) => (isNamed(label) ? 0 : 2) + Number(hint === ACTION);
     fits.sort((one, other) => rank(one) - rank(other));
     const named = secrets.map(
       ({ id, name, environment }): Entry => ({
@@ -126,7 +127,7 @@ const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 };
 const optionId = (list: string, index: number) => `${list}-${index}`;
 
 interface OptionsProps {
-  /** Of the palette; each option's is made from it. */
+  /** The id of the palette, from which the ids of options are derived. */
   id: string;
   found: Entry[];
   at: number;
@@ -135,9 +136,9 @@ interface OptionsProps {
 }
 
 const Options = ({ id, found, at, onChoose, onRun }: OptionsProps) => (
-  <div id={`${id}-list`} role="listbox" aria-label="Found" class="menu">
+  <div id={`${id}-list`} role="listbox" aria-label="Results" class="menu">
     {found.map((entry, index) => (
-      // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are the field's, which keeps the focus.
+      // biome-ignore lint/a11y/useKeyWithClickEvents: the field handles the keys, because it keeps the focus.
       <div
         key={entry.key}
         id={optionId(id, index)}
@@ -202,7 +203,7 @@ export default function Palette() {
           aria-activedescendant={found.length ? optionId(id, at) : undefined}
           aria-autocomplete="list"
           aria-label="Search or jump to"
-          placeholder="A page, an action, or the beginning of a secret's name"
+          placeholder="Type a page, an action or the start of a secret name"
           autocomplete="off"
           spellcheck={false}
           maxLength={255}
@@ -215,7 +216,7 @@ export default function Palette() {
         <Options id={id} found={found} at={at} onChoose={choose} onRun={run} />
         {!found.length && (
           <p class="dim palette-none" role="status">
-            {isSearching ? 'Searching …' : "No page or action has these words, and no secret's name begins with them."}
+            {isSearching ? 'Searching …' : 'No matching pages, actions or secrets.'}
           </p>
         )}
       </div>

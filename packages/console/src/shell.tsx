@@ -1,12 +1,12 @@
-// The frame around every page: navigation at the side (a drawer on phones), the bar on top, and the command palette. Invariant: the first
-// stop of the Tab key is a link that skips the navigation.
+// The frame around every page: side navigation (a drawer on phones), top bar, and command palette. Invariant: the first stop of the Tab key is
+// a link that skips the navigation.
 import { Fingerprint, Keyboard, LogOut, type LucideIcon, Menu as MenuIcon, Monitor, Moon, Search, Sun } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { lazy, Suspense } from 'preact/compat';
 import { useEffect, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { environments, organisation, useEnvironments } from './environments';
-import { may } from './may';
+import { isOpen } from './not-allowed';
 import { type PageEntry, pages } from './pages';
 import { isPaletteOpen, openPalette } from './palette-open';
 import { me, signOut } from './session';
@@ -18,10 +18,13 @@ import { Menu } from './ui/menu';
 import { LoadingPage } from './ui/page';
 import { report } from './ui/toast';
 
-/** Whether the navigation has it for the member who is signed in. */
-const isShown = ({ hidden, needs }: PageEntry): boolean => !hidden && (!needs || may(needs));
+/** Whether the navigation shows the page to the signed-in member. */
+const isShown = ({ hidden, needs }: PageEntry): boolean => !hidden && isOpen(needs);
 
-const Palette = lazy(() => import('./palette'));
+const loadPalette = () => import('./palette');
+const Palette = lazy(loadPalette);
+/** When the palette's code is loaded, so that the first letters after its key are not too early for it. */
+const IDLE_AFTER = 1500;
 const groups = [...new Set(pages.map(({ group }) => group))];
 
 function Entry({ page, onGo }: { page: PageEntry; onGo: () => void }) {
@@ -96,7 +99,7 @@ function Account() {
   );
 }
 
-/** A text that is cut off is whole on hover. */
+/** Truncated text is shown in full on hover. */
 function onOver({ target }: PointerEvent): void {
   const cut = target instanceof Element ? target.closest<HTMLElement>('.truncate, .who') : null;
   if (cut && !cut.title && cut.scrollWidth > cut.clientWidth) cut.title = cut.textContent;
@@ -109,7 +112,7 @@ function useWholeTexts(): void {
   }, []);
 }
 
-/** Escape closes the navigation where it covers the page. */
+/** Escape closes the navigation if it covers the page. */
 function useEscape(isOpen: boolean, close: () => void): void {
   useEffect(() => {
     if (!isOpen) return;
@@ -119,7 +122,7 @@ function useEscape(isOpen: boolean, close: () => void): void {
   }, [isOpen]);
 }
 
-/** Opens the palette by Ctrl K or ⌘ K, and by `/` outside of fields. */
+/** Opens the palette with Ctrl K or ⌘ K, and with `/` outside of fields. */
 function usePaletteKeys(): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -130,7 +133,11 @@ function usePaletteKeys(): void {
       openPalette();
     };
     addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
+    const timer = setTimeout(() => void loadPalette().catch(() => {}), IDLE_AFTER);
+    return () => {
+      clearTimeout(timer);
+      removeEventListener('keydown', onKey);
+    };
   }, []);
 }
 
@@ -146,11 +153,11 @@ export function Shell({ children }: { children: ComponentChildren }) {
   return (
     <div class="shell" data-open={isOpen || undefined}>
       <a class="skip" href="#main">
-        Skip to the content
+        Skip to content
       </a>
       <header class="top">
         <IconButton
-          label={isOpen ? 'Close the navigation' : 'Open the navigation'}
+          label={isOpen ? 'Close navigation' : 'Open navigation'}
           class="only-narrow"
           aria-expanded={isOpen}
           onPress={() => setOpen(!isOpen)}
@@ -174,9 +181,9 @@ export function Shell({ children }: { children: ComponentChildren }) {
       <aside class="side">
         <Navigation onGo={() => setOpen(false)} />
       </aside>
-      <button type="button" class="veil" aria-label="Close the navigation" tabIndex={-1} onClick={() => setOpen(false)} />
+      <button type="button" class="veil" aria-label="Close navigation" tabIndex={-1} onClick={() => setOpen(false)} />
       <main id="main" tabIndex={-1}>
-        {/* Pages choose an environment when they open, so they wait until these are known. */}
+        {/* Pages choose an environment when they open, so they wait until the environments are loaded. */}
         {isPending ? <LoadingPage /> : children}
       </main>
       {isPaletteOpen.value && (

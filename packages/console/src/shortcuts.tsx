@@ -1,18 +1,18 @@
-// Keys that do something without the mouse: `n` makes what the page lists, `j` and `k` go through the rows of a table, `?` shows all.
-// Invariant: no key is taken while somebody types into a field, in a dialog or in a menu, or together with Ctrl, Alt or ⌘.
+// Keyboard shortcuts: `n` creates an item of the page, `j` and `k` move through the rows of a table, `?` shows all. Invariant: shortcuts are
+// inactive in a field, a dialog or a menu, and together with Ctrl, Alt or ⌘.
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { BASE } from './router';
 import { Dialog } from './ui/dialog';
 
 const isHelpOpen = signal(false);
-/** What `n` does on this page, the newest last. */
+/** The actions of `n` on this page, the newest last. */
 const makers = signal<(() => void)[]>([]);
 
-/** Whether the page that opens next is to create something at once. */
+/** Whether the next page opens its create dialog immediately. */
 let isAwaited = false;
 
-/** Goes to a page and opens what it creates. */
+/** Opens a page and its create dialog. */
 export function makeAt(path: string, go: (to: string) => void): void {
   const make = location.pathname === `${BASE}${path}` ? makers.value.at(-1) : undefined;
   isAwaited = !make;
@@ -20,9 +20,10 @@ export function makeAt(path: string, go: (to: string) => void): void {
   else go(path);
 }
 
-/** Lets `n` and the command palette open what this page creates. */
-export function useMaker(make: () => void): void {
+/** Registers the create action of this page for `n` and the command palette. */
+export function useMaker(make: () => void, isAllowed = true): void {
   useEffect(() => {
+    if (!isAllowed) return;
     if (isAwaited) make();
     isAwaited = false;
     const entry = () => make();
@@ -30,23 +31,23 @@ export function useMaker(make: () => void): void {
     return () => {
       makers.value = makers.value.filter((each) => each !== entry);
     };
-  }, []);
+  }, [isAllowed]);
 }
 
-/** Whether the page creates something, and opening it. */
+/** Whether the page has a create action, and a function to run it. */
 export const makes = (): boolean => makers.value.length > 0;
 export const make = (): void => makers.value.at(-1)?.();
 
 const elsewhere = 'input, textarea, select, [contenteditable], dialog, [role="menu"], [role="tablist"]';
 
-/** The rows of the table that has the focus, or of the first one, in their order. */
+/** The rows of the focused table, or of the first one, in order. */
 function rowsAround(from: Element | null): HTMLElement[] {
   const table = from?.closest('.table') ?? document.querySelector('#main .table');
   const rows = [...(table?.querySelectorAll<HTMLElement>('.table-row') ?? [])];
   return rows.sort((one, other) => Number(one.ariaRowIndex) - Number(other.ariaRowIndex));
 }
 
-/** Moves the focus by one row. @returns whether there was one to move to */
+/** Moves the focus by one row. @returns whether there was such a row */
 function move(step: 1 | -1): boolean {
   const from = document.activeElement;
   const rows = rowsAround(from);
@@ -78,16 +79,16 @@ function onKey(event: KeyboardEvent): void {
 
 const all: [string[], string][] = [
   [['Ctrl', 'K'], 'Search, or go to a page'],
-  [['/'], 'The same'],
-  [['n'], 'Create what the page lists, such as a secret'],
-  [['j'], 'Next row of a list; ↓ too, once a row has the focus'],
+  [['/'], 'Same as Ctrl K'],
+  [['n'], 'Create a new item, such as a secret'],
+  [['j'], 'Next row of a list; also ↓ once a row has the focus'],
   [['k'], 'Previous row'],
   [['Enter'], 'Open the row'],
   [['Esc'], 'Close a dialog'],
   [['?'], 'Show these shortcuts'],
 ];
 
-/** Listens while somebody is signed in, and shows the list. */
+/** Listens while a member is signed in, and shows the list of shortcuts. */
 export function Shortcuts() {
   useEffect(() => {
     addEventListener('keydown', onKey);

@@ -126,14 +126,14 @@ export class Node {
     return first ? new Node(first[1], `${this.path}.${name}`) : null;
   }
 
-  /** The same; what is absent or null is unreadable. */
+  /** A required field: an absent or null field is unreadable. */
   need(name: string): Node {
     const found = this.given(name);
     if (!found) throw this.unreadable(`has no field ${name}`);
     return found;
   }
 
-  /** The same; null stands for absent. */
+  /** An optional field: null counts as absent. */
   given(name: string): Node | null {
     const found = this.get(name);
     return found === null || found.isNull ? null : found;

@@ -82,7 +82,6 @@ export const post = (url: string, body: object, headers: Record<string, string> 
 /**
  * A URL that is itself a credential. Its target is checked later, with the deployment's address override, which would drop a user name; so
  * a user name is refused here.
- * So a user name is refused here.
  */
 export const SecretUrl = z
   .string()

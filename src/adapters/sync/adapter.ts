@@ -18,7 +18,6 @@ export interface Remote {
   /**
    * The value, if the target returns it in plain text; absent if it is masked, blank, digested or needs a separate call. Null if it cannot
    * equal a secret's value: a number, or bytes that are not text.
-   * what equals no value of a secret: a number, or bytes that are no text.
    */
   value?: string | null;
   /**
@@ -68,8 +67,6 @@ export interface BatchTarget {
    * Writes and deletes in as few calls as the vendor allows. Returns one result per name, in any order; a name without one has failed with
    * the thrown error. An adapter that needs several calls adds each result to `written` (see parts.ts), which survives an error. Null if
    * the target has no such call: then the adapter also writes name by name.
-   * error that was thrown says. An adapter that needs several calls puts what each came to into `written` (see parts.ts), which outlives an error.
-   * Null where the target has no such call: then the adapter also writes name by name.
    */
   write(puts: Put[], removals: Removal[], written: Map<string, Written>): Promise<Map<string, Written> | null>;
 }

@@ -25,7 +25,6 @@ export interface Readable {
 /**
  * The same in transit to the Worker, which verifies it. `text` is its JSON, by which the Worker recognises what it has already verified; a
  * gate sends no text to a 0.4.0 Worker, and none for a long value.
- * gives no text to a Worker of 0.4.0, and none of a long value.
  */
 export type Delivered = (Readable | { seal_id: string; text: string }) & { environment: string; now: number };
 

@@ -207,7 +207,7 @@ export const ListQuery = z
     }),
     delimiter: z.enum(['/']).optional().openapi({
       description:
-        'Lists what is directly below prefix: first folders, which hold the names that have a further / after prefix, then secrets, each in the order of names. limit counts both. Needs environment, and lists no deleted secrets.',
+        'Lists what is directly below prefix: first folders (names with a further / after prefix), then secrets, both sorted by name. limit counts both. Needs environment, and does not list deleted secrets.',
     }),
   })
   .refine(({ sort, environment, status }) => !sort || (environment !== undefined && status !== 'deleted'), {

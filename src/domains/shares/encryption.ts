@@ -11,8 +11,6 @@ import { decrypt, encrypt } from '../../crypto/envelope';
  * 16 MiB of the 128 MB that a Worker has, and 40 ms of CPU (median of 70 calls in workerd, one Xeon core; 2 ** 13 takes 16 ms, 2 ** 15
  * takes 77 ms). The paid plan allows 30 s per request, the free plan 10 ms. A link allows ten attempts, so guessing needs the link's key
  * and the database: then each guess costs this much.
- * takes 77 ms). The paid plan allows 30 s a request, the free plan 10 ms. A link takes ten attempts, so guessing needs the link's key and the
- * database: then each guess costs that much.
  */
 const COST: ScryptOptions = { N: 2 ** 14, r: 8, p: 1, maxmem: 64 * 1024 ** 2 };
 const NOTHING = new Uint8Array();

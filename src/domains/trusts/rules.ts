@@ -41,12 +41,15 @@ const globsOf = (globs: string | string[]) => (typeof globs === 'string' ? [glob
 
 /** What is wrong with the claims of a trust, worded to follow the field's name; null if nothing is. */
 export function problemOf(claims: Claims): { claim: string | null; problem: string } | null {
-  for (const [claim, globs] of Object.entries(claims)) {
-    if (RESERVED.has(claim)) return { claim, problem: 'is not allowed here: use issuer and audiences' };
-    // safety: trust-names-workload
-    if (!globsOf(globs).every(isSpecific)) return { claim, problem: 'must not consist only of wildcards' };
-  }
-  if (Object.keys(claims).some((claim) => NAMING.has(claim))) return null;
+  const reserved = Object.keys(claims).find((claim) => RESERVED.has(claim));
+  if (reserved !== undefined) return { claim: reserved, problem: 'is not allowed here: use issuer and audiences' };
+  const isNamed = (claim: string) => globsOf(claims[claim] as string | string[]).every(isSpecific);
+  const naming = Object.keys(claims).filter((claim) => NAMING.has(claim));
+  // Of any other claim, and beside one that names the workload, * says that the token must have it.
+  const wild = Object.hasOwn(claims, 'sub') ? ['sub'] : naming;
+  // safety: trust-names-workload
+  if (wild.length && !wild.some(isNamed)) return { claim: wild[0] as string, problem: 'must not consist only of wildcards' };
+  if (naming.length) return null;
   return { claim: null, problem: 'must contain sub, or another claim that names the workload, such as repository or project_path' };
 }
 

@@ -152,7 +152,7 @@ describe('authentication: a 401 says what is wrong with the header', () => {
     expect([...said]).toEqual([expect.stringContaining('not a valid token of this deployment')]);
   });
 
-  it('the bootstrap token where it is not accepted: no hint whether a guess is right', async () => {
+  it('the bootstrap token where it is not accepted: no hint whether a guess is correct', async () => {
     const right = refused(await get(`Bearer ${BOOTSTRAP}`));
     expect(right).toContain('bootstrap token is not accepted for this request');
     expect(refused(await get(`Bearer ${BOOTSTRAP.slice(0, -1)}x`))).toBe(right);
@@ -250,7 +250,7 @@ describe('permission: a 404 on a read by name says which part is unknown', () =>
     expect(message(other).replace('production', '…')).toBe(message(none).replace('nowhere', '…'));
   });
 
-  it('audit log: the entry holds the requested name alone', async () => {
+  it('audit log: the entry contains only the requested name', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'A', environment: 'staging' });
     await missing(read(o, 'A'));

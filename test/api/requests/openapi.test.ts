@@ -178,7 +178,7 @@ describe('documentation: the pages', () => {
     return text;
   };
 
-  it('the reference loads files of this deployment alone, and has links without JavaScript', async () => {
+  it('the reference loads only files of this deployment, and has links without JavaScript', async () => {
     const response = await fetch('/docs');
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');

@@ -80,7 +80,7 @@ describe('POST /scans', () => {
     expect((await scan(o, '')).findings).toEqual([]);
   });
 
-  it('stored value: is found wherever it stands, by the secret that has it', async () => {
+  it('stored value: is found anywhere in the text, with the secret that has it', async () => {
     const o = await newOrg();
     const value = 'correct horse battery';
     const { id } = await newSecret(o, { name: 'A', value });
@@ -147,7 +147,7 @@ describe('POST /scans', () => {
 });
 
 describe('tokens of this service', () => {
-  it('own token: says whether it is live, and which credential it is to whoever may read tokens', async () => {
+  it('own token: says whether it is live, and names the credential to callers who may read tokens', async () => {
     const o = await newOrg();
     const key = await newKey(o, { scopes: ['secrets:read'] });
     const dead = await newKey(o);
@@ -428,7 +428,7 @@ describe('SARIF', () => {
     expect(await marks(AWS, 'b.txt')).not.toEqual(first.slice(0, 1));
   });
 
-  it('format=sarif: it has what code scanning of GitHub requires, and says what was left out', async () => {
+  it('format=sarif: it has what GitHub code scanning requires, and says what was left out', async () => {
     const o = await newOrg();
     const { json } = await o.post('/scans?format=sarif', { text: AWS });
     const [rule] = json.runs[0].tool.driver.rules;

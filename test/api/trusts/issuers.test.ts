@@ -95,7 +95,7 @@ describe('workload identity: keys of the issuer', () => {
     expect(asked.length).toBe(4);
   });
 
-  it('that are known serve for a day while the issuer does not answer; what it no longer publishes is refused once it does', async () => {
+  it('that are cached are used for a day while the issuer does not respond; a key that is no longer published is refused once it does', async () => {
     const { issuer, stand, asked } = await publishing();
     const now = Date.now();
     expect(await kidsAt(issuer.url, issuer.kid, now)).toBe(issuer.kid);

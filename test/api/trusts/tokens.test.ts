@@ -160,7 +160,7 @@ describe('workload identity: a token with another signature', () => {
     };
   }
 
-  it.each(['RS256', 'PS256', 'ES256', 'EdDSA'])('is refused where the issuer signs with %s', async (alg) => {
+  it.each(['RS256', 'PS256', 'ES256', 'EdDSA'])('is refused if the issuer signs with %s', async (alg) => {
     const o = await newOrg();
     const issuer = await newIssuer({ alg });
     const trust = await newTrust(o, issuer);
@@ -169,7 +169,7 @@ describe('workload identity: a token with another signature', () => {
       expect([what, ...codeOf(await exchange(o, trust, token))]).toEqual([what, ...UNAUTHENTICATED]);
   });
 
-  it('is refused where the key is that of another issuer, also under its kid', async () => {
+  it('is refused if the key belongs to another issuer, even under its kid', async () => {
     const o = await newOrg();
     const [one, other] = [await newIssuer({ kid: 'same' }), await newIssuer({ kid: 'same' })];
     const trusts = [await newTrust(o, one), await newTrust(o, other)] as const;
@@ -178,7 +178,7 @@ describe('workload identity: a token with another signature', () => {
     expect(codeOf(await exchange(o, trusts[1], await one.sign()))).toEqual(UNAUTHENTICATED);
   });
 
-  it('is refused where several keys fit a token without a kid; a kid tells them apart', async () => {
+  it('is refused if several keys match a token without a kid; a kid distinguishes them', async () => {
     const o = await newOrg();
     const [one, other] = [await newIssuer({ url: 'https://several.example.com' }), await newIssuer()];
     const trust = await newTrust(o, one, { jwks: { keys: [one.jwk, other.jwk] } });
@@ -188,7 +188,7 @@ describe('workload identity: a token with another signature', () => {
     expect((await exchange(o, single, await one.sign({}, { kid: undefined }))).status).toBe(201);
   });
 
-  it('is refused with RS256 where the key is for PS256', async () => {
+  it('is refused with RS256 if the key is for PS256', async () => {
     const o = await newOrg();
     const issuer = await newIssuer({ alg: 'RS256' });
     const trust = await newTrust(o, issuer, { jwks: { keys: [{ ...issuer.jwk, alg: 'PS256' }] } });
@@ -197,7 +197,7 @@ describe('workload identity: a token with another signature', () => {
 });
 
 describe('workload identity: replay', () => {
-  it('a token serves ten times, also by its jti alone, for another trust, and after an eviction', async () => {
+  it('a token can be exchanged ten times, even by its jti alone, for another trust, and after an eviction', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const [trust, other] = [await newTrust(o, issuer), await newTrust(o, issuer)];
@@ -215,7 +215,7 @@ describe('workload identity: replay', () => {
     expect(codeOf(await exchange(o, trust, token, address))).toEqual([429, 'RATE_LIMITED']);
   });
 
-  it('a token without a jti serves ten times, however its signature is spelled', async () => {
+  it('a token without a jti can be exchanged ten times, however its signature is encoded', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer);
@@ -276,7 +276,7 @@ describe('workload identity: replay', () => {
     expect(await inCore(o, ({ storage }) => storage.sql.exec('select * from exchanged').toArray().length)).toBe(1);
   });
 
-  it('what was exchanged is forgotten once no clock could accept it', async () => {
+  it('an exchange is forgotten once no clock could accept its token', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer);
@@ -305,7 +305,7 @@ describe('workload identity: rate limit', () => {
     expect((await exchange(o, trust, await issuer.sign(), address)).status).toBe(201);
   });
 
-  it('refused exchanges of one trust take nothing from what its workloads may do, and look alike past the limit of entries', async () => {
+  it('refused exchanges of a trust do not reduce what its workloads can do, and look alike past the limit of entries', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer);

@@ -60,7 +60,7 @@ describe('documentation: scopes', () => {
     expect(sorted(quoted(named))).toEqual(sorted(all.filter((action) => actions[action].fresh)));
   });
 
-  it('those of provider tokens are listed with what the maker needs', () => {
+  it('those of provider tokens are listed with the scopes their creator needs', () => {
     const found = tableOf(section(scopesPage, 'Provider tokens'));
     for (const [scope, needed] of Object.entries(providerScopes))
       expect(quoted((found.get(scope) ?? []).join())).toEqual([...all.filter((action) => action === `provider.${scope}`), needed]);

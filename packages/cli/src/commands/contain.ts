@@ -13,7 +13,7 @@ export default command<Options>({
   confirms: true,
   args: { '<id>': 'id of the credential: key_…, tok_…, agt_…, prv_…, bgt_…, ses_…' },
   options: {
-    '--since <time>': { description: 'report activity since this time, or this long ago, such as 2h', parse: moment },
+    '--since <time>': { description: 'report activity since this time; 2h means two hours ago', parse: moment },
     '--rotate-generated': 'rotate the secrets that it read, if the vault generated their current values',
   },
   examples: {

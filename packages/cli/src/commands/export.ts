@@ -37,7 +37,7 @@ interface Options extends CommonOptions {
 export default command<Options>({
   needs: 'environment',
   options: {
-    '--format <format>': { description: 'format of the file; default: dotenv', choices: FORMATS },
+    '--format <format>': { description: 'format of the file, dotenv by default', choices: FORMATS },
     '--only <names>': { description: 'export only these secrets, separated by commas', parse: list },
     '--output <file>': 'write to a file that only you can read',
     '--force': 'replace an existing file',

@@ -22,7 +22,7 @@ export default command<Options>({
   options: {
     '--source <tool>': { description: 'tool that wrote the file, if svc cannot detect it', choices: SOURCES },
     '--dry-run': 'show the outcome without writing anything',
-    '--on-conflict <what>': { description: 'what to do with secrets that exist; default: fail', choices: ['skip', 'overwrite', 'fail'] },
+    '--on-conflict <what>': { description: 'what to do with secrets that exist, fail by default', choices: ['skip', 'overwrite', 'fail'] },
     '-p, --prefix <text>': 'add this before each name, such as billing/',
   },
   examples: {

@@ -7,7 +7,7 @@ import { CliError } from '../errors.ts';
 export default command({
   needs: 'vault',
   examples: { logout: 'Sign out of the current vault', 'logout --profile work': 'Sign out of another profile' },
-  notes: ['A session from a browser sign-in is also ended in the vault. An API key stays valid: revoke it with svc key revoke.'],
+  notes: ['If you signed in with a browser, the session also ends in the vault. An API key stays valid: revoke it with svc key revoke.'],
   async run(context) {
     const url = context.origin;
     const ended = await endSession(context, url);

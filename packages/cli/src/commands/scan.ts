@@ -39,13 +39,13 @@ export default command<Options>({
   options: {
     '--staged': 'scan the files staged in git, for a pre-commit hook',
     '--revoke-live': 'revoke live tokens of your organisation that the scan finds',
-    '--sarif': 'print the findings as SARIF 2.1.0, for code scanning',
+    '--sarif': 'print findings as SARIF 2.1.0, for code scanning',
   },
   examples: {
     scan: 'Scan the files that git tracks in this directory',
     'scan --staged': 'Scan the files of the next commit',
     'scan logs/app.log': 'Scan one file',
-    'scan --sarif > svc.sarif': 'Write a file for code scanning',
+    'scan --sarif > svc.sarif': 'Write a SARIF file for code scanning',
   },
   notes: [
     `The exit code is ${EXIT_CODES.findings[0]} if the scan found credentials. To install a pre-commit hook: printf '#!/bin/sh\\nexec svc scan --staged\\n' > .git/hooks/pre-commit && chmod +x .git/hooks/pre-commit`,
@@ -60,7 +60,7 @@ export default command<Options>({
   },
 });
 
-/** What the vault answers about each batch of files, and how many files that are. */
+/** The responses of the vault for all batches, and the number of files. */
 async function* answers<Answer>(context: Context, { revokeLive }: Options, files: Iterable<Source>, format: 'json' | 'sarif') {
   for (const batch of batches(files, context)) {
     const { vault, org_id } = await context.vault();
@@ -94,7 +94,7 @@ async function printFindings(context: Context, options: Options, files: Iterable
   return findings.length > 0 ? EXIT_CODES.findings[0] : 0;
 }
 
-/** One log of all files, whose paths are those of the repository. */
+/** One log for all files, with paths relative to the repository. */
 async function printSarif(context: Context, options: Options, files: Iterable<Source>): Promise<number> {
   const logs: SarifLog[] = [];
   const named = options.staged ? files : inRepository(context, files);
@@ -106,7 +106,7 @@ async function printSarif(context: Context, options: Options, files: Iterable<So
   return results.length > 0 ? EXIT_CODES.findings[0] : 0;
 }
 
-/** The same files, named from the root of the repository that the directory is in: code scanning knows them by that. */
+/** The same files with paths from the root of the repository, which code scanning requires. */
 function* inRepository(context: Context, files: Iterable<Source>): Generator<Source> {
   const { cwd } = context.host;
   const prefix = gitOrNothing(context, ['rev-parse', '--show-prefix'])
@@ -121,7 +121,7 @@ function* inRepository(context: Context, files: Iterable<Source>): Generator<Sou
 const git = (context: Context, args: string[]): Buffer =>
   execFileSync('git', args, { cwd: context.host.cwd, maxBuffer: 1e9, stdio: ['ignore', 'pipe', 'ignore'], env: context.host.env });
 
-/** What git answers; nothing where there is no git or no repository. */
+/** The output of git; undefined without git or outside a repository. */
 function gitOrNothing(context: Context, args: string[]): Buffer {
   try {
     return git(context, args);
@@ -130,7 +130,7 @@ function gitOrNothing(context: Context, args: string[]): Buffer {
   }
 }
 
-/** What git answers in a repository. */
+/** The output of git. Throws outside a repository. */
 function inGit(context: Context, args: string[]): Buffer {
   try {
     return git(context, args);

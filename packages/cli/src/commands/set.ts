@@ -32,7 +32,7 @@ export default command<Options>({
   confirms: true,
   args: { '<name>': 'name of the secret', ...VALUE_ARGUMENT },
   options: {
-    '--type <type>': { description: 'type of the secret; default for a new secret: generic', choices: secretTypes },
+    '--type <type>': { description: 'type of the secret, generic by default', choices: secretTypes },
     '--description <text>': 'purpose of the secret; not encrypted',
     '--tag <key=value>': { description: 'tag; may be repeated', parse: tag, repeat: true },
     '--ttl <duration>': { description: 'lifetime, such as 12h or 30d', parse: duration },

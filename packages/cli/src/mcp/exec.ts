@@ -1,5 +1,5 @@
-// run_command: runs a program with values in its environment or stdin. Invariants: a value is never passed as an argument; the program gets none of
-// svc's own settings or credentials; when it exits or times out, its whole process group is killed.
+// run_command: runs a program with values in its environment or stdin. Invariants: a value is never passed as an argument; the program gets
+// none of svc's own settings or credentials; when it exits or times out, its whole process group is killed.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -85,8 +85,8 @@ function directory(root: string, within = '.'): string {
 }
 
 /**
- * The part of this process's environment that a program gets: nothing that belongs to svc. SVC_TOKEN is set to an invalid token, so that `svc get`
- * in a command does not use a stored credential and print values that this server would have masked.
+ * The part of this process's environment that a program gets: nothing that belongs to svc. SVC_TOKEN is set to an invalid token, so that `svc
+ * get` in a command does not use a stored credential and print values that this server would have masked.
  */
 function childEnv(own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   // safety: mcp-child-env

@@ -1,4 +1,5 @@
-// References to secrets in text: `{{svc:NAME}}`. Invariant: a text is expanded only once, so a reference inside a secret's value is not expanded.
+// References to secrets in text: `{{svc:NAME}}`. Invariant: a text is expanded only once, so a reference inside a secret's value is not
+// expanded.
 import { usage } from '../errors.ts';
 import { clean } from '../text.ts';
 

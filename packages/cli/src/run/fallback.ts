@@ -1,5 +1,6 @@
-// The encrypted copy of values for when the vault is unreachable. Invariants: the key is never stored beside the copy; a copy is valid only for the
-// caller who wrote it, the same vault, organisation, environment and prefix, and until its maximum age; it is deleted when the vault refuses.
+// The encrypted copy of values for when the vault is unreachable. Invariants: the key is never stored beside the copy; a copy is valid only
+// for the caller who wrote it, the same vault, organisation, environment and prefix, and until its maximum age; it is deleted when the vault
+// refuses.
 import { createHash, webcrypto } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';

@@ -18,7 +18,10 @@ export interface Watched {
   isStale: boolean;
   /** Reads the values again. */
   read(): Promise<Variables>;
-  /** Calls `onChange` when a value may have changed, and `onRefused` when changes can no longer be watched. Returns a function that unsubscribes. */
+  /**
+   * Calls `onChange` when a value may have changed, and `onRefused` when changes can no longer be watched. Returns a function that
+   * unsubscribes.
+   */
   subscribe(onChange: () => void, onRefused: (error: unknown) => void): () => void;
   /** How long a child may take to exit, in milliseconds. */
   grace: number;

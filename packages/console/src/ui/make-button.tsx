@@ -1,4 +1,4 @@
-// The main button of a page that lists something: it creates one more. The `n` key and the command palette do the same.
+// The main button of a list page, which creates an item. The `n` key and the command palette do the same.
 import { type LucideIcon, Plus } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { useMaker } from '../shortcuts';

@@ -12,11 +12,11 @@ export interface Action {
   onSelect: () => unknown;
   danger?: boolean;
   icon?: ComponentChildren;
-  /** Of a few choices, the one that holds now. */
+  /** Whether this is the current choice. */
   isCurrent?: boolean;
 }
 
-/** @param label what the menu is for, when its button shows only an icon */
+/** @param label the accessible name of the menu, if its button shows only an icon */
 export function Menu({
   label,
   actions,

@@ -1,12 +1,12 @@
-// The frame of a page about one thing: the way back to its list, its shape while it is read, and what stands there when it is not to be had.
+// The frame of a page about a single item: breadcrumbs, a skeleton while it loads, and the state for a missing item.
 import { VaultError } from '@secrets-vault/client';
 import { Link } from 'wouter-preact';
 import { Empty, ErrorNote, PageHead, Skeleton } from './parts';
 
-/** An address of the console, and what it is called. */
+/** An address of the console, and its label. */
 export type Place = readonly [href: string, label: string];
 
-/** The pages above this one, the nearest last. */
+/** The parent pages, the nearest last. */
 export const Crumbs = ({ places }: { places: readonly Place[] }) => (
   <nav class="crumbs" aria-label="Where you are">
     <ol>
@@ -19,30 +19,30 @@ export const Crumbs = ({ places }: { places: readonly Place[] }) => (
   </nav>
 );
 
-/** Grey lines where the way back, the title and the content will be. */
-export const LoadingPage = ({ rows = 6 }: { rows?: number }) => (
+/** Grey lines in place of the breadcrumbs, the title and the content. */
+export const LoadingPage = ({ rows = 8 }: { rows?: number }) => (
   <>
     <div class="skeleton-head" aria-hidden="true">
       <span />
       <span />
     </div>
-    <Skeleton rows={rows} />
+    <Skeleton of="facts" rows={rows} />
   </>
 );
 
 const isGone = (error: unknown): boolean => error instanceof VaultError && (error.status === 404 || error.code === 'VALIDATION_FAILED');
 
 interface MissingProps {
-  /** What it is, as in "There is no such approval". */
+  /** The kind of item, as in "Approval not found". */
   what: string;
-  /** Where others of its kind are. */
+  /** The list page of this kind. */
   list: Place;
-  /** Why it cannot be read; nothing, if it does not exist. */
+  /** The error; undefined if the item does not exist. */
   error?: unknown;
   onRetry?: () => unknown;
 }
 
-/** In place of a page about something that is gone, or that could not be read. */
+/** Shown instead of a page for an item that does not exist or could not be read. */
 export function Missing({ what, list, error, onRetry }: MissingProps) {
   const [href, label] = list;
   return (
@@ -53,14 +53,14 @@ export function Missing({ what, list, error, onRetry }: MissingProps) {
         <ErrorNote error={error} onRetry={onRetry} />
       ) : (
         <Empty
-          title={`There is no such ${what}`}
+          title={`${what.slice(0, 1).toUpperCase()}${what.slice(1)} not found`}
           action={
             <Link href={href} class="button plain">
-              See all {label.toLowerCase()}
+              View all {label.toLowerCase()}
             </Link>
           }
         >
-          It was deleted, or your role may not see it.
+          It was deleted, or your role does not have access to it.
         </Empty>
       )}
     </>

@@ -16,7 +16,7 @@ interface Asked {
   further: boolean;
 }
 
-/** Rows whose changes a user interface wants to know of, for no event tells of each. Secrets have events. */
+/** Kinds of rows whose changes are counted for user interfaces, because not every change has an event. Secrets have events. */
 const counted = [
   ...(['org', 'environment', 'member', 'passkey', 'team', 'team_member', 'grant', 'credential'] as const),
   ...(['policy', 'approval', 'device', 'webhook', 'integration', 'share', 'sync'] as const),
@@ -36,7 +36,7 @@ export interface EventsPart {
   /** The last sequence whose event has moved to D1. */
   moved: number;
   view: View | null;
-  /** For who asked for them, and sees all events. */
+  /** Present if they were requested and the caller may see all events. */
   counts?: Counts;
 }
 
@@ -46,7 +46,7 @@ const MOST_FOUND = 100;
 /** 410 for a page that starts before the oldest stored event. */
 export const eventsGone = (first: number): Refusal =>
   refuse('EVENTS_GONE', {
-    message: `The events after this sequence are no longer kept. The first one that is kept has the sequence ${first}.`,
+    message: `The events after this sequence are no longer kept. The oldest stored event has the sequence ${first}.`,
   });
 
 function look({ core, caller }: Call<unknown>, after: number, types: EventType[] | null, limit: number): EventsPart {

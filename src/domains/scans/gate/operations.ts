@@ -66,7 +66,7 @@ function tokensOf({ core, ask, caller }: Call<ScanInput>, tokens: readonly Found
       return { kind, live: !!secret, id: link?.id ?? null, isShown: false, above: null, ...(secret && { secret: secret.id }) };
     }
     const row = kind === 'refresh' ? core.rows.get('credential', token.session) : core.rows.find('credential', kind, hash);
-    // A refresh token that was used renews nothing: whoever sends it ends the session.
+    // A used refresh token does not renew anything: sending it revokes the session.
     // safety: scan-used-refresh-token
     const isUsed = kind === 'refresh' && !row?.refresh?.live.includes(token.n);
     const live = row !== null && !isUsed && isAlive(core, ask.org, row);

@@ -108,7 +108,6 @@ export interface Kept {
 /**
  * Asks D1 how many bytes of ciphertext remain if one more version destroys older ones: the row has only the sum, not the size of each
  * version. The secret must be locked, so the result holds until the plan is carried out.
- * version takes. For a change that has the secret locked, so that the answer holds until its plan is carried out.
  */
 export async function keptOf({ core, ask }: Call<unknown>, row: SecretRow | null): Promise<Kept | null> {
   if (!row || oldestAfter(row) === row.oldest_version) return null;

@@ -140,7 +140,6 @@ export function mayRead(caller: Caller, environment: string | null): Refusal | n
 /**
  * Names at a place whose secrets are gone from the environment (deleted, renamed, expired or revoked), limited to `names` if given and to
  * the callers' reach.
- * reach.
  */
 export function prunable(
   core: Core,

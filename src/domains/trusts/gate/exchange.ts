@@ -71,7 +71,7 @@ export const exchange: Operation<ExchangeInput> = {
       // The Worker used an outdated trust: it reads the trust again.
       if (problem && row && row.revision !== input.revision) return { more: {} };
       if (problem || !row?.trust) return refuse('UNAUTHENTICATED');
-      if (core.descendants.hasSessions(row.id, MOST_SESSIONS, now))
+      if (core.descendants.hasSessions(row.id, MOST_SESSIONS, now, row.trust.ttl * 1000))
         return refuse('LIMIT_REACHED', {
           message: 'A trust can have at most 1,000 live session tokens. Revoke some, or give it a shorter ttlSeconds.',
         });

@@ -6,7 +6,7 @@ import { isNarrowerTrust } from '../../../auth/trusts';
 import { idStart } from '../../../db/ids';
 import type { CredentialRow } from '../../../db/schema';
 import type { Trust } from '../../../db/trusts';
-import { type Refusal, refuse } from '../../../errors';
+import { invalid, type Refusal, refuse } from '../../../errors';
 import { accountableFor, accountableOf } from '../../../gate/accountable';
 import { revision } from '../../../gate/commit';
 import { isAlive } from '../../../gate/identity';
@@ -16,6 +16,7 @@ import type { Call, Operation } from '../../../gate/types';
 import { aboutToken, issue, maker, makerLocks, RATES, unknownEnvironment, wanted, within } from '../../credentials/gate/create';
 import { find, shown, type TokenInput, target } from '../../credentials/gate/credential';
 import { changed, held, mayGive, mayOutlive, revoke, type UpdateInput } from '../../credentials/gate/update';
+import { sharedProblem } from '../rules';
 import { exchange, exchangeRefused } from './exchange';
 
 /** The most live trusts of an organisation. */
@@ -66,13 +67,22 @@ interface PatchInput extends Omit<UpdateInput, 'ttlSeconds' | 'rate_limit'> {
   trust: Partial<Omit<Trust, 'changed_at'>>;
 }
 
-/** The fields of a changed trust, or 403. Accepting or holding less needs no more than the permission to update. */
+/** 400 for a change after which an issuer of many accounts is trusted without naming one: what stays of the trust counts too. */
+function unowned({ issuer, claims }: Partial<Trust>, after: Trust): Refusal | null {
+  // safety: changed-trust-names-account
+  const problem = issuer !== undefined || claims !== undefined ? sharedProblem(after.issuer, after.claims) : null;
+  return problem ? invalid('claims', problem) : null;
+}
+
+/** The fields of a changed trust, or why it may not change so. Accepting or holding less needs no more than the permission to update. */
 function judge(call: Call<PatchInput>, now: number): Refusal | Partial<CredentialRow> | null {
   const row = live(call);
   if (!row?.trust) return null;
   const { name, trust, ...rest } = call.input;
   const isRenamed = Object.keys(rest).length === 0 && Object.keys(trust).length === 0;
   const after = { ...row.trust, ...trust, ...(!isRenamed && { changed_at: now }) };
+  const refused = unowned(trust, after);
+  if (refused) return refused;
   const fields = { ...changed(call as Call<UpdateInput>, now), trust: after };
   const holds = held({ ...row, ...fields });
   // safety: trust-repointed-within-permissions

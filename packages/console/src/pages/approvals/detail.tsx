@@ -1,4 +1,4 @@
-// One request for approval: what is asked, by whom and why, what happens if it is approved, and the decision.
+// One approval request: the operation, the requester, the reason, what approval means, and the decision.
 import { Check } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -19,18 +19,18 @@ import '../../styles/access.css';
 
 const at = (id: string) => ({ params: { path: { ...here(), id } } });
 
-/** Whether the member who is signed in made the request, or answers for the credential that did. */
+/** Whether the signed-in member made the request, or is accountable for the credential that made it. */
 const isOwn = ({ requester }: Approval): boolean =>
   requester.accountable.some(({ member_id }) => member_id === me.value?.id) || requester.id === me.value?.id;
 
-/** Does something to an approval, and reads all of them again. */
+/** Approves, rejects or cancels a request, and invalidates the list. */
 async function decide(approval: Approval, verb: 'approve' | 'reject' | 'cancel'): Promise<void> {
   const { api } = vault();
   if (verb === 'approve') await confirmed(() => api.POST('/orgs/{org_id}/approvals/{id}/approve', at(approval.id)));
   else if (verb === 'reject') await api.POST('/orgs/{org_id}/approvals/{id}/reject', at(approval.id));
   else await api.POST('/orgs/{org_id}/approvals/{id}/cancel', at(approval.id));
   await forget('approvals');
-  tell({ approve: 'Your approval counts', reject: 'The request is rejected', cancel: 'The request is cancelled' }[verb]);
+  tell({ approve: 'Request approved', reject: 'Request rejected', cancel: 'Request cancelled' }[verb]);
 }
 
 function Waiting({ approval, onReject }: { approval: Approval; onReject: () => void }) {
@@ -41,9 +41,9 @@ function Waiting({ approval, onReject }: { approval: Approval; onReject: () => v
       <section class="card stack" aria-label="Your decision">
         <p>
           {missing <= 1
-            ? 'Your approval is the last that is needed. Then exactly this request can be made once, within 24 hours.'
-            : `${missing} approvals are missing. Yours is one of them.`}{' '}
-          You confirm it with your passkey. One rejection ends the request.
+            ? 'Yours is the last approval required. After it, exactly this request can be made once, within 24 hours.'
+            : `This request needs ${missing} more approvals. Yours is one of them.`}{' '}
+          You confirm with your passkey. A single rejection closes the request.
         </p>
         <div class="row">
           <Button kind="primary" onPress={() => decide(approval, 'approve')}>
@@ -57,19 +57,19 @@ function Waiting({ approval, onReject }: { approval: Approval; onReject: () => v
     <p class="note">
       {isDecided
         ? missing > 0
-          ? `You have approved it. ${missing} more ${missing === 1 ? 'approval is' : 'approvals are'} needed.`
-          : 'You have approved it. Another policy holds it too, and needs an approval of its own approvers.'
+          ? `You have approved this request. ${missing} more ${missing === 1 ? 'approval is' : 'approvals are'} required.`
+          : 'You have approved this request. It also needs approval by the approvers of another policy.'
         : isOwn(approval)
-          ? 'You made this request, or answer for the credential that did. Somebody else has to decide it.'
-          : 'You may not decide it: the policy names others, or the requester invited or promoted you in the last 7 days.'}
+          ? 'You made this request, or are accountable for the credential that did, so someone else must decide it.'
+          : 'You cannot decide this request: you are not an approver, or the requester invited or promoted you in the last 7 days.'}
     </p>
   );
 }
 
 const Approved = ({ approval }: { approval: Approval }) => (
   <p class="note">
-    {isOwn(approval) ? 'Do the same again, and it happens. ' : 'The requester can now make it once. '}A program repeats the request with the
-    header <code>Approval-Id: {approval.id}</code>, until <Time at={approval.expires_at} />.
+    {isOwn(approval) ? 'Repeat the action to complete it. ' : 'The requester can now make the request once. '}A program repeats the request
+    with the header <code>Approval-Id: {approval.id}</code>, before it expires: <Time at={approval.expires_at} />.
   </p>
 );
 
@@ -104,8 +104,8 @@ const factsOf = ({ requester, target, request, policies, operation, id, ...rest 
     </>,
   ],
   ...(requester.kind === 'member' ? [] : [responsible(requester)]),
-  ['Reason', request.reason ?? <span class="dim">None given</span>],
-  ['From address', [request.ip, request.place].filter(Boolean).join(' · ')],
+  ['Reason', request.reason ?? <span class="dim">None</span>],
+  ['IP address', [request.ip, request.place].filter(Boolean).join(' · ')],
   ['User agent', request.user_agent ?? <span class="dim">Unknown</span>],
   [
     'Request',
@@ -123,8 +123,8 @@ const factsOf = ({ requester, target, request, policies, operation, id, ...rest 
     )),
   ],
   ['Requested', <Time at={rest.created_at} />],
-  [rest.ended_at ? 'Ended' : 'Expires', <Time at={rest.ended_at ?? rest.expires_at} />],
-  ['Id', <Id id={id} />],
+  [rest.ended_at ? 'Closed' : 'Expires', <Time at={rest.ended_at ?? rest.expires_at} />],
+  ['ID', <Id id={id} />],
 ];
 
 const Decisions = ({ approval }: { approval: Approval }) =>
@@ -184,8 +184,8 @@ export default function ApprovalPage({ params: { id = '' } }: { params: Record<s
         >
           <p>{approval.summary}</p>
           <p>
-            {asking === 'reject' ? 'It ends, also for the others who may decide it. ' : 'Nobody has to decide it any more. '}The requester
-            can ask anew.
+            {asking === 'reject' ? 'This closes the request for all approvers. ' : 'Approvers can no longer decide it. '}The requester can
+            make a new request.
           </p>
         </Confirm>
       )}

@@ -18,10 +18,10 @@ export const CredentialStatus = ({ credential }: { credential: Credential }) => 
   return <Badge tone={tones[status]}>{status}</Badge>;
 };
 
-/** Where it works: environments, and names if they are bounded. */
+/** The environments where it is valid, and the names if they are restricted. */
 export const placeOf = ({ kind, environments, secrets }: Credential): string =>
   kind === 'session'
-    ? 'as its parent'
+    ? 'same as parent'
     : [environments?.join(', ') ?? 'all environments', secrets && `names ${secrets.join(', ')}`].filter(Boolean).join(' · ');
 
 const columns: Column<Credential>[] = [
@@ -41,7 +41,7 @@ const columns: Column<Credential>[] = [
   },
   { label: 'Status', width: '5.5rem', cell: (row) => <CredentialStatus credential={row} /> },
   {
-    label: 'May do',
+    label: 'Scopes',
     width: 'minmax(9rem, 1fr)',
     wide: true,
     cell: ({ scopes }) => (
@@ -51,7 +51,7 @@ const columns: Column<Credential>[] = [
     ),
   },
   {
-    label: 'Where',
+    label: 'Access to',
     width: 'minmax(9rem, 1fr)',
     wide: true,
     cell: (row) => (
@@ -93,7 +93,7 @@ export default function Credentials() {
   const order: Kind[] = ['api_key', 'agent', 'trust', 'provider', 'session', 'break_glass'];
   return (
     <>
-      <PageHead title="Credentials" lead="What programs sign in with. Each has its own scopes, environments, names and end." />
+      <PageHead title="Credentials" lead="Programs sign in with these. Each has its own scopes, environments, secret names and expiry." />
       <Tabs
         label="Kinds of credentials"
         items={order.map((kind) => ({

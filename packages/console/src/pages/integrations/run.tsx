@@ -1,4 +1,4 @@
-// One run of a sync, as it goes on: how many names are done, what happened to each, and a way to end it.
+// One run of a sync: its progress, the result for each name, and a button to cancel it.
 import { VaultError } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
@@ -13,7 +13,7 @@ import { Plan } from './plan';
 import { type Integration, platformName } from './platforms';
 import { isOpen, type Sync, SyncStatus, slugOf } from './runs';
 
-/** While it works it is read again this often. */
+/** The refresh interval while it is running. */
 const AGAIN = 1000;
 
 const useSync = (id: string) =>
@@ -36,15 +36,15 @@ const placesOf = (connection: Integration | undefined): Place[] =>
         ['/syncs?tab=runs', 'Runs'],
       ];
 
-/** How it stands, in a sentence. */
+/** The status, in a sentence. */
 function standing(sync: Sync): string {
   const where = platformName(sync.platform);
   const failed = sync.results.filter(({ action }) => action === 'failed').length;
   const words: Record<Sync['status'], string> = {
-    queued: 'It waits for its turn. Values are read when the work begins.',
-    running: `Writing to ${where}: ${sync.results.length.toLocaleString()} names done so far.`,
-    completed: `Everything is at ${where}.`,
-    partial: `${failed.toLocaleString()} of ${sync.results.length.toLocaleString()} names failed. The others are at ${where}.`,
+    queued: 'Waiting to start. Values are read when the sync starts.',
+    running: `Writing to ${where}: ${sync.results.length.toLocaleString()} secrets done so far.`,
+    completed: `All secrets are on ${where}.`,
+    partial: `${failed.toLocaleString()} of ${sync.results.length.toLocaleString()} secrets failed. The others are on ${where}.`,
     failed: `Nothing was written to ${where}.`,
   };
   return words[sync.status];
@@ -54,16 +54,16 @@ function Cancel({ sync, onClose }: { sync: Sync; onClose: () => void }) {
   const cancel = async () => {
     try {
       await vault().api.POST('/orgs/{org_id}/integrations/syncs/{id}/cancel', { params: { path: { ...here(), id: sync.id } } });
-      tell('The sync is cancelled');
+      tell('Sync cancelled');
     } catch (error) {
       if (!(error instanceof VaultError) || error.code !== 'SYNC_ENDED') throw error;
-      tell('It had ended already');
+      tell('The sync has already ended');
     }
     await forget('syncs');
   };
   return (
-    <Confirm title="Cancel this sync?" action="Cancel the sync" onConfirm={cancel} onClose={onClose}>
-      <p>What is not written yet is not attempted. A name that is being written at this moment is finished. What is written stays.</p>
+    <Confirm title="Cancel this sync?" action="Cancel sync" onConfirm={cancel} onClose={onClose}>
+      <p>Remaining secrets are not written. A write in progress is completed. Secrets already written are kept.</p>
     </Confirm>
   );
 }
@@ -73,12 +73,14 @@ function Progress({ sync }: { sync: Sync }) {
   return (
     <section class={`card stack run-${sync.status}`} aria-live="polite">
       <p>{standing(sync)}</p>
-      {open && <progress aria-label="The sync works" />}
+      {open && <progress aria-label="Sync in progress" />}
       {sync.status === 'failed' && sync.results[0]?.message && <p class="dim">{sync.results[0].message}</p>}
-      {sync.redeployRequired && !open && <p class="dim">It takes effect with the next deployment there. This service deploys nothing.</p>}
+      {sync.redeployRequired && !open && (
+        <p class="dim">Changes take effect with the next deployment on the platform. This service does not deploy.</p>
+      )}
       {sync.retryAfter !== null && (
         <p class="dim">
-          {platformName(sync.platform)} may be called again after {sync.retryAfter} seconds.
+          {platformName(sync.platform)} accepts requests again in {sync.retryAfter} seconds.
         </p>
       )}
     </section>
@@ -111,13 +113,13 @@ export default function RunPage({ params: { id = '' } }: { params: Record<string
       </PageHead>
       <div class="stack">
         <Progress sync={sync} />
-        {sync.results.length > 0 ? <Plan results={sync.results} /> : !isOpen(sync) && <Empty title="No secrets took part" />}
+        {sync.results.length > 0 ? <Plan results={sync.results} /> : !isOpen(sync) && <Empty title="No secrets were synced" />}
         <Facts
           items={[
-            ['Asked', <Time at={sync.createdAt} />],
-            ['Began', <Time at={sync.startedAt} none="Not yet" />],
-            ['Ended', <Time at={sync.finishedAt} none="Not yet" />],
-            ['Id', <Id id={sync.id} />],
+            ['Requested', <Time at={sync.createdAt} />],
+            ['Started', <Time at={sync.startedAt} none="Not yet" />],
+            ['Finished', <Time at={sync.finishedAt} none="Not yet" />],
+            ['ID', <Id id={sync.id} />],
           ]}
         />
       </div>

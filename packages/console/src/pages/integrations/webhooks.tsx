@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import '../../styles/integrations.css';
 import { here, useList, vault } from '../../api';
+import { may } from '../../may';
 import { Button } from '../../ui/button';
 import { Listing } from '../../ui/listing';
 import { MakeButton } from '../../ui/make-button';
@@ -11,7 +12,7 @@ import { NewWebhook, type Webhook } from './webhook-form';
 
 const reasons = { user: 'disabled', failing: 'failing', gone: 'gone' } as const;
 
-/** Whether it gets events, and if not, why. */
+/** Whether the webhook is enabled, and if not, why. */
 export const WebhookStatus = ({ enabled, disabled_reason }: Pick<Webhook, 'enabled' | 'disabled_reason'>) =>
   enabled ? (
     <Badge tone="good">enabled</Badge>
@@ -27,8 +28,8 @@ export default function Webhooks() {
   const onCreate = () => setCreating(true);
   return (
     <>
-      <PageHead title="Webhooks" lead="Events of the organisation, sent to a URL of yours as signed requests.">
-        <MakeButton onMake={onCreate}>New webhook</MakeButton>
+      <PageHead title="Webhooks" lead="Send events of the organisation to your own URL as signed requests.">
+        {may('webhooks:write') && <MakeButton onMake={onCreate}>New webhook</MakeButton>}
       </PageHead>
       <Listing<Webhook>
         list={list}
@@ -61,15 +62,9 @@ export default function Webhooks() {
           { label: 'Created', width: '9rem', wide: true, cell: ({ created_at }) => <Time at={created_at} /> },
         ]}
         empty={
-          <Empty
-            title="No webhooks yet"
-            action={
-              <Button kind="primary" onPress={onCreate}>
-                Create the first webhook
-              </Button>
-            }
-          >
-            Restart a program when its secret is rotated, or keep a record elsewhere. Failed deliveries are repeated for more than a day.
+          <Empty title="No webhooks yet" action={may('webhooks:write') && <Button onPress={onCreate}>Create the first webhook</Button>}>
+            For example, restart a program when its secret is rotated, or record events elsewhere. Failed deliveries are retried for more
+            than a day.
           </Empty>
         }
       />

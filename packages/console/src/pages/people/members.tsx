@@ -1,4 +1,4 @@
-// The members of the organisation: who they are, their role, and whether they have enrolled.
+// The members of the organisation, with role and enrolment status.
 import { UserPlus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { here, useList, vault } from '../../api';
@@ -55,7 +55,7 @@ export default function Members() {
   );
   return (
     <>
-      <PageHead title="Members" lead="People who sign in with a passkey. A role says what each may do, and grants add to it.">
+      <PageHead title="Members" lead="People who sign in with a passkey. Each has a role, and grants can add access to secrets.">
         <Button onPress={() => setOpen('roles')}>Roles</Button>
         {may('members:write') && (
           <MakeButton icon={UserPlus} onMake={() => setOpen('invite')}>
@@ -82,7 +82,7 @@ export default function Members() {
         columns={columns}
         keyOf={({ id }) => id}
         hrefOf={({ id }) => `/members/${id}`}
-        empty={<Empty title="Nobody here">No member has this status.</Empty>}
+        empty={<Empty title="No members">No member has this status.</Empty>}
       />
       {open === 'invite' && <InviteMember onClose={() => setOpen(null)} />}
       {open === 'roles' && <RolesDialog onClose={() => setOpen(null)} />}

@@ -40,7 +40,7 @@ export default function Teams() {
   const add = may('teams:write') && <MakeButton onMake={() => setCreating(true)}>New team</MakeButton>;
   return (
     <>
-      <PageHead title="Teams" lead="Members who hold grants together, and who may approve together.">
+      <PageHead title="Teams" lead="Groups of members that share grants and can approve requests.">
         {add}
       </PageHead>
       <Listing
@@ -52,7 +52,7 @@ export default function Teams() {
           { label: 'Name', width: 'minmax(10rem, 1fr)', cell: ({ name }) => <span class="truncate">{name}</span> },
           { label: 'Created', width: '10rem', cell: ({ created_at }) => <Time at={created_at} /> },
         ]}
-        empty={<Empty title="No teams yet">A team lets you grant access once, for everybody in it.</Empty>}
+        empty={<Empty title="No teams yet">With a team, you grant access once for all of its members.</Empty>}
       />
       {creating && <TeamForm onClose={() => setCreating(false)} />}
     </>

@@ -1,4 +1,4 @@
-// One policy: its rule, what it applies to, and what breaks it.
+// One policy: its rule, the secrets it applies to, and its violations.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
@@ -42,7 +42,7 @@ function Violations({ policy }: { policy: Policy }) {
           { label: 'Environment', width: '9rem', cell: ({ environment }) => environment },
           { label: 'Type', width: '8rem', wide: true, cell: ({ type }) => <span class="dim">{type}</span> },
         ]}
-        empty={<Empty title="No violations">Every name that the policy applies to fits its pattern.</Empty>}
+        empty={<Empty title="No violations">Every name that the policy applies to matches its pattern.</Empty>}
       />
     </section>
   );
@@ -52,8 +52,8 @@ function rulesOf({ config, next_times = [] }: Policy): [string, preact.Component
   if (isNaming(config)) return [['Pattern', <code>{config.pattern}</code>]];
   if (isApproving(config))
     return [
-      ['Held until approved', config.operations.map((operation) => operationWords[operation]).join(', ')],
-      ['Approvals needed', config.required],
+      ['Requires approval', config.operations.map((operation) => operationWords[operation]).join(', ')],
+      ['Approvals required', config.required],
       [
         'Approvers',
         'team_id' in config.approvers ? (
@@ -64,12 +64,12 @@ function rulesOf({ config, next_times = [] }: Policy): [string, preact.Component
           `Members with the role ${config.approvers.role}`
         ),
       ],
-      ['Break-glass tokens', config.allow_break_glass ? 'Need no approval' : 'Need approval too'],
+      ['Break-glass tokens', config.allow_break_glass ? 'Exempt from approval' : 'Require approval too'],
     ];
   return [
-    ['Values are due', config.cron ? <code>{config.cron} (UTC)</code> : `${config.max_age_days} days after each was stored`],
+    ['Rotation due', config.cron ? <code>{config.cron} (UTC)</code> : `${config.max_age_days} days after a value was stored`],
     ...(next_times.length ? [['Next', next_times.map((time) => new Date(time).toUTCString()).join('; ')] as [string, string]] : []),
-    ['Rotates by itself', config.auto_rotate ? 'Where secrets allow it' : 'No: it only says what is due'],
+    ['Automatic rotation', config.auto_rotate ? 'For secrets that allow it' : 'No, only reports due rotations'],
   ];
 }
 
@@ -78,22 +78,22 @@ function Asking({ policy, asking, onClose }: { policy: Policy; asking: 'off' | '
   const act = async () => {
     if (asking === 'off') await vault().api.PATCH('/orgs/{org_id}/policies/{id}', { ...at(policy.id), body: { enabled: false } });
     else await vault().api.DELETE('/orgs/{org_id}/policies/{id}', at(policy.id));
-    tell(asking === 'off' ? `${policy.name} is off` : `${policy.name} is deleted`);
+    tell(asking === 'off' ? `${policy.name} disabled` : `${policy.name} deleted`);
     if (asking === 'delete') go('/policies');
     forgetGone('policies', 'approvals');
   };
-  const verb = asking === 'off' ? 'Switch off' : 'Delete';
+  const verb = asking === 'off' ? 'Disable' : 'Delete';
   return (
     <Confirm title={`${verb} ${policy.name}?`} action={`${verb} policy`} onConfirm={act} onClose={onClose}>
       <p>
-        From the next request on, nothing that only <strong>{policy.name}</strong>{' '}
+        From the next request, <strong>{policy.name}</strong>{' '}
         {policy.kind === 'approval'
-          ? 'holds needs approval any more.'
+          ? 'no longer holds requests for approval.'
           : policy.kind === 'naming'
-            ? 'refuses is refused any more.'
-            : 'asks for is due any more.'}
+            ? 'no longer refuses names.'
+            : 'no longer makes rotations due.'}
       </p>
-      {policy.kind === 'approval' && policy.enabled && <p>This change may itself need the approval of its approvers.</p>}
+      {policy.kind === 'approval' && policy.enabled && <p>This change may itself require approval by the approvers of the policy.</p>}
     </Confirm>
   );
 }
@@ -112,7 +112,7 @@ export default function PolicyPage({ params: { id = '' } }: { params: Record<str
   const switchOn = async () => {
     await vault().api.PATCH('/orgs/{org_id}/policies/{id}', { ...at(id), body: { enabled: true } });
     await forget('policies');
-    tell(`${policy.name} is in force`);
+    tell(`${policy.name} enabled`);
   };
   return (
     <>
@@ -121,15 +121,16 @@ export default function PolicyPage({ params: { id = '' } }: { params: Record<str
         title={policy.name}
         lead={
           <>
-            <KindBadge kind={policy.kind} /> {policy.enabled ? <Badge tone="good">on</Badge> : <Badge>off</Badge>} {kindLeads[policy.kind]}
+            <KindBadge kind={policy.kind} /> {policy.enabled ? <Badge tone="good">enabled</Badge> : <Badge>disabled</Badge>}{' '}
+            {kindLeads[policy.kind]}
           </>
         }
       >
         {policy.enabled ? (
-          <Button onPress={() => setDoing('off')}>Switch off</Button>
+          <Button onPress={() => setDoing('off')}>Disable</Button>
         ) : (
           <Button kind="primary" onPress={switchOn}>
-            Switch on
+            Enable
           </Button>
         )}
         <Button onPress={() => setDoing('edit')}>Edit</Button>
@@ -146,7 +147,7 @@ export default function PolicyPage({ params: { id = '' } }: { params: Record<str
                 <Time at={policy.created_at} /> by <Who id={policy.created_by} />
               </>,
             ],
-            ['Id', <Id id={policy.id} />],
+            ['ID', <Id id={policy.id} />],
           ]}
         />
         {policy.kind === 'naming' ? <Violations policy={policy} /> : <Preview draft={draftOf(policy)} />}

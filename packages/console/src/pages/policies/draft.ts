@@ -1,4 +1,4 @@
-// What somebody types into the form of a policy, and the same as the API takes it.
+// The draft in the form of a policy, and its conversion to the format of the API.
 import type { components } from '@secrets-vault/client';
 import { linesOf } from '../../globs';
 import type { Selection } from '../../inventory';
@@ -55,7 +55,7 @@ export const selectionOf = ({ environments, types, names }: Draft): Selection =>
 
 const some = <Item>(list: Item[]): Item[] | null => (list.length ? list : null);
 
-/** Name, state and reach. */
+/** Name, state and selection. */
 export const commonOf = ({ name, enabled, environments, types, names }: Draft) => ({
   ...{ name, enabled },
   applies_to: { environments: some(environments), types: some(types as Type[]), names: some(linesOf(names)) },

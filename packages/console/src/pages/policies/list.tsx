@@ -48,10 +48,10 @@ const columns: Column<Policy>[] = [
     ),
   },
   {
-    label: 'State',
+    label: 'Status',
     width: '5rem',
     wide: true,
-    cell: ({ enabled }) => (enabled ? <Badge tone="good">on</Badge> : <Badge>off</Badge>),
+    cell: ({ enabled }) => (enabled ? <Badge tone="good">enabled</Badge> : <Badge>disabled</Badge>),
   },
 ];
 
@@ -63,7 +63,7 @@ export default function Policies() {
   const add = may('policies:write') && <MakeButton onMake={() => setCreating(true)}>New policy</MakeButton>;
   return (
     <>
-      <PageHead title="Policies" lead="What names must look like, how old values may become, and what needs approval.">
+      <PageHead title="Policies" lead="Rules for secret names, for rotation, and for operations that require approval.">
         {add}
       </PageHead>
       <Listing
@@ -74,7 +74,7 @@ export default function Policies() {
         hrefOf={({ id }) => `/policies/${id}`}
         empty={
           <Empty title="No policies yet">
-            A good first one: whoever reads a value in production needs the approval of an admin, or values are rotated every 90 days.
+            To start, require an admin's approval to read values in production, or rotate values every 90 days.
           </Empty>
         }
       />

@@ -1,4 +1,4 @@
-// One secret: its value on request, its history, who read it, its links and grants, and what can be done with it.
+// One secret: its value on request, its history, its readers, its links and grants, and its actions.
 import { ApprovalRequiredError } from '@secrets-vault/client';
 import { Link2, Users } from 'lucide-preact';
 import { useState } from 'preact/hooks';
@@ -24,7 +24,7 @@ import { nameOfType } from './type-names';
 
 const pathOf = (id: string) => ({ params: { path: { ...here(), id } } });
 
-/** Its metadata and versions: none of this is a read of the value. */
+/** Its metadata and versions, without reading the value. */
 const useSecret = (id: string) =>
   useRead(['secrets', 'one', id], async (signal) => {
     const path = here();
@@ -35,7 +35,7 @@ const useSecret = (id: string) =>
     return { data: { secret: found.data.data[0], versions: history.data.data } };
   });
 
-/** The list, its environment, and the folders in the name. */
+/** The list, the environment, and the folders in the name. */
 function placesOf({ environment, name }: Secret): Place[] {
   const folders = name.split('/').slice(0, -1);
   const at = (path: string) => `/secrets?${new URLSearchParams({ environment, ...(path && { path }) })}`;
@@ -66,7 +66,9 @@ function Overview({ secret }: { secret: Secret }) {
   };
   return (
     <div class="stack">
-      {secret.status === 'active' ? (
+      {!may('secrets:read') ? (
+        <p class="note plain">Your role shows names and metadata, not values. An owner or an administrator can grant you this secret.</p>
+      ) : secret.status === 'active' ? (
         <SecretValue name={secret.name} read={read} />
       ) : (
         <p class="note warn">This secret is {secret.status}, so its value cannot be read.</p>
@@ -99,7 +101,7 @@ function Overview({ secret }: { secret: Secret }) {
           ['Expires', <Time at={secret.expires_at} none="Never" />],
           ['Created', <Time at={secret.created_at} />],
           ['Changed', <Time at={secret.updated_at} />],
-          ['Id', <Id id={secret.id} />],
+          ['ID', <Id id={secret.id} />],
         ]}
       />
     </div>
@@ -113,7 +115,7 @@ function Doings({ secret, doing, end }: { secret: Secret; doing: Doing; end: () 
       params: { path: { ...here(), id: secret.id }, query: permanent ? { permanent: 'true' } : {} },
     });
     await forget('secrets');
-    tell(permanent ? `${secret.name} is destroyed` : `${secret.name} is deleted`, permanent ? undefined : 'You can restore it for 7 days.');
+    tell(permanent ? `${secret.name} destroyed` : `${secret.name} deleted`, permanent ? undefined : 'You can restore it for 7 days.');
     if (permanent) go(`/secrets?environment=${secret.environment}`);
   };
   if (doing === 'edit') return <EditSecret secret={secret} onClose={end} />;
@@ -125,7 +127,7 @@ function Doings({ secret, doing, end }: { secret: Secret; doing: Doing; end: () 
     return (
       <Confirm title={`Delete ${secret.name}?`} action="Delete secret" onConfirm={() => remove(false)} onClose={end}>
         <p>
-          Programs that read <strong class="mono">{secret.name}</strong> in {secret.environment} get an error at once. You can restore it
+          Programs that read <strong class="mono">{secret.name}</strong> in {secret.environment} will fail immediately. You can restore it
           for 7 days.
         </p>
       </Confirm>
@@ -134,7 +136,7 @@ function Doings({ secret, doing, end }: { secret: Secret; doing: Doing; end: () 
     return (
       <Confirm title={`Destroy ${secret.name}?`} action="Destroy secret" word={secret.name} onConfirm={() => remove(true)} onClose={end}>
         <p>
-          Every version of <strong class="mono">{secret.name}</strong> in {secret.environment} is destroyed now. Nobody can bring it back.
+          This destroys every version of <strong class="mono">{secret.name}</strong> in {secret.environment}. It cannot be undone.
         </p>
       </Confirm>
     );
@@ -153,7 +155,7 @@ export default function SecretPage({ params: { id = '' } }: { params: Record<str
   const restore = async () => {
     await vault().api.POST('/orgs/{org_id}/secrets/{id}/restore', pathOf(id));
     await forget('secrets');
-    tell(`${secret.name} is restored`);
+    tell(`${secret.name} restored`);
   };
   return (
     <>
@@ -165,28 +167,28 @@ export default function SecretPage({ params: { id = '' } }: { params: Record<str
           </Button>
         ) : (
           <>
-            {secret.status === 'active' && (
+            {secret.status === 'active' && (may('secrets:share') || may('members:write')) && (
               <Menu
                 label="Share this secret"
                 actions={[
                   { label: 'With people, teams or agents', icon: <Users size={15} />, onSelect: () => setDoing('grant') },
-                  { label: 'By a link that ends', icon: <Link2 size={15} />, onSelect: () => setDoing('link') },
+                  { label: 'With a link', icon: <Link2 size={15} />, onSelect: () => setDoing('link') },
                 ]}
               >
                 Share
               </Menu>
             )}
-            <Button onPress={() => setDoing('rotate')}>Rotate</Button>
-            <Button onPress={() => setDoing('value')}>New value</Button>
+            {may('secrets:rotate') && <Button onPress={() => setDoing('rotate')}>Rotate</Button>}
+            {may('secrets:write') && <Button onPress={() => setDoing('value')}>New value</Button>}
           </>
         )}
         <Menu
           label="More actions"
           actions={[
-            !isDeleted && { label: 'Edit details', onSelect: () => setDoing('edit') },
-            may('audit:read') && { label: 'See it in the audit log', onSelect: () => go(`/audit?resource=${id}&range=30d`) },
-            !isDeleted && { label: 'Delete', danger: true, onSelect: () => setDoing('delete') },
-            { label: 'Destroy permanently', danger: true, onSelect: () => setDoing('destroy') },
+            !isDeleted && may('secrets:write') && { label: 'Edit details', onSelect: () => setDoing('edit') },
+            may('audit:read') && { label: 'View in audit log', onSelect: () => go(`/audit?resource=${id}&range=30d`) },
+            !isDeleted && may('secrets:delete') && { label: 'Delete', danger: true, onSelect: () => setDoing('delete') },
+            may('secrets:delete') && { label: 'Destroy permanently', danger: true, onSelect: () => setDoing('destroy') },
           ]}
         />
       </PageHead>

@@ -1,10 +1,11 @@
-// The secrets of an environment: searched, filtered, and in the folders that `/` in names makes.
+// The secrets of an environment: with search, filters, and folders from `/` in names.
 import { type components, secretTypes } from '@secrets-vault/client';
 import { Download, Folder, GitCompare, Plus, Upload } from 'lucide-preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { here, useList, vault } from '../../api';
 import { environments, useEnvironment } from '../../environments';
+import { may } from '../../may';
 import { useParameter } from '../../router';
 import { useMaker } from '../../shortcuts';
 import { Button } from '../../ui/button';
@@ -22,14 +23,14 @@ const tones: Record<string, Tone> = { active: 'good', expired: 'warn', revoked: 
 export const StatusBadge = ({ status }: { status: string }) => <Badge tone={tones[status]}>{status}</Badge>;
 
 interface Row {
-  /** A folder's path with its `/`, or a secret. */
+  /** A folder's path with trailing `/`, or a secret. */
   folder?: string;
   secret?: Secret;
 }
 
 type SecretPage = components['schemas']['SecretPage'];
 
-/** A page's folders, then its secrets: the service lists all folders before the first secret. */
+/** The folders of a page, then its secrets: the service lists all folders before the first secret. */
 const rowsOf = ({ folders = [], data }: SecretPage): Row[] => [
   ...folders.map((folder) => ({ folder })),
   ...data.map((secret) => ({ secret })),
@@ -108,10 +109,10 @@ interface Filters {
   status: string;
 }
 
-/** Somebody who types quickly asks once: after so many milliseconds without a key. */
+/** The debounce time for typing, in milliseconds. */
 const SETTLED_AFTER = 150;
 
-/** A text once nobody has typed for a moment; an emptied one at once. */
+/** The debounced text; an empty text applies immediately. */
 function useSettled(text: string): string {
   const [settled, settle] = useState(text);
   useEffect(() => {
@@ -121,7 +122,7 @@ function useSettled(text: string): string {
   return text ? settled : '';
 }
 
-/** The folders and secrets directly below a path, or all secrets whose names begin with what is searched. */
+/** The folders and secrets directly below a path, or all secrets whose names start with the search text. */
 function useSecrets({ environment, path, search, type, status }: Filters) {
   const prefix = path + search;
   const isOrdered = environment !== '' && status !== 'deleted';
@@ -148,35 +149,48 @@ function useSecrets({ environment, path, search, type, status }: Filters) {
 }
 
 const Actions = ({ environment, onCreate }: { environment: string; onCreate: () => void }) => (
-  <PageHead title="Secrets" lead="Values that programs and people read. Each new value is a version.">
+  <PageHead title="Secrets" lead="Values for programs and people. Each new value is a version.">
     <Link href={`/secrets/compare?left=${environment}`} class="button plain">
       <GitCompare size={16} aria-hidden="true" /> <span class="fold">Compare</span>
     </Link>
-    <Link href={`/secrets/import?environment=${environment}`} class="button plain">
-      <Upload size={16} aria-hidden="true" /> <span class="fold">Import</span>
-    </Link>
-    <Link href={`/secrets/export?environment=${environment}`} class="button plain">
-      <Download size={16} aria-hidden="true" /> <span class="fold">Export</span>
-    </Link>
-    <Button kind="primary" onPress={onCreate}>
-      <Plus size={16} aria-hidden="true" /> New secret
-    </Button>
+    {may('integrations:import') && (
+      <Link href={`/secrets/import?environment=${environment}`} class="button plain">
+        <Upload size={16} aria-hidden="true" /> <span class="fold">Import</span>
+      </Link>
+    )}
+    {may('integrations:generate') && (
+      <Link href={`/secrets/export?environment=${environment}`} class="button plain">
+        <Download size={16} aria-hidden="true" /> <span class="fold">Export</span>
+      </Link>
+    )}
+    {may('secrets:write') && (
+      <Button kind="primary" onPress={onCreate}>
+        <Plus size={16} aria-hidden="true" /> New secret
+      </Button>
+    )}
   </PageHead>
 );
 
 const Nothing = ({ isFiltered, environment, onCreate }: { isFiltered: boolean; environment: string; onCreate: () => void }) =>
   isFiltered ? (
-    <Empty title="No secret matches">Change the filters, or choose another environment.</Empty>
+    <Empty title="No matching secrets">Change the filters or choose another environment.</Empty>
+  ) : !may('secrets:write') ? (
+    <Empty title={`No secrets in ${environment} that you can see`}>
+      Someone who manages access can give you another role, or a grant for some names.
+    </Empty>
   ) : (
     <Empty
       title={`No secrets in ${environment} yet`}
       action={
-        <Button kind="primary" onPress={onCreate}>
-          Store the first secret
-        </Button>
+        <div class="row">
+          <Button onPress={onCreate}>Store the first secret</Button>
+          <Link href={`/secrets/import?environment=${environment}`} class="button plain">
+            Import a file
+          </Link>
+        </div>
       }
     >
-      Store one, or import what you have from another tool or a .env file.
+      Store a secret, or import from another tool or a .env file.
     </Empty>
   );
 
@@ -189,7 +203,7 @@ export default function Secrets() {
   const [creating, setCreating] = useState(false);
   const list = useSecrets({ environment, path, search: useSettled(search), type, status });
   const onCreate = () => setCreating(true);
-  useMaker(onCreate);
+  useMaker(onCreate, may('secrets:write'));
   return (
     <>
       <Actions environment={environment} onCreate={onCreate} />
@@ -200,8 +214,8 @@ export default function Secrets() {
           onValue={chooseEnvironment}
           choices={environments.value.map(({ slug, name }) => ({ value: slug, label: name }))}
         />
-        <FilterText label="Names that begin with" value={search} onValue={setSearch} />
-        <FilterSelect label="Type" all="All types" value={type} onValue={setType} choices={secretTypes} />
+        <FilterText label="Name starts with" value={search} onValue={setSearch} />
+        <FilterSelect label="Type" all="All types" value={type} onValue={setType} choices={secretTypes} wordsOf={nameOfType} />
         <FilterSelect
           label="Status"
           all="Not deleted"

@@ -1,4 +1,4 @@
-// The links and grants by which others reach a secret.
+// The links and grants that give others access to a secret.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { forget, here, useList, vault } from '../../api';
@@ -41,23 +41,23 @@ export function NewLink({ secret, onClose }: { secret: Secret; onClose: () => vo
   if (url)
     return (
       <OneTime
-        title="The link is ready"
-        lead={`Send it to whoever needs ${secret.name}. They open it in a browser, without an account.`}
+        title="Link created"
+        lead={`Send it to the person who needs ${secret.name}. They can open it in a browser without an account.`}
         text={url}
-        warning={`It is shown only now. It ${views === '1' ? 'works once' : `works ${views} times`}, and you can revoke it in the list of shares.`}
+        warning={`This link is shown only once. It ${views === '1' ? 'works once' : `works ${views} times`}, and you can revoke it in the list of shares.`}
         onClose={onClose}
       />
     );
   return (
     <Dialog
-      title={`Share ${secret.name} by a link`}
-      lead={`Whoever opens the link sees version ${secret.version}.`}
+      title={`Share ${secret.name} with a link`}
+      lead={`Anyone who opens the link can see version ${secret.version}.`}
       onClose={onClose}
       dirty={passphrase !== ''}
     >
       <Form action="Create link" onSubmit={create} onCancel={onClose} problems={problems}>
         <div class="columns">
-          <SelectField label="Works for" value={lifetime} onValue={setLifetime} choices={LIFETIMES} error={problems.of('expires_in')} />
+          <SelectField label="Valid for" value={lifetime} onValue={setLifetime} choices={LIFETIMES} error={problems.of('expires_in')} />
           <TextField
             label="Views"
             type="number"
@@ -77,7 +77,7 @@ export function NewLink({ secret, onClose }: { secret: Secret; onClose: () => vo
           value={passphrase}
           onValue={setPassphrase}
           error={problems.of('passphrase')}
-          hint="Send it by another way than the link."
+          hint="Send it through a different channel than the link."
         />
       </Form>
     </Dialog>
@@ -98,13 +98,13 @@ export function Shares({ secret }: { secret: Secret }) {
       params: { path: { ...here(), id: secret.id, share_id: id } },
     });
     await forget('secrets');
-    tell('The access is revoked');
+    tell('Access revoked');
   };
   if (error) return <ErrorNote error={error} onRetry={refetch} />;
   return (
     <div class="stack">
       <div class="section-head">
-        <p class="dim grow">A link shows one version to whoever opens it. A grant lets a member, a team or an agent read the secret.</p>
+        <p class="dim grow">A link shows one version to anyone who opens it. A grant gives access to a member, a team or an agent.</p>
         <div class="row">
           <Button onPress={() => setCreating('link')} disabled={secret.status !== 'active'}>
             Create link
@@ -115,7 +115,7 @@ export function Shares({ secret }: { secret: Secret }) {
         </div>
       </div>
       {isPending ? (
-        <Skeleton rows={3} />
+        <Skeleton of="table" rows={3} />
       ) : (
         <Table
           label="Links and grants"
@@ -155,7 +155,7 @@ export function Shares({ secret }: { secret: Secret }) {
           )}
           empty={
             <Empty title="Not shared">
-              No link and no grant names this secret. Members and credentials read it by their own permissions.
+              There are no links or grants for this secret. Members and credentials can read it only with their own permissions.
             </Empty>
           }
         />
@@ -171,8 +171,8 @@ export function Shares({ secret }: { secret: Secret }) {
         >
           <p>
             {ending.kind === 'link'
-              ? 'The link stops working at once. Who has opened it may have kept the value: rotate the secret if that matters.'
-              : 'It gives no access from the next request on.'}
+              ? 'The link stops working immediately. Anyone who opened it may have kept the value: rotate the secret if that matters.'
+              : 'It gives no more access from the next request.'}
           </p>
         </Confirm>
       )}

@@ -1,5 +1,5 @@
-// The types of secrets, as people call them.
-import type { components } from '@secrets-vault/client';
+// Labels for the types of secrets.
+import { type components, secretTypes } from '@secrets-vault/client';
 
 type Type = components['schemas']['Secret']['type'];
 
@@ -19,5 +19,5 @@ const names: Record<Type, string> = {
 
 export const nameOfType = (type: string): string => names[type as Type] ?? type;
 
-/** For a form or a filter. */
-export const typeChoices = Object.entries(names).map(([value, label]) => ({ value, label }));
+/** The choices for a form or a filter. */
+export const typeChoices = secretTypes.map((value) => ({ value, label: names[value] }));
