@@ -1,5 +1,5 @@
 // Error texts for people. Invariant: the service's own message comes first; a text never contains part of a request or a value.
-import { VaultError } from '@secrets-vault/client';
+import { ConnectionError, VaultError } from '@secrets-vault/client';
 import { RefusedError } from './public-api';
 
 export interface Explained {
@@ -28,6 +28,7 @@ const passkeyRefused: Explained = {
 
 export function explain(error: unknown): Explained {
   if (error instanceof RefusedError) return error.code === 'UNAUTHENTICATED' ? passkeyRefused : { title: error.message };
+  if (error instanceof ConnectionError) return { title: 'The service cannot be reached', help: 'Check your connection and try again.' };
   if (error instanceof VaultError) return { title: error.message, docs: error.docs };
   const { name, cause } = error as { name?: string; cause?: { name?: string } };
   const known = byName[cause?.name ?? ''] ?? byName[name ?? ''];

@@ -108,7 +108,8 @@ function useFound(typed: string): { found: Entry[]; isSearching: boolean } {
     const fits = [...ofPages, ...actions].filter(
       (page) => (!page.needs || may(page.needs)) && words.every((word) => page.words.includes(word)),
     );
-    const rank = ({ label, hint }: Known) => (label.toLowerCase().startsWith(words[0] ?? '') ? 0 : 2) + Number(hint === ACTION);
+    const isNamed = (label: string) => ` ${label.toLowerCase()}`.includes(` ${words[0] ?? ''}`);
+    const rank = ({ label, hint }: Known) => (isNamed(label) ? 0 : 2) + Number(hint === ACTION);
     fits.sort((one, other) => rank(one) - rank(other));
     const named = secrets.map(
       ({ id, name, environment }): Entry => ({

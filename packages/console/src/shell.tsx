@@ -21,7 +21,10 @@ import { report } from './ui/toast';
 /** Whether the navigation shows the page to the signed-in member. */
 const isShown = ({ hidden, needs }: PageEntry): boolean => !hidden && (!needs || may(needs));
 
-const Palette = lazy(() => import('./palette'));
+const loadPalette = () => import('./palette');
+const Palette = lazy(loadPalette);
+/** When the palette's code is loaded, so that the first letters after its key are not too early for it. */
+const IDLE_AFTER = 1500;
 const groups = [...new Set(pages.map(({ group }) => group))];
 
 function Entry({ page, onGo }: { page: PageEntry; onGo: () => void }) {
@@ -130,7 +133,11 @@ function usePaletteKeys(): void {
       openPalette();
     };
     addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
+    const timer = setTimeout(() => void loadPalette().catch(() => {}), IDLE_AFTER);
+    return () => {
+      clearTimeout(timer);
+      removeEventListener('keydown', onKey);
+    };
   }, []);
 }
 

@@ -2,7 +2,7 @@
 // Invariant: a dialog with unsaved input does not close on a click outside, and Escape asks first.
 import { X } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
-import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Button, IconButton } from './button';
 
 interface DialogProps {
@@ -18,10 +18,38 @@ interface DialogProps {
   children: ComponentChildren;
 }
 
+/** Asks before input is lost. It takes the focus, so that it is in sight in a dialog that is scrolled. */
+function Unsaved({ onKeep, onDiscard }: { onKeep: () => void; onDiscard: () => void }) {
+  const note = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => note.current?.querySelector('button')?.focus(), []);
+  return (
+    <div ref={note} class="note warn row" role="alert">
+      <p class="grow">You have unsaved changes.</p>
+      <Button small onPress={onKeep}>
+        Keep editing
+      </Button>
+      <Button small kind="danger" onPress={onDiscard}>
+        Discard
+      </Button>
+    </div>
+  );
+}
+
+/** The browser asks before a page with unsaved input is closed or reloaded. */
+function useGuard(isNeeded: boolean | undefined): void {
+  useEffect(() => {
+    if (!isNeeded) return;
+    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
+    addEventListener('beforeunload', ask);
+    return () => removeEventListener('beforeunload', ask);
+  }, [isNeeded]);
+}
+
 export function Dialog({ title, lead, onClose, side, wide, dirty, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [asking, setAsking] = useState(false);
   const id = useId();
+  useGuard(dirty);
   // Before it is painted, so that the dialog handles the first Escape.
   useLayoutEffect(() => {
     const { current } = dialog;
@@ -54,17 +82,7 @@ export function Dialog({ title, lead, onClose, side, wide, dirty, children }: Di
             <X size={18} />
           </IconButton>
         </header>
-        {asking && (
-          <div class="note warn row" role="alert">
-            <p class="grow">You have unsaved changes.</p>
-            <Button small onPress={() => setAsking(false)}>
-              Keep editing
-            </Button>
-            <Button small kind="danger" onPress={onClose}>
-              Discard
-            </Button>
-          </div>
-        )}
+        {asking && <Unsaved onKeep={() => setAsking(false)} onDiscard={onClose} />}
         {children}
       </div>
     </dialog>

@@ -29,18 +29,20 @@ export const FilterSelect = ({
   value,
   onValue,
   choices,
+  wordsOf = (choice) => choice.replaceAll('_', ' '),
 }: {
   label: string;
   all: string;
   value: string;
   onValue: (value: string) => void;
   choices: readonly string[];
+  wordsOf?: (choice: string) => string;
 }) => (
   <select aria-label={label} value={value} onChange={(event) => onValue(event.currentTarget.value)}>
     <option value="">{all}</option>
     {choices.map((choice) => (
       <option key={choice} value={choice}>
-        {choice.replaceAll('_', ' ')}
+        {wordsOf(choice)}
       </option>
     ))}
   </select>

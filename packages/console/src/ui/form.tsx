@@ -18,7 +18,11 @@ const pathsOf = (error: unknown): { path: string; message: string }[] => (error 
 /** The service's errors for the last attempt. */
 export function useProblems(): Problems & { set: (error: unknown) => void } {
   const [error, set] = useState<unknown>(null);
-  return { error, set, of: (field) => pathsOf(error).find(({ path }) => path === field || path.startsWith(`${field}.`))?.message };
+  const of = (field: string) => {
+    const found = pathsOf(error).find(({ path }) => path === field || path.startsWith(`${field}.`));
+    return found && found.message.slice(0, 1).toUpperCase() + found.message.slice(1);
+  };
+  return { error, set, of };
 }
 
 /** A note with a link to the approval that a change waits for. */

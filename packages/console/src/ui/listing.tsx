@@ -28,7 +28,7 @@ export function Listing<Row>({
   ...table
 }: { list: Read<Row>; skeleton?: number; rows?: Row[] } & Omit<TableProps<Row>, 'rows' | 'onEnd'>) {
   if (list.error) return <ErrorNote error={list.error} onRetry={list.refetch} />;
-  if (list.isPending) return <Skeleton rows={skeleton} />;
+  if (list.isPending) return <Skeleton of="table" rows={skeleton} />;
   if (list.isUnfinished && !list.moreError)
     return (
       <Empty title="Nothing found so far" action={<Button onPress={async () => void (await list.fetchNextPage?.())}>Continue</Button>}>

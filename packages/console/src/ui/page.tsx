@@ -20,13 +20,13 @@ export const Crumbs = ({ places }: { places: readonly Place[] }) => (
 );
 
 /** Grey lines in place of the breadcrumbs, the title and the content. */
-export const LoadingPage = ({ rows = 6 }: { rows?: number }) => (
+export const LoadingPage = ({ rows = 8 }: { rows?: number }) => (
   <>
     <div class="skeleton-head" aria-hidden="true">
       <span />
       <span />
     </div>
-    <Skeleton rows={rows} />
+    <Skeleton of="facts" rows={rows} />
   </>
 );
 

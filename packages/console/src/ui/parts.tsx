@@ -5,6 +5,9 @@ import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { explain } from '../errors';
 import { Button, IconButton } from './button';
 
+/** Longer titles use a smaller font: names can have 255 characters. */
+const LONG = 70;
+
 /** The head of a page: title, lead and actions. The title gets the focus when the page is opened. */
 export function PageHead({ title, lead, children }: { title: ComponentChildren; lead?: ComponentChildren; children?: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null);
@@ -15,7 +18,7 @@ export function PageHead({ title, lead, children }: { title: ComponentChildren; 
   return (
     <header class="page-head">
       <div class="grow">
-        <h1 ref={heading} tabIndex={-1}>
+        <h1 ref={heading} tabIndex={-1} class={typeof title === 'string' && title.length > LONG ? 'long' : undefined}>
           {title}
         </h1>
         {lead && <p class="dim">{lead}</p>}
@@ -58,7 +61,12 @@ export function Time({ at, none = 'Never' }: { at: string | null | undefined; no
   return (
     <time dateTime={at} title={new Date(at).toLocaleString()}>
       {ago(Date.parse(at), Date.now())}
-      {isExact && <span class="exact">({exactly.format(new Date(at))})</span>}
+      {isExact && (
+        <>
+          {' '}
+          <span class="exact">({exactly.format(new Date(at))})</span>
+        </>
+      )}
     </time>
   );
 }
@@ -101,10 +109,11 @@ export function Empty({ title, children, action }: { title: string; children?: C
   );
 }
 
-/** Grey lines in the shape of the loading content. */
-export function Skeleton({ rows = 6 }: { rows?: number }) {
+/** Grey lines in the shape of the loading content: rows, a table with its head, or facts. */
+export function Skeleton({ rows = 6, of = 'rows' }: { rows?: number; of?: 'rows' | 'table' | 'facts' }) {
   return (
-    <div class="skeleton" role="status" aria-label="Loading">
+    <div class={`skeleton of-${of}`} role="status" aria-label="Loading">
+      {of === 'table' && <div class="skeleton-columns" />}
       {Array.from({ length: rows }, (_, index) => (
         <div key={index} class="skeleton-row">
           <span />
@@ -126,7 +135,7 @@ export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: () => 
         {help && <p class="dim">{help}</p>}
         {docs && (
           <a href={docs} target="_blank" rel="noreferrer">
-            Learn more
+            About this error
           </a>
         )}
       </div>

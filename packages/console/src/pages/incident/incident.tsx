@@ -70,7 +70,7 @@ function Find() {
       {error ? (
         <ErrorNote error={error} onRetry={refetch} />
       ) : isPending ? (
-        <Skeleton rows={4} />
+        <Skeleton of="table" rows={8} />
       ) : (
         <Table
           label="Live credentials"

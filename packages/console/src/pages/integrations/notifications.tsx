@@ -150,7 +150,7 @@ export default function Notifications() {
             <Empty
               title="No notifications yet"
               action={
-                <Link href="/notifications/new" class="button primary">
+                <Link href="/notifications/new" class="button plain">
                   Choose where messages go
                 </Link>
               }

@@ -55,7 +55,7 @@ function Connections({ list }: { list: ReturnType<typeof useConnections> }) {
         <Empty
           title="No connections yet"
           action={
-            <Link href="/syncs/new" class="button primary">
+            <Link href="/syncs/new" class="button plain">
               Choose a platform
             </Link>
           }

@@ -61,14 +61,7 @@ export default function Webhooks() {
           { label: 'Created', width: '9rem', wide: true, cell: ({ created_at }) => <Time at={created_at} /> },
         ]}
         empty={
-          <Empty
-            title="No webhooks yet"
-            action={
-              <Button kind="primary" onPress={onCreate}>
-                Create a webhook
-              </Button>
-            }
-          >
+          <Empty title="No webhooks yet" action={<Button onPress={onCreate}>Create the first webhook</Button>}>
             For example, restart a program when its secret is rotated, or record events elsewhere. Failed deliveries are retried for more
             than a day.
           </Empty>

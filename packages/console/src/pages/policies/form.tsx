@@ -1,5 +1,5 @@
 // The dialog that creates or changes a policy, with a live preview of the secrets it affects.
-import { type components, secretTypes } from '@secrets-vault/client';
+import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { forget, here, vault } from '../../api';
@@ -9,6 +9,7 @@ import { Checkbox, TextArea, TextField } from '../../ui/field';
 import { Form, type Problems, useProblems } from '../../ui/form';
 import { ChecksField, RadioField } from '../../ui/options';
 import { tell } from '../../ui/toast';
+import { typeChoices } from '../secrets/type-names';
 import { commonOf, configOf, type Draft, draftOf, emptyDraft } from './draft';
 import { ApprovalFields, NamingFields, RotationFields } from './kinds';
 import { Preview } from './preview';
@@ -50,7 +51,7 @@ const Where = ({ draft, change, problems }: FieldsProps) => (
         label="Types"
         value={draft.types}
         onValue={(types) => change({ types })}
-        options={secretTypes.map((type) => ({ value: type, label: type }))}
+        options={typeChoices}
         hint="Leave empty to apply to all."
         error={problems.of('applies_to.types')}
       />

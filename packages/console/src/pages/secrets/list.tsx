@@ -171,9 +171,12 @@ const Nothing = ({ isFiltered, environment, onCreate }: { isFiltered: boolean; e
     <Empty
       title={`No secrets in ${environment} yet`}
       action={
-        <Button kind="primary" onPress={onCreate}>
-          Store a secret
-        </Button>
+        <div class="row">
+          <Button onPress={onCreate}>Store the first secret</Button>
+          <Link href={`/secrets/import?environment=${environment}`} class="button plain">
+            Import a file
+          </Link>
+        </div>
       }
     >
       Store a secret, or import from another tool or a .env file.
@@ -201,7 +204,7 @@ export default function Secrets() {
           choices={environments.value.map(({ slug, name }) => ({ value: slug, label: name }))}
         />
         <FilterText label="Name starts with" value={search} onValue={setSearch} />
-        <FilterSelect label="Type" all="All types" value={type} onValue={setType} choices={secretTypes} />
+        <FilterSelect label="Type" all="All types" value={type} onValue={setType} choices={secretTypes} wordsOf={nameOfType} />
         <FilterSelect
           label="Status"
           all="Not deleted"

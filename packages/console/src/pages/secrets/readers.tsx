@@ -12,7 +12,7 @@ export function Readers({ id }: { id: string }) {
     vault().api.GET('/orgs/{org_id}/secrets/{id}/readers', { params: { path: { ...here(), id }, query: { limit: 100, cursor } }, signal }),
   );
   if (error) return <ErrorNote error={error} onRetry={refetch} />;
-  if (isPending) return <Skeleton rows={4} />;
+  if (isPending) return <Skeleton of="table" rows={3} />;
   return (
     <Table
       label="Readers"

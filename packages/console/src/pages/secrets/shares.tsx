@@ -115,7 +115,7 @@ export function Shares({ secret }: { secret: Secret }) {
         </div>
       </div>
       {isPending ? (
-        <Skeleton rows={3} />
+        <Skeleton of="table" rows={3} />
       ) : (
         <Table
           label="Links and grants"

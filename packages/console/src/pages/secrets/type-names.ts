@@ -1,5 +1,5 @@
 // Labels for the types of secrets.
-import type { components } from '@secrets-vault/client';
+import { type components, secretTypes } from '@secrets-vault/client';
 
 type Type = components['schemas']['Secret']['type'];
 
@@ -20,4 +20,4 @@ const names: Record<Type, string> = {
 export const nameOfType = (type: string): string => names[type as Type] ?? type;
 
 /** The choices for a form or a filter. */
-export const typeChoices = Object.entries(names).map(([value, label]) => ({ value, label }));
+export const typeChoices = secretTypes.map((value) => ({ value, label: names[value] }));
