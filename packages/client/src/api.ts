@@ -3194,6 +3194,11 @@ export interface components {
             org_id: string;
             name: string | null;
             scopes: string[];
+            /**
+             * @description For a member: the scopes that grants add to their role, each for some secrets only.
+             * @example []
+             */
+            granted_scopes?: string[];
             environments: string[] | null;
             secrets: string[] | null;
             /**

@@ -1,11 +1,11 @@
 // How pages read and change data of the vault: the typed client, with responses cached in memory (TanStack Query). Invariants: everything
 // goes through the public API as the signed-in member; a response with a value is never cached (`vault()` directly, never `useRead`);
 // the cache is cleared when the session ends.
-import { computed, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
 import { createVault, VaultError } from '@secrets-vault/client';
 import { type InfiniteData, type Query, QueryClient, useInfiniteQuery, useQuery } from '@tanstack/preact-query';
 import { useEffect, useMemo } from 'preact/hooks';
-import { confirmAgain, org, renew, state, token } from './session';
+import { confirmAgain, me, org, renew, state, token } from './session';
 
 /** Whether the event stream is connected and reports every change: then only changed data is read again. */
 export const isLive = signal(false);
@@ -29,7 +29,11 @@ export const queries = new QueryClient({
     },
   },
 });
-state.subscribe((now) => now === 'out' && queries.clear());
+// Cached data belongs to the signed-in member. If their page stays open, it is read again when they are back.
+effect(() => {
+  if (!me.value) queries.clear();
+});
+state.subscribe((now) => now === 'in' && void queries.invalidateQueries());
 
 /** Repeating an action that was held and then approved completes it: the request is repeated with its approval. */
 async function withApproval(url: string, init: RequestInit): Promise<Response> {
@@ -63,7 +67,7 @@ interface Page<Item> {
 }
 
 /** Whether an error replaces cached data: a refusal does, an unreachable or busy service does not. */
-const isRefusal = (error: unknown): boolean => error instanceof VaultError && [401, 403, 404, 410].includes(error.status);
+const isRefusal = (error: unknown): boolean => error instanceof VaultError && [403, 404, 410].includes(error.status);
 
 /** The error that a page shows: cached data stays visible while it cannot be refreshed. */
 const shownError = (error: unknown, data: unknown): unknown => (data === undefined || isRefusal(error) ? error : null);
@@ -149,15 +153,21 @@ export function useList<Item, Of extends Page<unknown> = Page<Item>>(
   };
 }
 
-/** Invalidates the data under keys, such as `secrets` or `secrets/list`, so that it is read again if it is shown. */
-export async function forget(...keys: string[]): Promise<void> {
+/** Invalidates the data under keys that was read before a time, in milliseconds. */
+export async function forgetBefore(time: number, ...keys: string[]): Promise<void> {
+  const isOld = (query: Query) => query.state.dataUpdatedAt < time;
   const all = keys.map((key) => key.split('/'));
-  for (const query of all.flatMap((queryKey) => queries.getQueryCache().findAll({ queryKey })).filter(isLong)) {
+  const long = all.flatMap((queryKey) => queries.getQueryCache().findAll({ queryKey, predicate: (query) => isLong(query) && isOld(query) }));
+  for (const query of long) {
     if (query.isActive()) changed.value = new Set([...changed.value, JSON.stringify(query.queryKey)]);
     else cut(query.queryKey);
   }
-  await Promise.all(all.map((queryKey) => queries.invalidateQueries({ queryKey, predicate: (query) => !isLong(query) })));
+  const predicate = (query: Query) => !isLong(query) && isOld(query);
+  await Promise.all(all.map((queryKey) => queries.invalidateQueries({ queryKey, predicate })));
 }
+
+/** Invalidates the data under keys, such as `secrets` or `secrets/list`, so that it is read again if it is shown. */
+export const forget = (...keys: string[]): Promise<void> => forgetBefore(Number.POSITIVE_INFINITY, ...keys);
 
 /** Removes the data of a deleted item, once its page is closed: an open page would request it again. */
 export const forgetGone = (...keys: string[]): void => {

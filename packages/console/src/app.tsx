@@ -4,11 +4,12 @@ import { lazy, Suspense } from 'preact/compat';
 import { Link, Redirect, Route, Router, Switch } from 'wouter-preact';
 import { here, queries, useRead, vault } from './api';
 import { useLive } from './live';
+import { isOpen, NotAllowed } from './not-allowed';
 import { pages } from './pages';
 import { BASE } from './router';
-import { state } from './session';
+import { isKept, me, state } from './session';
 import { Shell } from './shell';
-import { SignIn } from './sign-in';
+import { SignIn, SignInAgain } from './sign-in';
 import { Button } from './ui/button';
 import { LoadingPage } from './ui/page';
 import { Empty, PageHead } from './ui/parts';
@@ -69,9 +70,11 @@ function SignedIn() {
           <Route path="/">
             <Home />
           </Route>
-          {routes.map(({ path, component: Page }) => (
+          {routes.map(({ path, label, needs, component: Page }) => (
             <Route key={path} path={path}>
-              {(params) => <Page params={params as Record<string, string>} />}
+              {(params) =>
+                isOpen(needs) ? <Page params={params as Record<string, string>} /> : <NotAllowed title={label} needs={needs ?? ''} />
+              }
             </Route>
           ))}
           <Route>
@@ -87,7 +90,13 @@ export function App() {
   return (
     <QueryClientProvider client={queries}>
       <Router base={BASE}>
-        {state.value === 'in' ? <SignedIn /> : state.value === 'out' ? <SignIn /> : <div class="boot" role="status" aria-label="Loading" />}
+        {(state.value === 'in' || isKept.value) && (
+          <div key={me.value?.id} hidden={state.value !== 'in'}>
+            <SignedIn />
+          </div>
+        )}
+        {state.value === 'out' && (isKept.value ? <SignInAgain /> : <SignIn />)}
+        {state.value === 'starting' && <div class="boot" role="status" aria-label="Loading" />}
       </Router>
       <Toasts />
     </QueryClientProvider>

@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import type { components } from '@secrets-vault/client';
 import { here, useRead, vault } from './api';
+import { granted, may, mayByRole } from './may';
 import { useParameter } from './router';
 
 export type Environment = components['schemas']['Environment'];
@@ -12,20 +13,33 @@ export const defaultEnvironment = signal('');
 /** The organisation's name. */
 export const organisation = signal('');
 
-/** Reads the environments, and the organisation's name and default environment. */
+/** Reads the environments, the organisation's name and default environment, and the scopes that grants add to a role without `secrets:write`. */
 export function useEnvironments() {
-  const list = useRead(['environments'], async (signal) => {
-    const answer = await vault().api.GET('/orgs/{org_id}/environments', { params: { path: here(), query: { limit: 100 } }, signal });
-    environments.value = answer.data.data;
-    return answer;
-  });
+  const list = useRead(
+    ['environments'],
+    async (signal) => {
+      const answer = await vault().api.GET('/orgs/{org_id}/environments', { params: { path: here(), query: { limit: 100 } }, signal });
+      environments.value = answer.data.data;
+      return answer;
+    },
+    may('environments:read'),
+  );
   const org = useRead(['org'], async (signal) => {
     const answer = await vault().api.GET('/orgs/{org_id}', { params: { path: here() }, signal });
     defaultEnvironment.value = answer.data.default_environment ?? '';
     organisation.value = answer.data.name;
     return answer;
   });
-  return { isPending: list.isPending || org.isPending, error: list.error ?? org.error };
+  const mine = useRead(
+    ['me'],
+    async (signal) => {
+      const answer = await vault().api.GET('/whoami', { signal });
+      granted.value = answer.data.granted_scopes ?? [];
+      return answer;
+    },
+    !mayByRole('secrets:write'),
+  );
+  return { isPending: [list, org, mine].some(({ isLoading }) => isLoading), error: list.error ?? org.error };
 }
 
 /** The slug of the selected environment, and a function to change it. */

@@ -4,7 +4,7 @@
 import { VaultError } from '@secrets-vault/client';
 import { type EventSourceMessage, EventSourceParserStream } from 'eventsource-parser/stream';
 import { useEffect } from 'preact/hooks';
-import { forget, here, isLive, vault } from './api';
+import { forget, forgetBefore, here, isLive, vault } from './api';
 import { may } from './may';
 import { state } from './session';
 
@@ -65,7 +65,7 @@ function onEvent({ event, data }: EventSourceMessage): void {
   else if (event) forgetSoon(byEvent.find(([pattern]) => pattern.test(event))?.[1] ?? []);
 }
 
-/** Runs after a gap: events resume where they stopped, but data without events does not. */
+/** All keys that the stream reports. */
 const everything = [...new Set([...byEvent, ...Object.entries(byKind)].flatMap(([, keys]) => keys))];
 
 /** The service sends data every 25 seconds: a connection that is silent for longer is dead. */
@@ -119,16 +119,16 @@ async function follow(after: number | undefined, leaving: AbortSignal, { opened,
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 30_000;
 
-/** How long after the first reads the stream may open without reading them again, in milliseconds. */
-const AT_ONCE = 1000;
+/** Data read this shortly before a stream opened, in milliseconds, is not read again: a page and its stream start together. */
+const TOGETHER = 300;
 
 /** Follows the stream while a member is signed in, and reconnects when it breaks. */
 async function run(leaving: AbortSignal): Promise<void> {
   let last: number | undefined;
   let wait = FIRST_WAIT;
-  let began = Date.now();
   const opened = () => {
-    if (Date.now() - began > AT_ONCE) forgetSoon(everything);
+    // Events resume where they ended, but nothing resumes what has none.
+    void forgetBefore(Date.now() - TOGETHER, ...everything);
     wait = FIRST_WAIT;
   };
   const heard = (sequence: number) => {
@@ -142,8 +142,6 @@ async function run(leaving: AbortSignal): Promise<void> {
       if (error instanceof VaultError && error.status === 403) return;
       if (error instanceof VaultError && error.status === 410) last = undefined;
     }
-    // The next connection is after a gap.
-    began = 0;
     if (!leaving.aborted) await pause(wait, leaving);
     wait = Math.min(wait * 2, LONGEST_WAIT);
   }
@@ -165,9 +163,12 @@ const pause = (ms: number, leaving: AbortSignal): Promise<void> =>
   });
 
 export function useLive(): void {
+  const isIn = state.value === 'in';
+  const seesEvents = may('events:read') || may('secrets:list') || may('secrets:read');
   useEffect(() => {
+    if (!isIn || !seesEvents) return;
     const ending = new AbortController();
     void run(ending.signal);
     return () => ending.abort();
-  }, []);
+  }, [isIn, seesEvents]);
 }

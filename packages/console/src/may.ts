@@ -1,4 +1,5 @@
-// The permissions of the signed-in member's role, so that pages do not offer what would be refused. The service decides.
+// The permissions of the signed-in member, so that pages do not offer what would be refused. The service decides.
+import { signal } from '@preact/signals';
 import { covers } from '@secrets-vault/client';
 import { me } from './session';
 
@@ -24,5 +25,15 @@ export const roleScopes: Record<string, readonly string[]> = {
   auditor: ['audit:read', 'compliance:read', 'members:read', 'org:read'],
 };
 
-/** Whether the signed-in member's role has a scope. Grants add permissions only for secrets. */
-export const may = (scope: string): boolean => covers(roleScopes[me.value?.role ?? ''] ?? [], scope);
+/** The scopes that grants add for some secrets. Read only for roles without them. */
+export const granted = signal<readonly string[]>([]);
+
+me.subscribe((member) => {
+  if (!member) granted.value = [];
+});
+
+/** Whether the signed-in member's role has a scope, without grants. */
+export const mayByRole = (scope: string): boolean => covers(roleScopes[me.value?.role ?? ''] ?? [], scope);
+
+/** Whether the signed-in member has a scope: by their role, or for some secrets by a grant. */
+export const may = (scope: string): boolean => mayByRole(scope) || (scope.startsWith('secrets:') && covers(granted.value, scope));

@@ -52,6 +52,7 @@ export const pages: PageEntry[] = [
     group: 'Vault',
     icon: KeyRound,
     words: 'values passwords keys environments',
+    needs: 'secrets:list',
     makes: { label: 'New secret', needs: 'secrets:write' },
     load: () => import('./pages/secrets/list'),
   },
@@ -62,6 +63,7 @@ export const pages: PageEntry[] = [
     icon: GitCompare,
     words: 'diff',
     hidden: true,
+    needs: 'secrets:list',
     load: () => import('./pages/secrets/compare'),
   },
   {
@@ -71,6 +73,7 @@ export const pages: PageEntry[] = [
     icon: Upload,
     words: 'vault doppler infisical dotenv env',
     hidden: true,
+    needs: 'integrations:import',
     load: () => import('./pages/secrets/import'),
   },
   {
@@ -80,9 +83,18 @@ export const pages: PageEntry[] = [
     icon: Download,
     words: 'generate kubernetes dotenv file',
     hidden: true,
+    needs: 'integrations:generate',
     load: () => import('./pages/secrets/export'),
   },
-  { path: '/secrets/:id', label: 'Secret', group: 'Vault', icon: KeyRound, hidden: true, load: () => import('./pages/secrets/detail') },
+  {
+    path: '/secrets/:id',
+    label: 'Secret',
+    group: 'Vault',
+    icon: KeyRound,
+    hidden: true,
+    needs: 'secrets:list',
+    load: () => import('./pages/secrets/detail'),
+  },
   {
     path: '/credentials',
     label: 'Credentials',
@@ -99,6 +111,7 @@ export const pages: PageEntry[] = [
     group: 'Access',
     icon: Bot,
     hidden: true,
+    needs: 'tokens:read',
     load: () => import('./pages/credentials/detail'),
   },
   {
@@ -121,7 +134,15 @@ export const pages: PageEntry[] = [
     makes: { label: 'Invite member', needs: 'members:write' },
     load: () => import('./pages/people/members'),
   },
-  { path: '/members/:id', label: 'Member', group: 'Access', icon: User, hidden: true, load: () => import('./pages/people/member') },
+  {
+    path: '/members/:id',
+    label: 'Member',
+    group: 'Access',
+    icon: User,
+    hidden: true,
+    needs: 'members:read',
+    load: () => import('./pages/people/member'),
+  },
   {
     path: '/teams',
     label: 'Teams',
@@ -132,7 +153,15 @@ export const pages: PageEntry[] = [
     makes: { label: 'New team', needs: 'teams:write' },
     load: () => import('./pages/people/teams'),
   },
-  { path: '/teams/:id', label: 'Team', group: 'Access', icon: Users, hidden: true, load: () => import('./pages/people/team') },
+  {
+    path: '/teams/:id',
+    label: 'Team',
+    group: 'Access',
+    icon: Users,
+    hidden: true,
+    needs: 'teams:read',
+    load: () => import('./pages/people/team'),
+  },
   {
     path: '/approvals',
     label: 'Approvals',
@@ -149,6 +178,7 @@ export const pages: PageEntry[] = [
     group: 'Governance',
     icon: CircleCheck,
     hidden: true,
+    needs: 'approvals:read',
     load: () => import('./pages/approvals/detail'),
   },
   {
@@ -195,6 +225,7 @@ export const pages: PageEntry[] = [
     group: 'Governance',
     icon: ScrollText,
     hidden: true,
+    needs: 'policies:read',
     load: () => import('./pages/policies/detail'),
   },
   {
@@ -221,6 +252,7 @@ export const pages: PageEntry[] = [
     group: 'Integrations',
     icon: Bell,
     hidden: true,
+    needs: 'integrations:write',
     load: async () => ({ default: (await import('./pages/integrations/new')).NewNotification }),
   },
   {
@@ -239,6 +271,7 @@ export const pages: PageEntry[] = [
     icon: RefreshCw,
     words: 'platform sync',
     hidden: true,
+    needs: 'integrations:write',
     load: async () => ({ default: (await import('./pages/integrations/new')).NewSync }),
   },
   {
@@ -247,6 +280,7 @@ export const pages: PageEntry[] = [
     group: 'Integrations',
     icon: RefreshCw,
     hidden: true,
+    needs: 'integrations:read',
     load: () => import('./pages/integrations/run'),
   },
   {
@@ -255,6 +289,7 @@ export const pages: PageEntry[] = [
     group: 'Integrations',
     icon: RefreshCw,
     hidden: true,
+    needs: 'integrations:read',
     load: () => import('./pages/integrations/connection'),
   },
   {
@@ -273,6 +308,7 @@ export const pages: PageEntry[] = [
     group: 'Integrations',
     icon: Webhook,
     hidden: true,
+    needs: 'webhooks:read',
     load: () => import('./pages/integrations/webhook'),
   },
   {
@@ -281,6 +317,7 @@ export const pages: PageEntry[] = [
     group: 'Organisation',
     icon: Rocket,
     words: 'first run welcome help svc',
+    needs: 'secrets:write',
     load: () => import('./pages/start/start'),
   },
   {
@@ -298,6 +335,7 @@ export const pages: PageEntry[] = [
     group: 'Organisation',
     icon: ShieldAlert,
     hidden: true,
+    needs: 'tokens:write',
     load: () => import('./pages/incident/contain'),
   },
   {

@@ -4,11 +4,17 @@ import type { components } from '@secrets-vault/client';
 
 type Refusal = components['schemas']['Error']['error'];
 
+/** A code of the service, or of the console itself. */
+interface Said {
+  code: Refusal['code'] | 'SESSION_ENDED';
+  message: string;
+}
+
 /** A refusal, with the message of the service. */
 export class RefusedError extends Error {
   constructor(
     readonly status: number,
-    { code, message }: Pick<Refusal, 'code' | 'message'> = {
+    { code, message }: Said = {
       code: 'INTERNAL',
       message: 'The service sent an unexpected response. Try again.',
     },

@@ -1,9 +1,10 @@
 // The browser session: the signed-in member, and the JWT for every request. Invariants: the JWT is only in the memory of this page; the
 // cookie that renews it is not readable by scripts; one tab at a time renews, so that no tab uses a cookie that another has just used.
-import { computed, signal } from '@preact/signals';
+import { batch, computed, signal } from '@preact/signals';
 import type { components } from '@secrets-vault/client';
 import { startAuthentication } from '@simplewebauthn/browser';
 import { callPublic, RefusedError } from './public-api';
+import { hasUnsaved } from './unsaved';
 
 type SignedIn = components['schemas']['SignedIn'];
 export type Me = SignedIn['member'];
@@ -13,24 +14,50 @@ export const state = signal<'starting' | 'out' | 'in'>('starting');
 export const me = signal<Me | null>(null);
 /** Why the last session ended, for the sign-in page. */
 export const ended = signal('');
+/** Whether the page is kept, unseen, until its member has signed in again: somebody had typed something. */
+export const isKept = signal(false);
 export const org = computed(() => me.value?.org_id ?? '');
 
 let held: { token: string; until: number } | null = null;
 let renewal: Promise<string> | null = null;
 
+/** For how long a page is kept. */
+const KEPT_FOR = 10 * 60_000;
+let dropping: ReturnType<typeof setTimeout> | undefined;
+
 function begin(answer: SignedIn): string {
-  held = { token: answer.token, until: Date.parse(answer.expiresAt) };
-  me.value = answer.member;
-  state.value = 'in';
-  ended.value = '';
+  clearTimeout(dropping);
+  // Somebody else finds nothing of whose page it was.
+  if (isKept.value && me.value?.id !== answer.member.id) drop();
+  batch(() => {
+    held = { token: answer.token, until: Date.parse(answer.expiresAt) };
+    me.value = answer.member;
+    state.value = 'in';
+    isKept.value = false;
+    ended.value = '';
+  });
   return answer.token;
 }
 
-function end(why: string): void {
-  held = null;
-  me.value = null;
-  ended.value = why;
-  state.value = 'out';
+function drop(): void {
+  batch(() => {
+    isKept.value = false;
+    me.value = null;
+  });
+}
+
+/** @param keeps whether what somebody has typed is to be there when they have signed in again */
+function end(why: string, keeps = false): void {
+  clearTimeout(dropping);
+  const isKeeping = keeps && (isKept.value || hasUnsaved());
+  if (isKeeping) dropping = setTimeout(drop, KEPT_FOR);
+  batch(() => {
+    held = null;
+    isKept.value = isKeeping;
+    if (!isKeeping) me.value = null;
+    ended.value = isKeeping ? `${why} What you typed is still there.` : why;
+    state.value = 'out';
+  });
 }
 
 const alone = <Result>(work: () => Promise<Result>): Promise<Result> =>
@@ -41,8 +68,12 @@ export function renew(): Promise<string> {
   renewal ??= alone(() => callPublic('/auth/refresh', {}))
     .then((answer) => begin(answer as SignedIn))
     .catch((error) => {
-      if (error instanceof RefusedError && error.status === 401) end(state.value === 'in' ? 'Your session has ended. Sign in again.' : '');
-      throw error;
+      if (!(error instanceof RefusedError) || error.status !== 401) throw error;
+      const wasIn = state.value === 'in' || isKept.value;
+      end(wasIn ? 'Your session has ended. Sign in again.' : '', true);
+      throw wasIn
+        ? new RefusedError(401, { code: 'SESSION_ENDED', message: 'Your session had ended, so this was not done. Do it again.' })
+        : error;
     })
     .finally(() => {
       renewal = null;

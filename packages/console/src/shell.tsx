@@ -6,7 +6,7 @@ import { lazy, Suspense } from 'preact/compat';
 import { useEffect, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { environments, organisation, useEnvironments } from './environments';
-import { may } from './may';
+import { isOpen } from './not-allowed';
 import { type PageEntry, pages } from './pages';
 import { isPaletteOpen, openPalette } from './palette-open';
 import { me, signOut } from './session';
@@ -19,7 +19,7 @@ import { LoadingPage } from './ui/page';
 import { report } from './ui/toast';
 
 /** Whether the navigation shows the page to the signed-in member. */
-const isShown = ({ hidden, needs }: PageEntry): boolean => !hidden && (!needs || may(needs));
+const isShown = ({ hidden, needs }: PageEntry): boolean => !hidden && isOpen(needs);
 
 const loadPalette = () => import('./palette');
 const Palette = lazy(loadPalette);

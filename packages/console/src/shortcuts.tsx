@@ -21,8 +21,9 @@ export function makeAt(path: string, go: (to: string) => void): void {
 }
 
 /** Registers the create action of this page for `n` and the command palette. */
-export function useMaker(make: () => void): void {
+export function useMaker(make: () => void, isAllowed = true): void {
   useEffect(() => {
+    if (!isAllowed) return;
     if (isAwaited) make();
     isAwaited = false;
     const entry = () => make();
@@ -30,7 +31,7 @@ export function useMaker(make: () => void): void {
     return () => {
       makers.value = makers.value.filter((each) => each !== entry);
     };
-  }, []);
+  }, [isAllowed]);
 }
 
 /** Whether the page has a create action, and a function to run it. */

@@ -1,6 +1,6 @@
 // The sign-in page, with a passkey.
 import { browserSupportsWebAuthn } from '@simplewebauthn/browser';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { ended, signIn } from './session';
 import { Button } from './ui/button';
 import { Mark } from './ui/mark';
@@ -40,5 +40,19 @@ export function SignIn() {
         link.
       </p>
     </main>
+  );
+}
+
+/** The same above a page that is kept: a dialog of that page must not hold the focus. */
+export function SignInAgain() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => {
+    dialog.current?.showModal();
+    return () => dialog.current?.close();
+  }, []);
+  return (
+    <dialog ref={dialog} class="dialog" aria-label="Sign in" onCancel={(event) => event.preventDefault()}>
+      <SignIn />
+    </dialog>
   );
 }

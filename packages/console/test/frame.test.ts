@@ -53,7 +53,7 @@ describe.skipIf(!executablePath)('console: the frame of every page', () => {
     const dialog = page.getByRole('dialog', { name: 'New team' });
     await dialog.getByLabel('Name').fill('Platform');
     await page.keyboard.press('Escape');
-    await dialog.getByText('You have changes that are not saved.').waitFor();
+    await dialog.getByText('You have unsaved changes.').waitFor();
     await page.keyboard.press('Enter');
     expect(await dialog.getByLabel('Name').inputValue()).toBe('Platform');
     await page.keyboard.press('Escape');

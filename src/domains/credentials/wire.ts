@@ -230,6 +230,10 @@ export const WhoAmI = z
     org_id: z.string(),
     name: z.string().nullable(),
     scopes: z.array(z.string()),
+    granted_scopes: z
+      .array(z.string())
+      .optional()
+      .openapi({ description: 'For a member: the scopes that grants add to their role, each for some secrets only.', example: [] }),
     environments: z.array(z.string()).nullable(),
     secrets: z.array(z.string()).nullable(),
     expires_at: Time.nullable(),

@@ -2,6 +2,7 @@
 // the page is left, and the clipboard is cleared 30 seconds after a copy, if it still holds the value.
 import { ClipboardCopy, Eye, EyeOff } from 'lucide-preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { state } from '../session';
 import { Button } from './button';
 import { tell } from './toast';
 
@@ -30,7 +31,9 @@ export function SecretValue({ name, read }: SecretValueProps) {
   useEffect(() => {
     const onHidden = () => document.hidden && hide();
     document.addEventListener('visibilitychange', onHidden);
+    const leave = state.subscribe((now) => now === 'out' && hide());
     return () => {
+      leave();
       document.removeEventListener('visibilitychange', onHidden);
       clearTimeout(timer.current);
     };

@@ -31,13 +31,14 @@ function read(kind: CredentialKind): Operation<Record<string, never>> {
 
 const whoami: Operation<Record<string, never>> = {
   read({ core, ask, caller }): Outcome {
-    const { scopes, environments, secrets } = caller.permissions[0];
+    const [{ scopes, environments, secrets }, ...granted] = caller.permissions;
     return ok({
       kind: caller.kind,
       id: caller.id,
       org_id: ask.org,
       name: caller.name,
       scopes,
+      ...(caller.kind === 'member' && { granted_scopes: [...new Set(granted.flatMap((permissionSet) => permissionSet.scopes))] }),
       environments: environments?.map((id) => slugOf(core, id)) ?? null,
       secrets,
       expires_at: caller.expires_at === null ? null : new Date(caller.expires_at).toISOString(),

@@ -3,6 +3,7 @@ import { Plus } from 'lucide-preact';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { here, vault } from '../../api';
+import { may } from '../../may';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { SelectField, TextArea } from '../../ui/field';
@@ -119,9 +120,11 @@ export default function Notifications() {
   return (
     <>
       <PageHead title="Notifications" lead="Messages about events, to chat, paging services and e-mail. They never contain values.">
-        <Link href="/notifications/new" class="button primary">
-          <Plus size={16} aria-hidden="true" /> New notification
-        </Link>
+        {may('integrations:write') && (
+          <Link href="/notifications/new" class="button primary">
+            <Plus size={16} aria-hidden="true" /> New notification
+          </Link>
+        )}
       </PageHead>
       <div class="stack">
         {list.rows.length > 0 && (
@@ -150,9 +153,11 @@ export default function Notifications() {
             <Empty
               title="No notifications yet"
               action={
-                <Link href="/notifications/new" class="button plain">
-                  Choose where messages go
-                </Link>
+                may('integrations:write') && (
+                  <Link href="/notifications/new" class="button plain">
+                    Choose where messages go
+                  </Link>
+                )
               }
             >
               Without a connection, a leaked secret or a used break-glass token appears only in the events and the audit log.

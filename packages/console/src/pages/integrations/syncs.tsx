@@ -1,6 +1,7 @@
 // Syncs: the connections to platforms where programs run, and their runs.
 import { Plus } from 'lucide-preact';
 import { Link } from 'wouter-preact';
+import { may } from '../../may';
 import { Listing } from '../../ui/listing';
 import { Badge, Empty, PageHead, Time } from '../../ui/parts';
 import { Lines } from '../../ui/table';
@@ -55,9 +56,11 @@ function Connections({ list }: { list: ReturnType<typeof useConnections> }) {
         <Empty
           title="No connections yet"
           action={
-            <Link href="/syncs/new" class="button plain">
-              Choose a platform
-            </Link>
+            may('integrations:write') && (
+              <Link href="/syncs/new" class="button plain">
+                Choose a platform
+              </Link>
+            )
           }
         >
           Connect Vercel, GitHub Actions, AWS, Kubernetes and others. You see a preview before anything is written.
@@ -72,9 +75,11 @@ export default function Syncs() {
   return (
     <>
       <PageHead title="Syncs" lead="Write the secrets of an environment to the platforms where your programs run.">
-        <Link href="/syncs/new" class="button primary">
-          <Plus size={16} aria-hidden="true" /> New connection
-        </Link>
+        {may('integrations:write') && (
+          <Link href="/syncs/new" class="button primary">
+            <Plus size={16} aria-hidden="true" /> New connection
+          </Link>
+        )}
       </PageHead>
       <Tabs
         label="Syncs"

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import '../../styles/integrations.css';
 import { here, useList, vault } from '../../api';
+import { may } from '../../may';
 import { Button } from '../../ui/button';
 import { Listing } from '../../ui/listing';
 import { MakeButton } from '../../ui/make-button';
@@ -28,7 +29,7 @@ export default function Webhooks() {
   return (
     <>
       <PageHead title="Webhooks" lead="Send events of the organisation to your own URL as signed requests.">
-        <MakeButton onMake={onCreate}>New webhook</MakeButton>
+        {may('webhooks:write') && <MakeButton onMake={onCreate}>New webhook</MakeButton>}
       </PageHead>
       <Listing<Webhook>
         list={list}
@@ -61,7 +62,7 @@ export default function Webhooks() {
           { label: 'Created', width: '9rem', wide: true, cell: ({ created_at }) => <Time at={created_at} /> },
         ]}
         empty={
-          <Empty title="No webhooks yet" action={<Button onPress={onCreate}>Create the first webhook</Button>}>
+          <Empty title="No webhooks yet" action={may('webhooks:write') && <Button onPress={onCreate}>Create the first webhook</Button>}>
             For example, restart a program when its secret is rotated, or record events elsewhere. Failed deliveries are retried for more
             than a day.
           </Empty>

@@ -66,7 +66,9 @@ function Overview({ secret }: { secret: Secret }) {
   };
   return (
     <div class="stack">
-      {secret.status === 'active' ? (
+      {!may('secrets:read') ? (
+        <p class="note plain">Your role shows names and metadata, not values. An owner or an administrator can grant you this secret.</p>
+      ) : secret.status === 'active' ? (
         <SecretValue name={secret.name} read={read} />
       ) : (
         <p class="note warn">This secret is {secret.status}, so its value cannot be read.</p>
@@ -165,7 +167,7 @@ export default function SecretPage({ params: { id = '' } }: { params: Record<str
           </Button>
         ) : (
           <>
-            {secret.status === 'active' && (
+            {secret.status === 'active' && (may('secrets:share') || may('members:write')) && (
               <Menu
                 label="Share this secret"
                 actions={[
@@ -176,17 +178,17 @@ export default function SecretPage({ params: { id = '' } }: { params: Record<str
                 Share
               </Menu>
             )}
-            <Button onPress={() => setDoing('rotate')}>Rotate</Button>
-            <Button onPress={() => setDoing('value')}>New value</Button>
+            {may('secrets:rotate') && <Button onPress={() => setDoing('rotate')}>Rotate</Button>}
+            {may('secrets:write') && <Button onPress={() => setDoing('value')}>New value</Button>}
           </>
         )}
         <Menu
           label="More actions"
           actions={[
-            !isDeleted && { label: 'Edit details', onSelect: () => setDoing('edit') },
+            !isDeleted && may('secrets:write') && { label: 'Edit details', onSelect: () => setDoing('edit') },
             may('audit:read') && { label: 'View in audit log', onSelect: () => go(`/audit?resource=${id}&range=30d`) },
-            !isDeleted && { label: 'Delete', danger: true, onSelect: () => setDoing('delete') },
-            { label: 'Destroy permanently', danger: true, onSelect: () => setDoing('destroy') },
+            !isDeleted && may('secrets:delete') && { label: 'Delete', danger: true, onSelect: () => setDoing('delete') },
+            may('secrets:delete') && { label: 'Destroy permanently', danger: true, onSelect: () => setDoing('destroy') },
           ]}
         />
       </PageHead>

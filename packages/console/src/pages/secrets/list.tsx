@@ -5,6 +5,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { here, useList, vault } from '../../api';
 import { environments, useEnvironment } from '../../environments';
+import { may } from '../../may';
 import { useParameter } from '../../router';
 import { useMaker } from '../../shortcuts';
 import { Button } from '../../ui/button';
@@ -152,21 +153,31 @@ const Actions = ({ environment, onCreate }: { environment: string; onCreate: () 
     <Link href={`/secrets/compare?left=${environment}`} class="button plain">
       <GitCompare size={16} aria-hidden="true" /> <span class="fold">Compare</span>
     </Link>
-    <Link href={`/secrets/import?environment=${environment}`} class="button plain">
-      <Upload size={16} aria-hidden="true" /> <span class="fold">Import</span>
-    </Link>
-    <Link href={`/secrets/export?environment=${environment}`} class="button plain">
-      <Download size={16} aria-hidden="true" /> <span class="fold">Export</span>
-    </Link>
-    <Button kind="primary" onPress={onCreate}>
-      <Plus size={16} aria-hidden="true" /> New secret
-    </Button>
+    {may('integrations:import') && (
+      <Link href={`/secrets/import?environment=${environment}`} class="button plain">
+        <Upload size={16} aria-hidden="true" /> <span class="fold">Import</span>
+      </Link>
+    )}
+    {may('integrations:generate') && (
+      <Link href={`/secrets/export?environment=${environment}`} class="button plain">
+        <Download size={16} aria-hidden="true" /> <span class="fold">Export</span>
+      </Link>
+    )}
+    {may('secrets:write') && (
+      <Button kind="primary" onPress={onCreate}>
+        <Plus size={16} aria-hidden="true" /> New secret
+      </Button>
+    )}
   </PageHead>
 );
 
 const Nothing = ({ isFiltered, environment, onCreate }: { isFiltered: boolean; environment: string; onCreate: () => void }) =>
   isFiltered ? (
     <Empty title="No matching secrets">Change the filters or choose another environment.</Empty>
+  ) : !may('secrets:write') ? (
+    <Empty title={`No secrets in ${environment} that you can see`}>
+      Someone who manages access can give you another role, or a grant for some names.
+    </Empty>
   ) : (
     <Empty
       title={`No secrets in ${environment} yet`}
@@ -192,7 +203,7 @@ export default function Secrets() {
   const [creating, setCreating] = useState(false);
   const list = useSecrets({ environment, path, search: useSettled(search), type, status });
   const onCreate = () => setCreating(true);
-  useMaker(onCreate);
+  useMaker(onCreate, may('secrets:write'));
   return (
     <>
       <Actions environment={environment} onCreate={onCreate} />

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { forget, here, vault } from '../../api';
 import { defaultEnvironment, type Environment, environments } from '../../environments';
+import { may } from '../../may';
 import { Button } from '../../ui/button';
 import { Confirm, Dialog } from '../../ui/dialog';
 import { TextField } from '../../ui/field';
@@ -98,9 +99,11 @@ export function Environments() {
     <div class="stack">
       <div class="section-head">
         <p class="dim grow">Each environment has its own secrets. Credentials can be limited to some environments.</p>
-        <Button kind="primary" onPress={() => setDoing({ kind: 'new' })}>
-          <Plus size={16} aria-hidden="true" /> New environment
-        </Button>
+        {may('environments:write') && (
+          <Button kind="primary" onPress={() => setDoing({ kind: 'new' })}>
+            <Plus size={16} aria-hidden="true" /> New environment
+          </Button>
+        )}
       </div>
       <Table<Environment>
         label="Environments"
@@ -124,19 +127,23 @@ export function Environments() {
             cell: ({ slug }) => (slug === defaultEnvironment.value ? <Badge tone="accent">default</Badge> : null),
           },
         ]}
-        actions={(environment) => (
-          <Menu
-            label={`Actions for ${environment.name}`}
-            actions={[
-              { label: 'Rename', onSelect: () => setDoing({ kind: 'rename', environment }) },
-              environment.slug !== defaultEnvironment.value && {
-                label: 'Delete',
-                danger: true,
-                onSelect: () => setDoing({ kind: 'delete', environment }),
-              },
-            ]}
-          />
-        )}
+        actions={
+          may('environments:write')
+            ? (environment) => (
+                <Menu
+                  label={`Actions for ${environment.name}`}
+                  actions={[
+                    { label: 'Rename', onSelect: () => setDoing({ kind: 'rename', environment }) },
+                    environment.slug !== defaultEnvironment.value && {
+                      label: 'Delete',
+                      danger: true,
+                      onSelect: () => setDoing({ kind: 'delete', environment }),
+                    },
+                  ]}
+                />
+              )
+            : undefined
+        }
         empty={<Empty title="No environments">Create one to store secrets in it.</Empty>}
       />
       <Doings doing={doing} end={() => setDoing(null)} />

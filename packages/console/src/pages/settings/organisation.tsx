@@ -3,7 +3,8 @@ import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { confirmed, forget, here, useRead, vault } from '../../api';
 import { environments } from '../../environments';
-import { signOut } from '../../session';
+import { may } from '../../may';
+import { me, signOut } from '../../session';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { SelectField, TextArea, TextField } from '../../ui/field';
@@ -44,7 +45,7 @@ function General({ org }: { org: Org }) {
   return (
     <section class="card stack" aria-labelledby="general">
       <h2 id="general">General</h2>
-      <Form action="Save changes" onSubmit={save} problems={problems} disabled={isSame}>
+      <Form action="Save changes" onSubmit={save} problems={problems} disabled={isSame || !may('org:write')}>
         <TextField label="Name" value={name} onValue={setName} error={problems.of('name')} required maxLength={255} />
         <SelectField
           label="Default environment"
@@ -77,7 +78,7 @@ function Addresses({ org }: { org: Org }) {
           Members can sign in and work only from these addresses. Leave empty to allow any address. Credentials have their own lists.
         </p>
       </div>
-      <Form action="Save addresses" onSubmit={save} problems={problems} disabled={lines.join() === before.join()}>
+      <Form action="Save addresses" onSubmit={save} problems={problems} disabled={lines.join() === before.join() || !may('org:write')}>
         <TextArea
           label="IP addresses and ranges"
           class="mono"
@@ -164,20 +165,23 @@ export function Organisation() {
   return (
     <div class="settings">
       <div class="stack">
+        {!may('org:write') && <p class="note plain">Only owners and administrators can change these settings.</p>}
         <General key={`${org.updated_at} ${environments.value.length}`} org={org} />
         <Addresses key={org.updated_at} org={org} />
       </div>
       <div class="stack">
         <Usage org={org} />
-        <section class="card stack" aria-labelledby="end">
-          <h2 id="end">Delete this organisation</h2>
-          <p class="dim">Destroys the key of the organisation, so that its secrets can never be read again. This cannot be undone.</p>
-          <div>
-            <Button kind="danger" onPress={() => setDeleting(true)}>
-              Delete organisation…
-            </Button>
-          </div>
-        </section>
+        {me.value?.role === 'owner' && (
+          <section class="card stack" aria-labelledby="end">
+            <h2 id="end">Delete this organisation</h2>
+            <p class="dim">Destroys the key of the organisation, so that its secrets can never be read again. This cannot be undone.</p>
+            <div>
+              <Button kind="danger" onPress={() => setDeleting(true)}>
+                Delete organisation…
+              </Button>
+            </div>
+          </section>
+        )}
       </div>
       {deleting && <DeleteOrg org={org} onClose={() => setDeleting(false)} />}
     </div>

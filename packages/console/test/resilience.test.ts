@@ -1,0 +1,127 @@
+// What happens in the console when something is in the way: the network, the service, the session, the role.
+import { beforeAll, describe, expect, it } from 'vitest';
+import { paths } from './everything.ts';
+import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
+
+describe.skipIf(!executablePath)('console: resilience', () => {
+  useBrowser();
+  let ann: Person;
+  beforeAll(async () => {
+    ann = await newPerson();
+    const data = Object.fromEntries(Array.from({ length: 250 }, (_, n) => [`many/KEY_${String(n).padStart(3, '0')}`, 'x']));
+    await ann.api('POST', '/integrations/import', { source: 'svc', onConflict: 'fail', environmentId: 'production', data });
+  });
+
+  it('what was read stays while the service is away, and changes are caught up with when it is back', async () => {
+    const { page, go, api, context, said } = ann;
+    await go('/secrets?path=many/', 'Secrets');
+    await page.getByRole('link', { name: 'KEY_000' }).waitFor();
+    await context.setOffline(true);
+    await api('POST', '/secrets', { name: 'many/AWAY', type: 'generic', value: 'x' });
+    await page.waitForTimeout(300);
+    expect(await page.getByRole('link', { name: 'KEY_000' }).count()).toBe(1);
+    await context.setOffline(false);
+    await page.getByRole('link', { name: 'AWAY' }).waitFor();
+    // The browser itself logs connections that fail.
+    said.length = 0;
+  });
+
+  it('a stream that breaks off is taken up again, and nothing between is missed', async () => {
+    const { page, go, api, said } = ann;
+    let cut = 0;
+    await page.route('**/events/stream*', async (route) => {
+      if (cut++ < 2) setTimeout(() => void route.abort('connectionreset'), 400);
+      else await route.continue();
+    });
+    await go('/teams', 'Teams');
+    await api('POST', '/teams', { name: 'While the stream was away' });
+    await page.getByText('While the stream was away').waitFor();
+    await page.unroute('**/events/stream*');
+    said.length = 0;
+  });
+
+  it('a page of a list that is refused leaves the rows before it, and can be tried again', async () => {
+    const { page, go, said } = ann;
+    const error = { code: 'UNAVAILABLE', message: 'The service is busy.', docs: 'http://localhost/docs', request_id: 'req_1' };
+    await page.route('**/secrets?*cursor=*', (route) => route.fulfill({ status: 500, json: { error } }));
+    await go('/secrets?path=many/', 'Secrets');
+    const body = page.locator('.table-body');
+    await body.waitFor();
+    await body.evaluate((element) => element.scrollTo(0, element.scrollHeight));
+    await page.getByText('The service is busy.').waitFor();
+    expect(await page.locator('.table-row').count()).toBeGreaterThan(5);
+    await page.unroute('**/secrets?*cursor=*');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.waitForFunction(() => Number(document.querySelector('.table')?.getAttribute('aria-rowcount')) > 101);
+    said.length = 0;
+  });
+
+  it('a form keeps what was typed when the session ends, and is sent after signing in again', async () => {
+    const { page, go, api, context, url, said } = ann;
+    await go('/secrets?path=many/', 'Secrets');
+    await page.getByRole('button', { name: 'New secret' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('many/TYPED_BEFORE');
+    await page.getByLabel('Value', { exact: true }).fill('kept-value');
+    // It is ended in another tab.
+    const elsewhere = await context.newPage();
+    await elsewhere.goto(`${url}/console/settings`);
+    await elsewhere.waitForSelector('h1:text-is("Settings")');
+    await elsewhere.evaluate(() =>
+      fetch('/api/v1/auth/logout', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' }),
+    );
+    await elsewhere.close();
+    await page.getByText('What you typed is still there').waitFor();
+    expect(await page.getByRole('heading', { name: 'Secrets', exact: true }).isVisible()).toBe(false);
+    expect(await page.getByLabel('Value', { exact: true }).isVisible()).toBe(false);
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+    await page.getByLabel('Name', { exact: true }).waitFor();
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('many/TYPED_BEFORE');
+    await page.getByRole('button', { name: 'Store secret' }).click();
+    await page.waitForSelector('h1:text-is("many/TYPED_BEFORE")');
+    expect((await api('GET', '/secrets/by-name/many/TYPED_BEFORE')).value).toBe('kept-value');
+    said.length = 0;
+  });
+
+  it('a folder, a search and a row are at addresses of their own: back, forward and reload show them again', async () => {
+    const { page, go } = ann;
+    await go('/secrets', 'Secrets');
+    await page.getByRole('link', { name: 'many/' }).click();
+    await page.getByRole('link', { name: 'KEY_000' }).click();
+    await page.waitForSelector('h1:text-is("many/KEY_000")');
+    await page.goBack();
+    await page.getByRole('link', { name: 'KEY_001' }).waitFor();
+    await page.reload();
+    await page.getByRole('link', { name: 'KEY_001' }).waitFor();
+    await page.goBack();
+    await page.getByRole('link', { name: 'many/' }).waitFor();
+    await page.goForward();
+    await page.getByRole('searchbox').fill('KEY_24');
+    await page
+      .getByText('many/KEY_249')
+      .or(page.getByText('KEY_249', { exact: true }))
+      .first()
+      .waitFor();
+    await page.reload();
+    expect(await page.getByRole('searchbox').inputValue()).toBe('KEY_24');
+    expectQuiet(ann);
+  });
+
+  it.each(['viewer', 'auditor', 'developer'])('the role %s is shown what it opens, and no request is refused', async (role) => {
+    const invited = await ann.api('POST', '/members', { name: 'Mia', email: `${role}@example.com`, role });
+    const mia = await newPerson({ org: ann.org, key: ann.key, enrolmentUrl: invited.enrolment_url });
+    const refused: string[] = [];
+    mia.page.on('response', (answer) => {
+      if (answer.status() >= 400 && answer.url().includes('/api/'))
+        refused.push(`${answer.status()} ${answer.request().method()} ${answer.url()}`);
+    });
+    for (const path of paths.filter((one) => !one.includes(':'))) {
+      await mia.go(path);
+      await mia.page.waitForTimeout(150);
+      await mia.page.waitForFunction(() => !document.querySelector('.skeleton'));
+      expect(await mia.page.locator('[role=alert]').allInnerTexts(), path).toEqual([]);
+    }
+    expect(refused).toEqual([]);
+    expectQuiet(mia);
+    await mia.context.close();
+  });
+});
