@@ -127,7 +127,7 @@ async function run(leaving: AbortSignal): Promise<void> {
   let last: number | undefined;
   let wait = FIRST_WAIT;
   const opened = () => {
-    // Events resume where they ended, but nothing resumes what has none.
+    // Events resume where they stopped, but data without events does not.
     void forgetBefore(Date.now() - TOGETHER, ...everything);
     wait = FIRST_WAIT;
   };

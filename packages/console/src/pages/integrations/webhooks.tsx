@@ -62,7 +62,7 @@ export default function Webhooks() {
           { label: 'Created', width: '9rem', wide: true, cell: ({ created_at }) => <Time at={created_at} /> },
         ]}
         empty={
-          <Empty title="No webhooks yet" action={may('webhooks:write') && <Button onPress={onCreate}>Create the first webhook</Button>}>
+          <Empty title="No webhooks yet" action={may('webhooks:write') && <Button onPress={onCreate}>Create a webhook</Button>}>
             For example, restart a program when its secret is rotated, or record events elsewhere. Failed deliveries are retried for more
             than a day.
           </Empty>
