@@ -8,7 +8,7 @@ import path from 'node:path';
 import { it } from 'node:test';
 import { Validator } from '@cfworker/json-schema';
 import { blocksOf, markdownFiles, read } from './markdown.mjs';
-import { copyOfProject, env, startService } from './service.mjs';
+import { env, sharedService } from './service.mjs';
 
 const documents = ['README.md', ...markdownFiles().filter((file) => /^docs\/(guides|operations|generate)\//.test(file))];
 const SET_UP = 'docs/guides/api.md';
@@ -43,8 +43,7 @@ const run = (shell, script, dir, port) =>
   );
 
 it('commands: those of every document work', { timeout: 400_000 }, async (t) => {
-  const dir = copyOfProject();
-  const { port } = await startService(dir);
+  const { dir, port } = await sharedService();
   for (const document of documents)
     for (const shell of shells)
       await t.test(`commands: ${document}, in ${shell}`, async (t) => {

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import os from 'node:os';
 import { it } from 'node:test';
 import { callerOf } from '../../scripts/vault.mjs';
-import { copyOfProject, env, freePort, project, startService } from './service.mjs';
+import { copyOfProject, env, freePort, project, sharedService, startService } from './service.mjs';
 
 /** Documentation addresses: no machine has them. */
 const SPOOFED = '203.0.113.9';
@@ -44,7 +44,7 @@ it("allowed_addresses: refused if other machines can reach the service, because 
 });
 
 it('allowed_addresses: work if only this machine can reach the service', { timeout: 120_000 }, async () => {
-  const service = await startService(copyOfProject(), { PORT: String(await freePort()) });
+  const service = await sharedService();
   const { read, addresses } = await limitedKey(service, ['127.0.0.1/32', `${SPOOFED}/32`]);
   assert.deepEqual(await read({}), [200, undefined]);
   assert.deepEqual(await read({ 'CF-Connecting-IP': SPOOFED }), [200, undefined], 'a test may name an address');

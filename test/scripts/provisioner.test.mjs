@@ -7,7 +7,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { copyOfProject, env, freePort, startService } from './service.mjs';
+import { env, freePort, sharedService } from './service.mjs';
 
 /** Where a program of PostgreSQL is, or undefined. @param {string} name */
 function find(name) {
@@ -96,8 +96,7 @@ it('provider: a database role signs in with the value that only the vault has, f
   timeout: 150_000,
   skip,
 }, async () => {
-  const dir = copyOfProject();
-  const [postgres, service] = await Promise.all([startPostgres(), startService(dir)]);
+  const [postgres, { dir, ...service }] = await Promise.all([startPostgres(), sharedService()]);
   const bootstrap = service.variable('BOOTSTRAP_TOKEN');
   const founded = (await service.call('POST', '/orgs', bootstrap, { name: 'Acme', owner: { email: 'a@example.com', name: 'A' } })).json;
   const key = founded.api_key.token;

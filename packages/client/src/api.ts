@@ -3195,10 +3195,10 @@ export interface components {
             name: string | null;
             scopes: string[];
             /**
-             * @description The scopes that grants add to the role of a member, each for some secrets only.
+             * @description For a member: the scopes that grants add to their role, each for some secrets only.
              * @example []
              */
-            granted_scopes: string[];
+            granted_scopes?: string[];
             environments: string[] | null;
             secrets: string[] | null;
             /**

@@ -232,7 +232,8 @@ export const WhoAmI = z
     scopes: z.array(z.string()),
     granted_scopes: z
       .array(z.string())
-      .openapi({ description: 'The scopes that grants add to the role of a member, each for some secrets only.', example: [] }),
+      .optional()
+      .openapi({ description: 'For a member: the scopes that grants add to their role, each for some secrets only.', example: [] }),
     environments: z.array(z.string()).nullable(),
     secrets: z.array(z.string()).nullable(),
     expires_at: Time.nullable(),

@@ -38,7 +38,7 @@ const whoami: Operation<Record<string, never>> = {
       org_id: ask.org,
       name: caller.name,
       scopes,
-      granted_scopes: [...new Set(granted.flatMap((permissionSet) => permissionSet.scopes))],
+      ...(caller.kind === 'member' && { granted_scopes: [...new Set(granted.flatMap((permissionSet) => permissionSet.scopes))] }),
       environments: environments?.map((id) => slugOf(core, id)) ?? null,
       secrets,
       expires_at: caller.expires_at === null ? null : new Date(caller.expires_at).toISOString(),
