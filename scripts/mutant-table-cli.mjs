@@ -25,7 +25,7 @@ export const mutants = [
     name: 'svc: a .svc.json of another user is used',
     tag: 'cli-foreign-project',
     change: 'never',
-    notice: 'packages/cli/attacks: configuration: a file that another user put into a directory above decides nothing',
+    notice: 'packages/cli/attacks: configuration: a file of another user in a parent directory is refused',
   },
   {
     name: 'svc: a token goes over plain http to any host',
