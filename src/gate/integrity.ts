@@ -2,7 +2,7 @@
 // actor is the system, whose reason is the event, and which bears the id of the request that met it.
 // Invariant: one request leaves one such entry at most, and it comes before or after its own, never in its place.
 import type { IntegrityViolation } from '../errors';
-import type { Draft } from './audit-log';
+import type { Draft } from './audit-entry';
 import type { Core } from './core';
 
 /** Which request met it: as the audit entries spell it. */

@@ -2,7 +2,7 @@
 // log says. What is new is counted in memory and written down when audit entries move away; a gate that starts counts the entries that
 // still lie here.
 import { idStart } from '../db/ids';
-import type { Actor } from './audit-log';
+import type { Actor } from './audit-entry';
 import type { Meta } from './meta';
 
 export interface Use {

@@ -1,6 +1,6 @@
 // Sequences of the audit log that are lost, so that a check of the chain names them and goes on behind them. Invariant: a sequence that
 // is noted here is never given to another entry.
-import type { Missing } from './audit-log';
+import type { Missing } from './audit-entry';
 import type { Core } from './core';
 
 export type { Missing };

@@ -2,7 +2,7 @@
 // the caller's reach and what does not exist look alike; by id, a refusal names nothing that is stored.
 import { mayReach } from '../auth/authorize';
 import type { Refusal } from '../errors';
-import type { Subject } from './audit-log';
+import type { Subject } from './audit-entry';
 import type { Core } from './core';
 import type { Call } from './types';
 

@@ -5,7 +5,7 @@
 
 import QuickLRU from 'quick-lru';
 import { sha256 } from '../crypto/digest';
-import type { Draft } from './audit-log';
+import type { Draft } from './audit-entry';
 
 const AGAIN = 12 * 3_600_000;
 /** Ids of withheld secrets that a credential and those below it cause to be listed in twelve hours. */

@@ -1,7 +1,9 @@
 // Rate limits: so many requests in any 60 seconds, counted exactly. The count is a log of times in memory; since every counted
 // request is one audit entry, a gate that starts reads the log back from there, and no write is spent on counting.
 // What comes over the limit is counted a credential and minute, and becomes one audit entry when the minute is over.
-import type { AuditLog, Draft } from './audit-log';
+
+import type { Draft } from './audit-entry';
+import type { AuditLog } from './audit-log';
 
 export const WINDOW = 60_000;
 /** What may lie between two clocks that ought to tell the same time. */

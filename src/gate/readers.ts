@@ -1,7 +1,7 @@
 // Who read a secret last: which credentials and people, when, how often, and which version; and who read an environment in bulk. Invariants: no
 // request costs a write for it: what is new is counted in memory and written down when audit entries move away, and a gate that starts counts the
 // entries that still lie here; the rows of a secret are bounded, and go with it.
-import { type Actor, BULK_READS, type Entry } from './audit-log';
+import { type Actor, BULK_READS, type Entry } from './audit-entry';
 import type { Meta } from './meta';
 
 /** What one reader read of a secret, or of an environment in bulk. */

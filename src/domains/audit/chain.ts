@@ -1,6 +1,6 @@
 // The hash chain of the audit log, checked entry by entry. Pure. Invariant: an entry counts only if it follows the one before it, by its
 // sequence and by hash, and its own hash is that of its contents; behind a stretch that is known to be lost the chain begins anew.
-import { type Entry, genesis, hashOf } from '../../gate/audit-log';
+import { type Entry, genesis, hashOf } from '../../gate/audit-entry';
 import type { Missing } from '../../gate/missing-entries';
 
 /** Where a check of the chain stands: from which sequence on, and which hash comes before it (null where it is not known yet). */

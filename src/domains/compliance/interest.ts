@@ -1,5 +1,5 @@
 // Which entries of the audit log a compliance report looks at. Pure, and decided alike in the gate and for closed segments.
-import type { Entry } from '../../gate/audit-log';
+import type { Entry } from '../../gate/audit-entry';
 
 /** Actions that leave no organisation as it was, or that only an emergency asks for. */
 export const emergencyActions = ['org.adopt', 'org.panic', 'org.recover', 'credential.contain'] as const;

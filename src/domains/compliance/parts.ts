@@ -1,7 +1,7 @@
 // The parts of a compliance report, as the gate gives them to the Worker. Invariant: a part is bounded in rows, and holds no value, no
 // ciphertext and no hash of a token.
 import type { ApprovalRow, CredentialKind, DeviceRow, MemberRow, PolicyRow, SecretRow } from '../../db/schema';
-import type { Entry } from '../../gate/audit-log';
+import type { Entry } from '../../gate/audit-entry';
 
 /** A stretch of time in milliseconds: `from` belongs to it, `to` does not. */
 export interface Period {

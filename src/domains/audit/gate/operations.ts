@@ -1,7 +1,8 @@
 // What the gate gives of the audit log: the entries that lie here, and from where on the rest lies in D1.
 
 import { refuse } from '../../../errors';
-import type { Entry, Filter } from '../../../gate/audit-log';
+import type { Entry } from '../../../gate/audit-entry';
+import type { Filter } from '../../../gate/audit-log';
 import { type Cut, cutOf } from '../../../gate/cut';
 import { type Missing, missingEntries } from '../../../gate/missing-entries';
 import { slugOf } from '../../../gate/named';

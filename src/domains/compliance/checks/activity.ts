@@ -1,5 +1,5 @@
 // What is tested of the entries of the audit log: emergencies, refusals and alarms. Pure. Entries come newest first, and each comes once.
-import type { Entry } from '../../../gate/audit-log';
+import type { Entry } from '../../../gate/audit-entry';
 import { counted, findingOf, newTally, said, statusBy, type Tally } from '../finding';
 import { ALARM, emergencyActions, ISSUE, isByBreakGlass, isRefusedAdministration } from '../interest';
 import type { Period } from '../parts';

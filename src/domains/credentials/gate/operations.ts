@@ -3,7 +3,7 @@
 import type { Caller } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import { type CredentialKind, type CredentialRow, parentIdOf } from '../../../db/schema';
-import { isAlive } from '../../../gate/identity';
+import { isAlive } from '../../../gate/lifetime';
 import { type ListInput, listed } from '../../../gate/listing';
 import { slugOf } from '../../../gate/named';
 import { found, type Outcome, ok } from '../../../gate/outcome';

@@ -1,13 +1,13 @@
 // What can be done with devices, as the gate does it.
 // Invariants: what is blocked stays so, and so does a device whose member was removed, so that no credential that ended with a device lives again;
-// a public key never changes, and belongs to one device of the organisation. The end of credentials is derived from these rows (`gate/identity.ts`).
+// a public key never changes, and belongs to one device of the organisation. The end of credentials is derived from these rows (`gate/lifetime.ts`).
 import { type PublicKey, thumbprintOf } from '../../../auth/jwk';
 import { idStart } from '../../../db/ids';
 import type { DeviceRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { insertion, removal, revision } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
-import { isBlocked } from '../../../gate/identity';
+import { isBlocked } from '../../../gate/lifetime';
 import { type ListInput, listed } from '../../../gate/listing';
 import type { Raised } from '../../../gate/outbox';
 import { found } from '../../../gate/outcome';

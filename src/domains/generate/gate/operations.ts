@@ -5,14 +5,15 @@ import { mayAct, mayReach, namesHeld, reaches, reachesEnvironment, stepsFor } fr
 import { sha256 } from '../../../crypto/digest';
 import type { EnvironmentRow, SecretRow, VersionRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import type { Subject } from '../../../gate/audit-log';
+import type { Subject } from '../../../gate/audit-entry';
 import { environmentRevision } from '../../../gate/commit';
 import { holdingReads } from '../../../gate/hold';
 import { environmentOf } from '../../../gate/named';
 import { namesNoted } from '../../../gate/noted-names';
 import { fail, ok } from '../../../gate/outcome';
 import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/types';
-import { exceedsBulk, inOrder, pageOf, rowsOf, unknownEnvironment } from '../../secrets/gate/reads';
+import { exceedsBulk, inOrder, pageOf, rowsOf } from '../../secrets/gate/bulk-reads';
+import { unknownEnvironment } from '../../secrets/gate/reads';
 import { inDoubt } from '../../secrets/gate/state';
 import { fetchVersions, keep } from '../../secrets/gate/versions';
 import { type Delivered, readable } from '../../secrets/rules';

@@ -1,9 +1,11 @@
 // What can be done with secrets, as the gate does it.
 
 import type { Operation } from '../../../gate/types';
+import { readAll } from './bulk-reads';
 import { create, remove, restore, rollback, rotate, update } from './changes';
+import { type ListInput, list } from './list';
 import { put } from './put';
-import { type ListInput, list, readAll, secretRead, secretReadByName } from './reads';
+import { secretRead, secretReadByName } from './reads';
 import { aboutSecret } from './state';
 import { type VersionsInput, versions } from './versions';
 

@@ -1,7 +1,7 @@
 // What the gate asks of its own state before it reads or changes a secret: changes in doubt, and the limits of an organisation.
 import type { SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import type { Subject } from '../../../gate/audit-log';
+import type { Subject } from '../../../gate/audit-entry';
 import type { Core } from '../../../gate/core';
 import { slugOf } from '../../../gate/named';
 import type { Call } from '../../../gate/types';
