@@ -1,6 +1,5 @@
-// One login of a terminal (RFC 8628), from its start to its end ten minutes later, before any organisation is known: one Durable Object a user
-// code, named by a keyed digest of it. Invariants: it holds the digest of the device code and no token; what was decided stays decided; it
-// deletes itself.
+// One terminal login (RFC 8628), for the ten minutes that its codes last. It is a Durable Object of its own, because no organisation is known yet; its
+// name is a keyed digest of the user code. Invariants: it holds the digest of the device code and no token; a decision is final; it deletes itself.
 import { DurableObject } from 'cloudflare:workers';
 import type { Asking, Decision, Polled, Started } from './auth/device-login';
 import { equal } from './crypto/digest';
@@ -9,10 +8,10 @@ import type { Env } from './env';
 /** How long a code serves, in milliseconds, and how long a terminal waits between two polls, in seconds. */
 export const CODE_LIVES = 600_000;
 export const INTERVAL = 5;
-/** What a poll too early adds (RFC 8628 §3.5), and the longest wait. */
+/** Seconds that a poll too early adds to the interval (RFC 8628 §3.5), and the longest interval. */
 const SLOWER = 5;
 const LONGEST = 60;
-/** What a poll may come early: the network is not always equally fast. */
+/** Milliseconds that a poll may come early, because networks are not equally fast. */
 const EARLY = 1000;
 
 interface Kept extends Started {
@@ -28,13 +27,14 @@ export class DeviceLogin extends DurableObject<Env> {
     return Date.now();
   }
 
+  /** The login until its codes expire. */
   private async live(): Promise<Kept | null> {
     const kept = await this.ctx.storage.get<Kept>('login');
     // safety: device-code-expires
     return kept && this.now() < kept.created_at + CODE_LIVES ? kept : null;
   }
 
-  /** Begins a login under this user code; false where another has it. */
+  /** Starts a login under this user code; false if another login has it. */
   async start(started: Started): Promise<boolean> {
     if (await this.live()) return false;
     const now = this.now();
@@ -44,7 +44,7 @@ export class DeviceLogin extends DurableObject<Env> {
     return true;
   }
 
-  /** The login, for whoever was told its user code. */
+  /** The login, for a member who entered its user code. */
   async asking(): Promise<Asking | null> {
     const kept = await this.live();
     if (!kept) return null;
@@ -52,7 +52,7 @@ export class DeviceLogin extends DurableObject<Env> {
     return { session, client_name, ip, place, created_at, ends_at: created_at + CODE_LIVES, decided };
   }
 
-  /** Decides it. Answers whether it is decided so: what was decided otherwise stays. */
+  /** Records a decision; false if the login has ended, is another one, or was decided otherwise. */
   async decide(session: string, decision: Decision): Promise<boolean> {
     const kept = await this.live();
     if (kept?.session !== session) return false;
@@ -62,7 +62,7 @@ export class DeviceLogin extends DurableObject<Env> {
     return true;
   }
 
-  /** What the terminal is told, by the digest of its device code. */
+  /** The answer to a poll by the terminal, which the digest of its device code proves. */
   async poll(hash: string): Promise<Polled> {
     const kept = await this.live();
     // safety: device-code-compared

@@ -1,12 +1,12 @@
-// The keys that an issuer publishes: one Durable Object an issuer. Invariants: an issuer is asked once a minute at most, however many want to
-// know; keys that are known serve for a day while it does not answer; what it publishes replaces them as a whole.
+// The keys that an issuer publishes: one Durable Object for each issuer. Invariants: an issuer is asked at most once a minute, whatever the load; known
+// keys serve for a day while it does not answer; and what it publishes replaces them as a whole.
 import { DurableObject } from 'cloudflare:workers';
 import type { IssuerKey } from './db/trusts';
 import { type Egress, guardedFetch, type Unreachable } from './delivery/egress';
 import { readIssuerKey } from './domains/trusts/keys';
 import { type Env, settingsOf } from './env';
 
-/** For how long keys are good without asking again, for how long they serve while the issuer does not answer, and how often it is asked at most. */
+/** For how long keys serve without asking again, and while the issuer does not answer; and the time between two requests to it. In milliseconds. */
 const FRESH = 600_000;
 const SERVES = 86_400_000;
 const ASKED_EVERY = 60_000;
@@ -62,7 +62,7 @@ export async function fetchKeys(egress: Egress, issuer: string): Promise<IssuerK
 }
 
 export class IssuerKeys extends DurableObject<Env> {
-  /** The fetch that is under way: whoever comes meanwhile waits for it. */
+  /** The fetch under way, which later callers wait for. */
   private fetching: Promise<void> | null = null;
 
   /** The keys of the issuer, with that of the `kid` if the issuer publishes it; or why there are none. */
@@ -81,7 +81,7 @@ export class IssuerKeys extends DurableObject<Env> {
     return (await storage.get<string>('failure')) ?? noKeys('key set', 'it was asked within the last minute');
   }
 
-  /** Asks the issuer, and keeps what it publishes. */
+  /** Fetches the keys, and keeps them or the reason why there are none. */
   private async renew(issuer: string, now: number): Promise<void> {
     const { storage } = this.ctx;
     try {
@@ -96,7 +96,7 @@ export class IssuerKeys extends DurableObject<Env> {
     }
   }
 
-  /** Nobody has asked for longer than keys serve. */
+  /** Nobody has asked for two days, and keys serve for one. */
   override async alarm(): Promise<void> {
     await this.ctx.storage.deleteAll();
   }

@@ -1,6 +1,6 @@
-// What the login of a terminal (RFC 8628) is asked and answers: see `../device-login.ts`.
+// The messages of a terminal login (RFC 8628), which the Durable Object in `../device-login.ts` keeps.
 
-/** Who asks to be signed in, as the service saw it. */
+/** A login as a terminal starts it. */
 export interface Started {
   /** SHA-256 of the device code. */
   hash: string;
@@ -11,17 +11,17 @@ export interface Started {
   place: string | null;
 }
 
-/** What a member is shown, and confirms. */
+/** A login as a member sees it. */
 export interface Asking extends Omit<Started, 'hash'> {
   created_at: number;
   ends_at: number;
   decided: Decision | null;
 }
 
-/** The organisation whose member confirmed the login; false once it is denied. */
+/** The organisation whose member confirmed the login, or false if it was denied. */
 export type Decision = string | false;
 
-/** What a poll is told: `approved` says whose gate to ask. */
+/** The answer to a poll. `approved` names the organisation whose gate has the session. */
 export type Polled =
   | { state: 'pending' | 'denied' | 'ended' }
   | { state: 'early'; interval: number }

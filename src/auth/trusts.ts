@@ -9,23 +9,24 @@ import { contains, matches } from './globs';
 const MOST_CHARACTERS = 1024;
 const MOST_VALUES = 100;
 
-/** The texts that a claim is compared by: a text, number or boolean is one, a list of texts is each of them. Anything else is none. */
+/** The texts that a claim is compared by: one for a text, number or boolean, each element of a list of texts, and none for anything else. */
 export function valuesOf(payload: object, claim: string): string[] {
   const value: unknown = Object.hasOwn(payload, claim) ? payload[claim as keyof typeof payload] : undefined;
   const isText = (one: unknown): one is string => typeof one === 'string' && one.length <= MOST_CHARACTERS;
   if (isText(value)) return [value];
-  // Whose token it is, one text says.
+  // The subject is one text: a list could name somebody else's workload beside its own.
   // safety: subject-is-one-text
   if (claim === 'sub') return [];
   if (typeof value === 'boolean' || Number.isSafeInteger(value)) return [String(value)];
   return Array.isArray(value) && value.length <= MOST_VALUES && value.every(isText) ? value : [];
 }
 
-const listOf = (globs: string | string[]): string[] => (typeof globs === 'string' ? [globs] : globs);
+/** The globs of a claim, which may be one or a list. */
+export const globsOf = (globs: string | string[]): string[] => (typeof globs === 'string' ? [globs] : globs);
 
 /** The values of a claim that one of its globs matches. */
 const matching = (globs: string | string[], values: readonly string[]): string[] =>
-  values.filter((value) => listOf(globs).some((glob) => matches(glob, value)));
+  values.filter((value) => globsOf(globs).some((glob) => matches(glob, value)));
 
 /** Why a trust does not accept what a token says; null if it does. The reason names nothing that the token says. */
 export function refusedBy({ issuer, audiences, claims, keys }: Trust, workload: Workload): string | null {
@@ -43,7 +44,7 @@ export function refusedBy({ issuer, audiences, claims, keys }: Trust, workload: 
   return null;
 }
 
-/** The same of a workload that is accepted, without what nothing depends on: to keep with its session token. */
+/** An accepted workload without the audiences and claim values that the trust does not match: what its session token keeps. */
 export const essential = ({ audiences, claims }: Trust, workload: Workload): Workload => ({
   ...workload,
   audiences: workload.audiences.filter((audience) => audiences.includes(audience)),
@@ -53,7 +54,7 @@ export const essential = ({ audiences, claims }: Trust, workload: Workload): Wor
 /** Whether a trust accepts, after a change, nothing that it did not accept before, and for no longer. */
 export function isNarrowerTrust(before: Trust, after: Trust): boolean {
   const isWithin = (inner: string | string[], outer: string | string[]) =>
-    listOf(inner).every((glob) => listOf(outer).some((other) => contains(other, glob)));
+    globsOf(inner).every((glob) => globsOf(outer).some((other) => contains(other, glob)));
   return (
     after.issuer === before.issuer &&
     after.ttl <= before.ttl &&
@@ -65,7 +66,7 @@ export function isNarrowerTrust(before: Trust, after: Trust): boolean {
   );
 }
 
-/** What was judged of session tokens lately. A row object is never changed: another state of a row is another object. */
+/** The last judgement of each session token. A row object is never changed: another state of a row is another object. */
 const judged = new WeakMap<CredentialRow, { trust: CredentialRow; holds: boolean }>();
 
 /** Whether a trust, as it stands now, still accepts the workload of a session token. */

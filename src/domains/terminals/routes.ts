@@ -1,5 +1,5 @@
-// Terminal login over HTTP (RFC 8628). Invariants: no code is in a path, a query or a log; a user code is confirmed by somebody who was shown
-// who asks; whoever guesses at codes is slowed down before any login is looked for.
+// Terminal login over HTTP (RFC 8628). Invariants: no code is in a path, a query or a log; attempts at user codes are limited before a login is
+// looked up; and a denied or expired login gives no session.
 import { clientOf } from '../../auth/addresses';
 import type { Asking, Decision } from '../../auth/device-login';
 import { newDeviceCode, newUserCode, placeOfUserCode, readDeviceCode, readUserCode, shownUserCode } from '../../auth/proofs';
@@ -17,15 +17,15 @@ import type { Attempt, Found } from './gate/operations';
 import * as wire from './wire';
 
 const TAG = 'Terminal login';
-/** How often another user code is tried, where one is in use. */
+/** How many user codes are tried, if others are in use. */
 const MOST_TRIES = 5;
 
-type Keeper = Pick<DeviceLoginCalls, 'start' | 'asking' | 'decide' | 'poll'>;
+type Login = Pick<DeviceLoginCalls, 'start' | 'asking' | 'decide' | 'poll'>;
 
-/** Asks what keeps the login of a user code. */
-async function keeper<T>({ env, deployment }: Pick<BaseContext, 'env' | 'deployment'>, code: string, ask: (keeper: Keeper) => Promise<T>) {
+/** Asks the Durable Object of the login under a user code. */
+async function askLogin<T>({ env, deployment }: Pick<BaseContext, 'env' | 'deployment'>, code: string, ask: (login: Login) => Promise<T>) {
   const place = placeOfUserCode(deployment.proof, code);
-  return ask(env.DEVICE_LOGIN.getByName(place) as unknown as Keeper).catch((): never => {
+  return ask(env.DEVICE_LOGIN.getByName(place) as unknown as Login).catch((): never => {
     throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
   });
 }
@@ -37,12 +37,12 @@ async function start(context: PublicContext, client_name: string): Promise<{ use
     const code = newUserCode();
     const device_code = newDeviceCode(context.deployment.proof, code);
     const started = { hash: sha256(device_code), session: newId('ses'), client_name, ip, place };
-    if (await keeper(context, code, (login) => login.start(started))) return { user_code: shownUserCode(code), device_code };
+    if (await askLogin(context, code, (login) => login.start(started))) return { user_code: shownUserCode(code), device_code };
   }
   throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
 }
 
-/** What a terminal is told whose login a member has confirmed: its tokens, or that the session has ended meanwhile. */
+/** The answer to a terminal whose login was confirmed: its tokens, or that the session has ended meanwhile. */
 async function fetchSession(context: PublicContext, org: string, session: string): Promise<PublicAnswer> {
   const keys = await context.keyring.org(org);
   if (!keys) return { refusal: refuse('ACCESS_DENIED') };
@@ -55,24 +55,24 @@ async function fetchSession(context: PublicContext, org: string, session: string
   return signedIn(context, org, key, reply, terminalTokens);
 }
 
-/** What a member means by a user code. Every attempt counts, by member and by address: what may be guessed is guessed slowly. */
+/** Looks up the login under a user code. Every attempt counts, by member and by address, so that codes cannot be guessed. */
 async function lookUp({ member }: Attempt, { body }: Input<unknown, { user_code: string }>, context: Context): Promise<Prepared> {
   const code = readUserCode(body.user_code);
   const who = [member, clientOf(context.request.ip)];
   // safety: user-codes-limited
   const wait = Math.max(...(await Promise.all(who.map((one) => countAttempt(context.env, 'user code', one)))));
-  const login = wait || code === null ? null : await keeper(context, code, (one) => one.asking());
+  const login = wait || code === null ? null : await askLogin(context, code, (found) => found.asking());
   return { input: { login, wait } satisfies Found };
 }
 
-/** Keeps what a member has decided; CODE_EXPIRED where somebody else was faster. */
+/** Records a member's decision; CODE_EXPIRED if the login has ended, or was decided otherwise. */
 async function decide(session: string, { body }: Input<unknown, { user_code: string }>, context: Context, decision: Decision) {
   const code = readUserCode(body.user_code);
-  const isDecided = code !== null && (await keeper(context, code, (login) => login.decide(session, decision)));
+  const isDecided = code !== null && (await askLogin(context, code, (login) => login.decide(session, decision)));
   if (!isDecided) throw new ApiError(refuse('CODE_EXPIRED'));
 }
 
-/** Routes by which a member decides. They take a code in the body, and run again when they are repeated. */
+/** What the routes for a member in a browser share. Their responses are not kept: a repeat runs again. */
 const deciding = {
   tag: TAG,
   body: { schema: wire.CodeIn },
@@ -117,7 +117,7 @@ export const terminalRoutes = [
     async public({ body: { device_code } }, context) {
       const code = readDeviceCode(context.deployment.proof, device_code);
       if (code === null) return { refusal: await context.count(refuse('CODE_EXPIRED')) };
-      const polled = await keeper(context, code, (login) => login.poll(sha256(device_code)));
+      const polled = await askLogin(context, code, (login) => login.poll(sha256(device_code)));
       if (polled.state === 'approved') return fetchSession(context, polled.org, polled.session);
       if (polled.state === 'early')
         return { refusal: refuse('SLOW_DOWN', { message: `Wait ${polled.interval} seconds between two polls.` }) };

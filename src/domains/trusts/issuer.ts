@@ -1,5 +1,5 @@
-// The published keys of an issuer, as this isolate knows them. Invariant: keys that it has are good for a minute; what it lacks, the Durable Object
-// of the issuer is asked for, which fetches at most once a minute (`issuer-keys.ts`).
+// The published keys of an issuer, as this isolate knows them. Invariant: an isolate uses known keys for a minute, and asks the Durable Object of the
+// issuer for others, which fetches at most once a minute (`issuer-keys.ts`).
 import QuickLRU from 'quick-lru';
 import type { IssuerKey } from '../../db/trusts';
 import type { Env } from '../../env';
@@ -8,7 +8,7 @@ import type { Env } from '../../env';
 const KNOWN_FOR = 60_000;
 const known = new QuickLRU<string, { keys: IssuerKey[]; until: number }>({ maxSize: 200 });
 
-/** The keys of an issuer among which is that with the `kid`, where the issuer publishes it; or why there are none. */
+/** The keys of an issuer, with that of the `kid` if the issuer publishes it; or why there are none. */
 export async function keysOfIssuer(
   { ISSUER_KEYS }: Pick<Env, 'ISSUER_KEYS'>,
   issuer: string,

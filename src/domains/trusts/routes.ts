@@ -1,5 +1,5 @@
-// Workload identity over HTTP. Tokens of issuers are verified here, before the gate acts on them. Invariants: a refused exchange has one body,
-// whatever the reason; it is counted by client address before anything is asked; no token of an issuer leaves this file's calls.
+// Workload identity over HTTP. The Worker verifies an issuer's token before the gate decides on the exchange. Invariants: a refused exchange has one
+// body, whatever the reason; refusals are limited by client address before the gate is asked; an issuer's token is not stored, logged or sent on.
 
 import { newToken } from '../../auth/token';
 import type { OrgKeys } from '../../crypto/keyring';
@@ -44,13 +44,13 @@ async function keysIn({ keys }: { keys: unknown[] }): Promise<NonNullable<Trust[
   return read;
 }
 
-/** 400 for an issuer that no keys can be fetched from. */
+/** 400 for an issuer whose keys cannot be fetched. */
 function mustBeReachable(issuer: string, { settings }: BaseContext): void {
   const problem = checkTarget(issuer, settings);
   if (problem) throw new ApiError(invalid('issuer', `${problem}, or jwks must be given`));
 }
 
-/** 400 for http, which only a deployment for tests and development takes. */
+/** 400 for http, which only a deployment with ALLOW_PRIVATE_TARGETS accepts. */
 function mustBeHttps(issuer: string, { settings }: BaseContext): void {
   if (!issuer.startsWith('https://') && !settings.allowPrivate) throw new ApiError(invalid('issuer', 'must begin with https://'));
 }
@@ -74,7 +74,7 @@ async function trustOf({ env, trace }: PublicContext, keys: OrgKeys, org: string
 /** The one answer to every exchange that is refused. */
 const refused = async (context: PublicContext) => ({ refusal: await context.count(refuse('UNAUTHENTICATED')) });
 
-/** The same for a trust that exists: the reason goes to the audit log of its organisation, unless this address is over its limit. */
+/** The same for a trust that exists. The reason goes to the audit log of its organisation, unless the client address is over its limit. */
 async function refusedFor(context: PublicContext, keys: OrgKeys, org: string, trust: string, reason: string): Promise<PublicAnswer> {
   const answer = await refused(context);
   // safety: exchange-limited-before-gate

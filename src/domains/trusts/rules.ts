@@ -1,5 +1,6 @@
-// What a trust may say. Pure. Invariant: a trust names the workload that it accepts; one that would accept whoever has an account on a platform
+// Which claims a trust may require. Pure. Invariant: a trust names the workload that it accepts. One that would accept every account of a platform
 // is refused.
+import { globsOf } from '../../auth/trusts';
 import type { Claims } from '../../db/trusts';
 
 /** Claims that name a workload, or who owns it, on some platform. */
@@ -10,17 +11,17 @@ const NAMING = new Set([
   ...['oidc.circleci.com/project-id', 'owner_id', 'owner', 'project', 'app_id', 'app_name', 'org_id', 'org_name', 'machine_id'],
 ]);
 
-/** Claims that a trust judges by fields of its own, or that say nothing of the workload. */
+/** Claims that have a field of their own in a trust, or that say nothing about the workload. */
 const RESERVED = new Set(['iss', 'aud', 'exp', 'nbf', 'iat', 'jti']);
 
 /** Whether a glob is more than wildcards. */
 const isSpecific = (glob: string) => /[^*?]/.test(glob);
 
-/** A first path segment without wildcards: who owns it, on a platform of many. */
+/** A first path segment without wildcards: the owner, on a platform with many. */
 const OWNED = /^[^*?/]+\//;
 const WHOLE = /^[^*?]+$/;
 
-/** Issuers that sign tokens for whoever has an account, and the claims that tell accounts apart there. */
+/** Issuers that sign tokens for every account of a platform, and the claims that tell its accounts apart. */
 const SHARED: Record<string, Record<string, RegExp>> = {
   'https://token.actions.githubusercontent.com': {
     sub: /^(repo:[^*?/]+\/|repository_owner:[^*?:]+:)/,
@@ -37,9 +38,7 @@ const SHARED: Record<string, Record<string, RegExp>> = {
   'https://app.terraform.io': { sub: /^organization:[^*?:]+:/ },
 };
 
-const globsOf = (globs: string | string[]) => (typeof globs === 'string' ? [globs] : globs);
-
-/** What is wrong with the claims of a trust, in words that follow the name of the field; null if nothing is. */
+/** What is wrong with the claims of a trust, in words that follow the field's name; null if nothing is. */
 export function problemOf(claims: Claims): { claim: string | null; problem: string } | null {
   for (const [claim, globs] of Object.entries(claims)) {
     if (RESERVED.has(claim)) return { claim, problem: 'cannot be named here: issuer and audiences say it' };
@@ -50,7 +49,7 @@ export function problemOf(claims: Claims): { claim: string | null; problem: stri
   return { claim: null, problem: 'must contain sub, or another claim that names the workload, such as repository or project_path' };
 }
 
-/** The same for the claims that an issuer of many accounts needs. */
+/** The same for the claims that an issuer with many accounts requires. */
 export function sharedProblem(issuer: string, claims: Claims): string | null {
   const owned = Object.hasOwn(SHARED, issuer) ? SHARED[issuer] : undefined;
   if (!owned) return null;

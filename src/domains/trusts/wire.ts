@@ -9,9 +9,9 @@ import { Addresses, Environments, iso, isoOrNull, Name, Patterns, pageOf, Scopes
 import type { Shown } from '../credentials/wire';
 import { problemOf, sharedProblem } from './rules';
 
-/** What the claims of a trust, and the keys that its maker gives, hold in all, in bytes of JSON. */
-const MOST_CLAIMS = 4096;
-const MOST_KEYS = 16_384;
+/** Bytes of JSON that the claims of a trust take, and the keys that are given with it. */
+const MOST_CLAIMS_BYTES = 4096;
+const MOST_KEYS_BYTES = 16_384;
 /** Characters of an issuer's token. */
 export const MOST_TOKEN = 16_384;
 
@@ -50,7 +50,7 @@ const Claims = z
   .superRefine((claims, context) => {
     const count = Object.keys(claims).length;
     if (count > 20) context.addIssue({ code: 'custom', message: 'must contain at most 20 claims' });
-    if (utf8(JSON.stringify(claims)).length > MOST_CLAIMS)
+    if (utf8(JSON.stringify(claims)).length > MOST_CLAIMS_BYTES)
       context.addIssue({ code: 'custom', message: 'must have at most 4,096 bytes in total' });
     const wrong = problemOf(claims);
     if (wrong) context.addIssue({ code: 'custom', message: wrong.problem, ...(wrong.claim !== null && { path: [wrong.claim] }) });
@@ -75,7 +75,7 @@ const Jwk = z.object({
 /** Keys of issuers that are not public: what a JWKS document says. */
 const Jwks = z
   .object({ keys: z.array(Jwk).min(1).max(20) })
-  .refine((jwks) => utf8(JSON.stringify(jwks)).length <= MOST_KEYS, 'must have at most 16,384 bytes')
+  .refine((jwks) => utf8(JSON.stringify(jwks)).length <= MOST_KEYS_BYTES, 'must have at most 16,384 bytes')
   .openapi({
     description:
       'Public keys of the issuer, for an issuer that is not on the public Internet. Without it the keys are fetched from the discovery document of the issuer.',

@@ -7,13 +7,13 @@ import { fail, type Outcome, ok } from '../../../gate/outcome';
 import type { Call, Operation } from '../../../gate/types';
 import { beginTerminal, surplus, turn } from '../../signin/gate/sessions';
 
-/** What the Worker found under a user code; and how many seconds the member has to wait, after too many attempts. */
+/** The login under a user code, and the seconds that the member has to wait after too many attempts. */
 export interface Found {
   login: Asking | null;
   wait: number;
 }
 
-/** Whose attempt at a user code it is. */
+/** Who enters a user code. */
 export interface Attempt {
   member: string;
 }
@@ -24,13 +24,13 @@ const subject = ({ input }: Call<Found>) => ({ resource: input.login?.session ??
 
 const expired = refuse('CODE_EXPIRED');
 
-/** The login that the member means, if nobody has decided it, or decided it so; or why there is none. */
+/** The login under the code, if it is undecided or was decided in the same way; otherwise the refusal. */
 function meant({ input: { login, wait } }: Call<Found>, decision: Decision | null): Asking | Refusal {
   if (wait) return refuse('RATE_LIMITED', { message: 'Too many codes were entered. Wait before you try again.', retry_after: wait });
   return login && (login.decided === null || login.decided === decision) ? login : expired;
 }
 
-/** Answers what a member means by a code. Nothing changes here. */
+/** Answers with the login under a code. The gate changes nothing: the login's own Durable Object records a denial. */
 const telling = (decision: Decision | null): Operation<Found> => ({
   subject,
   read(call): Outcome {
