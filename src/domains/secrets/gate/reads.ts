@@ -5,7 +5,7 @@ import { namesHeld, reaches, stepsFor } from '../../../auth/authorize';
 import { sha256 } from '../../../crypto/digest';
 import type { SecretRow, VersionRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
-import type { Subject } from '../../../gate/audit-log';
+import type { Subject } from '../../../gate/audit-entry';
 import { environmentRevision } from '../../../gate/commit';
 import type { Core } from '../../../gate/core';
 import { mayReveal } from '../../../gate/hold';
