@@ -78,8 +78,8 @@ describe.skipIf(!executablePath)('console: the frame of every page', () => {
   it('an address of something that is gone says so, and leads back to the list', async () => {
     const { page, go } = ann;
     await go('/approvals/apr_00000000000000000000000', 'Approval');
-    await page.getByText('There is no such approval').waitFor();
-    await page.getByRole('link', { name: 'See all approvals' }).click();
+    await page.getByText('Approval not found').waitFor();
+    await page.getByRole('link', { name: 'View all approvals' }).click();
     await page.waitForSelector('h1:text-is("Approvals")');
     ann.said.length = 0;
   });
@@ -90,7 +90,7 @@ describe.skipIf(!executablePath)('console: the frame of every page', () => {
     const gone = /assets\/scans-/;
     await context.route(gone, (route) => route.fulfill({ status: 404 }));
     await page.getByRole('link', { name: 'Leak scans' }).click();
-    await page.waitForSelector('h1:text-is("This page could not be loaded")');
+    await page.waitForSelector('h1:text-is("Page could not be loaded")');
     await context.unroute(gone);
     await page.getByRole('button', { name: 'Reload' }).click();
     await page.waitForSelector('h1:text-is("Leak scans")');

@@ -183,7 +183,7 @@ const Nothing = ({ isFiltered, environment, onCreate }: { isFiltered: boolean; e
       title={`No secrets in ${environment} yet`}
       action={
         <div class="row">
-          <Button onPress={onCreate}>Store the first secret</Button>
+          <Button onPress={onCreate}>Store a secret</Button>
           <Link href={`/secrets/import?environment=${environment}`} class="button plain">
             Import a file
           </Link>
