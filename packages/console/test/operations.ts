@@ -7,7 +7,6 @@ export const apiOnly: Record<string, string> = {
   audit_archive: 'Takes the bootstrap token: npm run backup calls it.',
   deployment_rewrap: 'Takes the bootstrap token: npm run keys:rotate calls it.',
   environment_read: 'The list of environments, which the console holds, says the same.',
-  caller_read: 'Says what a credential is. The console knows its member from signing in.',
   access_token_create: 'Takes an API key, which makes session tokens of itself.',
   secret_read_by_name: 'For programs, which know names. The console reads by id.',
   secret_put: 'For programs, which create or update without asking which. The console asks.',
