@@ -12,7 +12,7 @@ export interface Actor {
   name: string | null;
 }
 
-/** A lost stretch. `restore`: a backup that was put back does not hold it. `gate_lost`: it lay in a gate whose storage is gone. */
+/** A lost range. `restore`: the restored backup does not contain it. `gate_lost`: it was in a gate whose storage was lost. */
 export interface Missing {
   from: number;
   to: number;
@@ -26,14 +26,14 @@ export interface Imported {
   skipped: number;
   failed: number;
   names: readonly string[];
-  /** How many names are left out. */
+  /** The number of omitted names. */
   unnamed: number;
-  /** The versions that it wrote, all of them, by the ids of secrets: what is reported of a credential later is made from this. */
+  /** All versions that it wrote, by the ids of secrets. Later reports about a credential are based on this. */
   versions: Readonly<Record<string, number>>;
   dry_run: boolean;
 }
 
-/** What is known of an entry before its outcome is. */
+/** An entry without its outcome. */
 export interface Draft {
   actor: Actor;
   action: string;
@@ -41,39 +41,39 @@ export interface Draft {
   environment: string | null;
   version: number | null;
   prefix?: string;
-  /** Of a bulk read by a caller who is limited to some names: their patterns. */
+  /** Of a bulk read by a caller who is limited to some names: the patterns. */
   patterns?: readonly string[];
-  /** Of such a read too: the digest of these patterns, which stand in full in an earlier entry of the last twelve hours. */
+  /** Of such a read: the digest of these patterns, which an earlier entry of the last twelve hours contains in full. */
   patterns_digest?: string;
   /** Of a bulk read: the secrets that it did not return because their reads need approval. */
   withheld?: readonly string[];
-  /** Of such a read too: the digest of this list, which stands in full in an earlier entry of the last twelve hours. */
+  /** Of such a read: the digest of this list, which an earlier entry of the last twelve hours contains in full. */
   withheld_digest?: string;
-  /** The name of a secret at that time, also where it was refused or not found. */
+  /** The name of a secret at that time, also if it was refused or not found. */
   resource_name?: string | null;
-  /** Of a rotation, or of a panic that makes a key: the credential that takes over. */
+  /** Of a rotation, or of a panic that creates a key: the new credential. */
   successor?: string;
-  /** Of a change that sets the lifetime of a secret: until when it holds, or null. */
+  /** Of a change that sets the lifetime of a secret: when it expires, or null. */
   expires_at?: string | null;
-  /** Of a change that takes a name away from a secret: the name. */
+  /** Of a change that renames or deletes a secret: its former name. */
   former_name?: string;
-  /** Of a secret that is shared: the link or grant that does it. */
+  /** Of a secret that is shared: the link or grant. */
   share?: string;
   /** The approval that the request used, or that it waits for. */
   approval?: string;
-  /** The approval policies that a break-glass token passed. */
+  /** The approval policies that a break-glass token bypassed. */
   bypassed_policies?: readonly string[];
-  /** Of a scan: how many findings are known by their format alone, are tokens of this organisation, and are values of secrets. */
+  /** Of a scan: the number of findings known only by their format, of tokens of this organisation, and of values of secrets. */
   findings?: { known: number; secrets: number; tokens: number };
-  /** Of a generated file: its format, and of how many secrets it was made. */
+  /** Of a generated file: its format, and the number of secrets in it. */
   file?: { format: string; secrets: number };
-  /** Of a sync: where secrets are sent, and how many. */
+  /** Of a sync: the platform, and the number of secrets. */
   sent?: { platform: string; secrets: number };
-  /** And their names, where they are not too long together; else `prefix` and `patterns` say among which they are. */
+  /** And their names, if they fit; otherwise `prefix` and `patterns` describe them. */
   names?: readonly string[];
-  /** Of an import: from where, how many secrets it created, changed, left and refused, and the names of those that it wrote, as far as they fit. */
+  /** Of an import: the source, the number of secrets created, changed, skipped and refused, and the names of those written, as far as they fit. */
   imported?: Imported;
-  /** Of a restore, or of a gate that begins again: the stretches of the log that are lost, for whoever checks it without the service. */
+  /** Of a restore, or of a gate that starts again: the lost ranges of the log, for verification without the service. */
   missing?: readonly Missing[];
   reason: string | null;
   request_id: string;
@@ -81,10 +81,10 @@ export interface Draft {
   user_agent: string | null;
 }
 
-/** Actions that read several secrets of an environment at once: their entries name the environment, its revision, and which names of it. */
+/** Actions that read several secrets of an environment at once. Their entries name the environment, its revision, and which of its names. */
 export const BULK_READS: readonly Action[] = ['secret.read_all', 'integration.generate', 'integration.sync_run'];
 
-/** What an entry says of its target; `reason` where the body gives one. */
+/** The part of an entry that describes its target; with `reason` if the body contains one. */
 export type Subject = Pick<
   Draft,
   | 'resource'
@@ -109,35 +109,35 @@ export type Subject = Pick<
   | 'missing'
 > & {
   reason?: string;
-  /** Where the request did something else than its action says: a PUT that updates an existing secret. */
+  /** Another action than that of the request: for a PUT that updates an existing secret. */
   action?: Action;
 };
 
 export interface Entry extends Draft {
   id: string;
   sequence: number;
-  /** Over what the hash is made: 2 for canonical JSON. Releases before 0.5.0 wrote none: the JSON of the entry in its own order of fields. */
+  /** What the hash covers: 2 for canonical JSON. Releases before 0.5.0 wrote no format and hashed the JSON of the entry in its own order of fields. */
   format?: number;
   time: string;
   outcome: 'success' | 'denied' | 'failed';
   status: number;
-  /** How many requests the entry stands for: more than one only where they were over the rate limit. */
+  /** The number of requests that the entry stands for: more than one only if they exceeded the rate limit. */
   count: number;
-  /** By a break-glass token, or the issue of one. */
+  /** The request used a break-glass token, or issued one. */
   emergency: boolean;
   prev_hash: string;
   hash: string;
 }
 
-/** The hash before the first entry: binds a chain to its org. */
+/** The hash before the first entry, which binds a chain to its org. */
 export const genesis = (org: string): string => sha256(`svc/v1/audit/${org}`);
 
-/** What new entries are hashed as. */
+/** The format of new entries. */
 const FORMAT = 2;
 
 /**
- * The hash of an entry, from the entry as it is shown; null where its format is not known. The format is under the hash: another one, or none,
- * gives another text, and so another hash.
+ * Computes the hash of an entry from its public form; null if its format is unknown. The hash covers the format: another format, or none,
+ * results in another hash.
  */
 export function hashOf({ hash: _, ...entry }: Entry): string | null {
   const text = entry.format === FORMAT ? canonicalize(entry) : entry.format === undefined ? JSON.stringify(entry) : undefined;
@@ -149,7 +149,7 @@ export const outcomeOf = (status: number): Entry['outcome'] =>
 
 const sorted = <T extends object>(fields: T): T => Object.fromEntries(Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1))) as T;
 
-/** An entry and its text. The fields stand in the order of canonical JSON, so that the text over which the hash is made is made once. */
+/** An entry and its text. The fields are in the order of canonical JSON, so that the hashed text is created only once. */
 export function entryOf(
   draft: Draft,
   status: number,
@@ -160,7 +160,7 @@ export function entryOf(
   const body = {
     action: draft.action,
     actor: { id, kind, name, parent_id },
-    // JSON leaves out what is undefined.
+    // JSON omits undefined fields.
     approval: draft.approval,
     bypassed_policies: draft.bypassed_policies,
     count,
@@ -199,6 +199,6 @@ export function entryOf(
   };
   const text = JSON.stringify(body);
   const entry: Entry = { ...body, hash: sha256(text) };
-  // As JSON.stringify(entry) would spell it.
+  // Equal to JSON.stringify(entry).
   return { entry, text: `${text.slice(0, -1)},"hash":"${entry.hash}"}` };
 }

@@ -14,7 +14,7 @@ export interface Filter {
   to?: number;
 }
 
-/** A page of entries. `next` is where to go on; null where there are no more here. */
+/** A page of entries. `next` is where to continue; null if there are no more here. */
 export interface EntryPage {
   entries: Entry[];
   next: number | null;
@@ -23,40 +23,40 @@ export interface EntryPage {
 export interface AuditLog {
   append(draft: Draft, status: number, now: number, count?: number): Entry;
   head(): { sequence: number; hash: string };
-  /** Up to `limit` entries that match and that `shows` accepts, newest first, older than `before`. A page is bounded in bytes and in entries looked at. */
+  /** Up to `limit` matching entries that `shows` accepts, newest first, older than `before`. A page is limited in bytes and in examined entries. */
   newest(filter: Filter, before: number, limit: number, shows?: (entry: Entry) => boolean, lookedAt?: number): EntryPage;
-  /** Up to `limit` entries from a sequence on, oldest first, bounded in bytes. */
+  /** Up to `limit` entries from a sequence on, oldest first, limited in bytes. */
   from(sequence: number, limit: number, mostBytes?: number): EntryPage;
-  /** The sequence of the oldest entry that has not moved to D1; one past the head if none is left. */
+  /** The sequence of the oldest entry that has not moved to D1; head + 1 if none is left. */
   oldest(): number;
   /** How many entries have not moved to D1. */
   size(): number;
-  /** Requests since a time, newest first, for what is counted by time. */
+  /** Requests since a time, newest first, for rate limits. */
   since(time: number): Iterable<{ actor: string; parent: string | null; at: number }>;
-  /** Notes that entries up to a sequence are in D1. They are deleted here, those of the last minute later: rate limits are counted from them. */
+  /** Records that entries up to a sequence are in D1. They are deleted here; those of the last minute later, because rate limits are counted from them. */
   moved(sequence: number, now: number): void;
-  /** Keeps an entry here that D1 refuses, so that later ones can move. */
+  /** Keeps an entry here that D1 refuses, so that later entries can move. */
   hold(sequence: number): void;
   /** Entries that D1 refused, oldest first. */
   held(): Entry[];
-  /** Drops those up to a sequence: they are past retention. */
+  /** Deletes these entries up to a sequence: they are past retention. */
   dropHeld(upTo: number): void;
-  /** Starts the chain of an org, or goes on after what a lost gate had moved to D1. */
+  /** Starts the chain of an org, or continues it after the entries that a lost gate had moved to D1. */
   begin(sequence: number, hash: string): void;
 }
 
-/** Entries that a gate holds before it turns requests away, and how many more there is room for by what ends credentials. */
+/** The number of entries that a gate holds before it refuses requests, and how many more are reserved for requests that revoke credentials. */
 export const MOST_ENTRIES = 100_000;
 export const RESERVE = 10_000;
 
-/** Bytes of entries that one page holds: an RPC carries 32 MiB. */
+/** The maximum size of one page of entries in bytes: an RPC carries up to 32 MiB. */
 const MOST_PAGE = 4 * 1024 * 1024;
-/** Entries that one page of a filtered list looks at. */
+/** The number of entries that one page of a filtered list examines. */
 export const LOOKED_AT = 5000;
-/** For how long moved entries stay for the rate limits: their window, and what may lie between two clocks. */
+/** For how long moved entries stay for the rate limits: their window, plus a margin for clock differences. */
 const COUNTED = 65_000;
 
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its methods share the head of the chain, and the statements.
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its methods share the head of the chain and the statements.
 export function createAuditLog(sql: SqlStorage, meta: Meta): AuditLog {
   sql.exec(`create table if not exists audit (sequence integer primary key, at integer not null, actor text not null, parent text, action text not null,
     resource text, outcome text not null, body text not null)`);
@@ -64,7 +64,7 @@ export function createAuditLog(sql: SqlStorage, meta: Meta): AuditLog {
   const last = sql.exec<{ at: number; body: string }>('select at, body from audit order by sequence desc limit 1').toArray()[0];
   const start = JSON.parse(meta.get('chain') ?? '{"sequence":0,"hash":"","at":0}') as { sequence: number; hash: string; at: number };
   let { sequence, hash, at } = start;
-  // A release before 0.4.0 deleted entries in the turn in which they had moved: there the first row is the oldest.
+  // Releases before 0.4.0 deleted entries as soon as they had moved: then the first row is the oldest.
   const first = sql.exec<{ n: number | null }>('select min(sequence) n from audit').one().n ?? sequence + 1;
   let oldest = Math.max(first, Number(meta.get('oldest') ?? 0));
   if (last) ({ sequence, hash, at } = { ...(JSON.parse(last.body) as Entry), at: last.at });
@@ -155,7 +155,7 @@ function conditionsOf(filter: Filter, before: number, oldest: number) {
   return { where: where.join(' and '), params };
 }
 
-/** Reads rows until a page is full. Where the rows themselves end at their limit, the page says where to go on. */
+/** Reads rows until a page is full. If the rows end at their own limit, the page says where to continue. */
 function pageOf(
   rows: Iterable<{ sequence: number; body: string }>,
   limit: number,

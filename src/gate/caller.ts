@@ -8,10 +8,10 @@ import { type CredentialRow, type GrantRow, isMadeByOwner, isTerminal, type Memb
 import type { Core } from './core';
 import { isGrantAlive } from './lifetime';
 
-/** Callers by the one row that says who they are. A row object is never changed: another state of the row is another object. */
+/** Callers that depend on only one row. A row object is never modified: a changed row is a new object. */
 const alone = new WeakMap<CredentialRow, Caller>();
 
-/** What a lineage may do: its first credential, bounded in time and address by all. */
+/** The permissions of a lineage: those of its first credential, limited in time and address by all. */
 export function callerOf(core: Core, org: string, lineage: readonly CredentialRow[]): Caller {
   const row = lineage[0] as CredentialRow;
   if (row.member_id !== null) {
@@ -26,7 +26,7 @@ export function callerOf(core: Core, org: string, lineage: readonly CredentialRo
   return given.length ? { ...caller, permissions: [permissionsOf(row), ...given] } : caller;
 }
 
-/** Whether a credential may be given grants: an agent that ends with no other agent. What it makes holds none of them. */
+/** Whether a credential may be given grants: an agent without an agent among its ancestors. Credentials that it creates do not inherit them. */
 export const takesGrants = ([row, ...above]: readonly CredentialRow[]): boolean =>
   // safety: grants-within-agents-above
   row?.kind === 'agent' && above.every(({ kind }) => kind !== 'agent');
@@ -62,7 +62,7 @@ const permissionsOf = ({ scopes, environments, secrets }: CredentialRow): Permis
   expires_at: null,
 });
 
-/** A caller that holds what the agents and trusts above it hold too. It is worked out when it is asked for: a caller that has ended or is over its rate limit costs nothing. */
+/** A caller limited to the permissions of the agents and trusts above it. They are computed on first use, so that a caller that has ended or is over its rate limit costs nothing. */
 function narrowed(core: Core, caller: Caller, [row, ...above]: [CredentialRow, ...CredentialRow[]]): Caller {
   const common = (): PermissionSet => {
     const key = [row, ...above].map(({ id, revision }) => `${id}.${revision}`).join(' ');
@@ -76,7 +76,7 @@ function narrowed(core: Core, caller: Caller, [row, ...above]: [CredentialRow, .
   return Object.defineProperty(caller, 'permissions', { get: () => [common()], enumerable: true, configurable: true });
 }
 
-/** What a member may do: role and grants. One who is gone may do nothing. */
+/** The permissions of a member, from role and grants. A removed member has none. */
 export function memberOf(core: Core, org: string, id: string, member: MemberRow | null): Caller {
   const role: PermissionSet = { scopes: member ? roleScopes[member.role] : [], environments: null, secrets: null, expires_at: null };
   return {
@@ -92,20 +92,20 @@ export function memberOf(core: Core, org: string, id: string, member: MemberRow 
   };
 }
 
-/** What grants give a member, and the teams that the member is in; or an agent. */
+/** The permissions from grants to a member and the member's teams, or to an agent. */
 function grantsOf(core: Core, org: string, grantee: string): PermissionSet[] {
   return grantRows(core, grantee)
     .filter((grant) => isGrantAlive(core, org, grant))
     .map(permissionsOfGrant);
 }
 
-/** The grants of members, as they were found in the rows of a gate: right while none of these but secrets has been written. */
+/** Cached grants of members, by the rows of a gate: valid until a row other than a secret is written. */
 const granted = new WeakMap<Core['rows'], { edits: number; of: QuickLRU<string, GrantRow[]> }>();
-/** Members whose grants are remembered, and how many of each: a grant may hold 4 kB of patterns. */
+/** The number of members whose grants are cached, and of grants per member: a grant may contain 4 kB of patterns. */
 const MOST_GRANTED = 100;
 const FEW = 20;
 
-/** The rows of what is granted to a member, or to a team of theirs. */
+/** The grants to a member or to one of the member's teams. */
 export function grantRows({ rows }: Core, member: string): GrantRow[] {
   let known = granted.get(rows);
   if (known?.edits !== rows.edits()) {
@@ -120,7 +120,7 @@ export function grantRows({ rows }: Core, member: string): GrantRow[] {
   return found;
 }
 
-/** What a grant gives. */
+/** The permissions of a grant. */
 export const permissionsOfGrant = (grant: GrantRow): PermissionSet => ({
   scopes: grantScopes[grant.permission],
   environments: grant.environments,
@@ -129,7 +129,7 @@ export const permissionsOfGrant = (grant: GrantRow): PermissionSet => ({
   grant: { id: grant.id, grantee: { type: grant.grantee_type, id: grant.grantee_id } },
 });
 
-/** What each permission of a grant gives. */
+/** The scopes of each permission of a grant. */
 export const grantScopes = {
   read: ['secrets:list', 'secrets:read'],
   write: ['secrets:list', 'secrets:read', 'secrets:write', 'secrets:rotate'],

@@ -14,7 +14,7 @@ import { type Identity, lineageOf } from './lineage';
 import type { Allowance } from './rate-limit';
 import type { Ask } from './types';
 
-/** Requests a minute under one token that nobody knows. */
+/** The number of requests per minute with one unknown token. */
 const UNKNOWN_RATE = 60;
 
 const bootstrap: Caller = {
@@ -26,13 +26,13 @@ const bootstrap: Caller = {
   permissions: [{ scopes: ['*'], environments: null, secrets: null, expires_at: null }],
 };
 
-/** The service itself, which does what a schedule or a policy asks for. */
+/** The service itself, for scheduled work and policies. */
 const system: Caller = { ...bootstrap, id: 'system', name: null, credential: 'system', root: 'system' };
 
-/** For how long it is remembered what D1 said of a token that the gate does not know, in milliseconds. */
+/** For how long the result from D1 for a token that the gate does not know is cached, in milliseconds. */
 const REMEMBERED_FOR = 60_000;
 
-/** Finds whose token it is. A token that the gate does not know may have ended long ago: `lookUp` asks D1, once a minute. */
+/** Finds the owner of a token. A token that the gate does not know may have ended long ago: `lookUp` queries D1, once a minute. */
 export function identify(core: Core, ask: Ask): Identity {
   const { bearer } = ask;
   if (bearer === 'bootstrap' || bearer === 'system')
@@ -55,7 +55,7 @@ export function identify(core: Core, ask: Ask): Identity {
     };
   }
   const caller: Caller = { ...nobody, kind: kind === 'browser' ? 'member' : kind, root: hash };
-  // A refresh cookie is refused in the words of every refused sign-in.
+  // A refresh cookie is refused with the same message as every refused sign-in.
   const isToken = kind !== 'browser' || bearer.jwt !== undefined;
   // safety: unknown-token-message
   const refusal = refuse('UNAUTHENTICATED', isToken ? { message: UNKNOWN_TOKEN } : {});
@@ -75,7 +75,7 @@ export function identify(core: Core, ask: Ask): Identity {
   };
 }
 
-/** What D1 says of a token that the gate does not know: which credential it was, and how that ended. */
+/** Looks up a token that the gate does not know in D1: which credential it belonged to, and how that ended. */
 async function stranger(core: Core, ask: Ask, unknown: Identity, hash: string, rowKey: Uint8Array): Promise<Identity> {
   const found = await core.database.all<Record<string, unknown>>({
     sql: 'select * from credentials where org_id = ? and token_hash = ?',
@@ -98,7 +98,7 @@ async function stranger(core: Core, ask: Ask, unknown: Identity, hash: string, r
   return { ...unknown, caller: callerOf(core, ask.org, [stored]), refusal: end ?? unknown.refusal };
 }
 
-/** The rows that say what a member may do. */
+/** The rows that determine the permissions of a member. */
 const peopleLinks = ({ member_id, passkey_id }: CredentialRow, caller: Caller): string[] =>
   member_id === null
     ? []
@@ -114,12 +114,12 @@ const peopleLinks = ({ member_id, passkey_id }: CredentialRow, caller: Caller): 
 const givenTo = (core: Core, { kind, id }: CredentialRow): string[] =>
   kind === 'agent' ? grantRows(core, id).map((grant) => grant.id) : [];
 
-/** The rows that say whether the device of a caller is good. */
+/** The rows that determine whether the device of a caller is valid. */
 // safety: device-in-doubt
 const deviceLinks = ({ rows }: Core, { device }: Caller): string[] =>
   device === null ? [] : [device, rows.get('device', device)?.member_id ?? device];
 
-/** A member for whom the Worker vouches: they have just proved who they are, and have no session yet. */
+/** A member whom the Worker has just authenticated and who has no session yet. */
 function vouched(core: Core, ask: Ask, id: string): Identity {
   const member = core.rows.get('member', id);
   const isHere = member !== null && core.rows.get('org', ask.org)?.deleted_at === null;
@@ -131,10 +131,10 @@ function vouched(core: Core, ask: Ask, id: string): Identity {
   };
 }
 
-/** Views a minute of one link, refused ones included. What is asked with one key counts together, whatever id it comes with. */
+/** The number of views per minute of one link, including refused ones. Requests with the same key are counted together, whatever id they name. */
 const VIEW_RATE = 200;
 
-/** Whoever has the key of a link. The operation judges whether the link is live: the answer to one that is not is the same for every reason. */
+/** The holder of a link's key. The operation checks whether the link is active: if not, the response is the same for every reason. */
 const holderOf = ({ org }: Ask, { link, hash }: { link: string; hash: string }): Identity => ({
   caller: { ...nobody, id: link, credential: link, root: hash },
   refusal: null,
@@ -143,10 +143,10 @@ const holderOf = ({ org }: Ask, { link, hash }: { link: string; hash: string }):
   links: [org],
 });
 
-/** Refused exchanges a minute of one trust that are recorded one by one. They take nothing from what the trust's workloads may do. */
+/** The number of refused exchanges per minute of one trust that are recorded individually. They do not count against the rate limit of the trust's workloads. */
 const REFUSED_RATE = 60;
 
-/** A trust, for a workload whose token the Worker has verified; or nobody, where it refused the token. The operation judges whether the trust is live. */
+/** A trust, for a workload whose token the Worker has verified, or nobody if it refused the token. The operation checks whether the trust is active. */
 function exchanging(core: Core, { org }: Ask, bearer: { trust: string; refused?: true }): Identity {
   const row = core.rows.get('org', org)?.deleted_at === null ? core.rows.get('credential', bearer.trust) : null;
   if (row?.kind !== 'trust')
@@ -158,12 +158,12 @@ function exchanging(core: Core, { org }: Ask, bearer: { trust: string; refused?:
     const caller: Caller = { ...nobody, kind: 'trust', name: row.name };
     return { caller, refusal: null, allowances: [{ id: `refused:${row.id}`, limit: REFUSED_RATE }], links };
   }
-  // From which addresses, the operation judges: that refusal looks like every other.
+  // The operation checks the address, so that this refusal looks like every other.
   const caller: Caller = { ...callerOf(core, org, lineage), addresses: [] };
   return { caller, refusal: null, allowances: allowancesOf(lineage), links };
 }
 
-/** The caller as it stands now, and why it is one no more: for a request that has waited since it was admitted. */
+/** The current state of the caller, and why it is no longer accepted: for a request that has waited since it was admitted. */
 export function identifyAgain(core: Core, ask: Ask, before: Caller): { caller: Caller; refusal: Refusal | null } {
   const { bearer } = ask;
   if (bearer === 'bootstrap' || bearer === 'system' || 'link' in bearer) return { caller: before, refusal: null };
@@ -179,11 +179,11 @@ export function identifyAgain(core: Core, ask: Ask, before: Caller): { caller: C
   };
 }
 
-/** The rate limits that a request counts against: that of each link of the lineage, so that nobody multiplies theirs by making credentials that end with it. */
+/** The rate limits that a request counts against: that of each credential of the lineage, so that child credentials do not multiply it. */
 // safety: rate-limit-of-lineage
 const allowancesOf = (lineage: readonly CredentialRow[]): Allowance[] => lineage.map(({ id, rate_limit }) => ({ id, limit: rate_limit }));
 
-/** The caller behind a token. Not copied: a copy would work out at once what the caller holds, which may cost much. */
+/** The caller of a token. Not copied: a copy would compute the caller's permissions immediately, which may be expensive. */
 const confirmable = (core: Core, org: string, lineage: readonly CredentialRow[], jwt: number | undefined): Caller =>
   // safety: permissions-computed-once
   Object.assign(callerOf(core, org, lineage), { confirmed: isConfirmed(lineage[0] as CredentialRow, jwt, core.now()) });

@@ -6,7 +6,7 @@ import type { Refusal } from '../errors';
 import type { Core } from './core';
 import { lineageOf } from './lineage';
 
-/** 401 if a lineage has ended by now, in any of the ways in which one can. */
+/** 401 if a lineage has ended, for any reason. */
 export function endOf(core: Core, org: string, lineage: readonly CredentialRow[]): Refusal | null {
   const orgRow = core.rows.get('org', org);
   return ended(
@@ -25,39 +25,39 @@ function lifetimeOf(core: Core, org: OrgRow | null, row: CredentialRow): Lifetim
 }
 
 /**
- * Whether a device is good for nothing any more, for good: it is gone or blocked, or the member it is assigned to is gone. Neither ids of members
- * nor of devices are used again, and a blocked device is assigned to nobody else: so what ended with it stays ended.
+ * Whether a device is permanently unusable: it is gone or blocked, or its member is gone. Ids of members and devices are never reused, and
+ * a blocked device is not assigned to anyone else, so that credentials that ended with it stay ended.
  */
 export const isBlocked = ({ rows }: Core, device: DeviceRow | null): boolean =>
   // safety: blocked-device-ends-credentials
   device === null || device.blocked_at !== null || (device.member_id !== null && !rows.get('member', device.member_id));
 
-/** Whether a panic ended it. */
+/** Whether a panic revoked the credential. */
 export const isPast = (
   org: Pick<OrgRow, 'generation' | 'keys_generation' | 'spared'> | null,
   { id, kind, generation }: Pick<CredentialRow, 'id' | 'kind' | 'generation'>,
 ): boolean =>
   (generation ?? 0) < ((kind === 'api_key' || kind === 'trust' ? org?.keys_generation : org?.generation) ?? 0) && org?.spared !== id;
 
-/** Whether a credential, by its whole lineage, may be used. */
+/** Whether a credential may be used, including all its ancestors. */
 export const isAlive = (core: Core, org: string, row: CredentialRow): boolean => endOf(core, org, lineageOf(core, row)) === null;
 
-/** How many credentials were alive, by the rows of a gate. What ends by time alone may count for so long after it. */
+/** The number of active credentials, by the rows of a gate. A credential that expires may still be counted for this long. */
 const counted = new WeakMap<Core['rows'], { n: number; edits: number; until: number }>();
 const COUNTED = 5000;
 
-/** The credentials, session tokens apart, that are alive by their own row and ended with their device: how many, by device and parent. */
+/** The number of credentials, by device and parent, that are active by their own row but ended with their device; without session tokens. */
 export const endedWithDevices = (core: Core, org: OrgRow, now: number) =>
   core.bound.live(now, org).filter(({ device }) => isBlocked(core, core.rows.get('device', device)));
 
-/** How many credentials are alive, brief ones apart: by their own rows, and those that end with others by theirs too. */
+/** The number of active credentials, without short-lived ones: by their own rows and those of the credentials that they end with. */
 export function countLive(core: Core, org: string, now: number): number {
   const edits = core.rows.edits();
   const before = counted.get(core.rows);
   if (before?.edits === edits && now < before.until && now >= before.until - COUNTED) return before.n;
   const orgRow = core.rows.get('org', org);
   if (!orgRow) return 0;
-  // Each is judged once, however many end with it.
+  // Each parent is checked only once, however many credentials end with it.
   const known = new Map<string, boolean>();
   const hasLivingParent = (row: CredentialRow): boolean => {
     const parent = parentIdOf(row);
