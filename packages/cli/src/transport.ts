@@ -31,7 +31,7 @@ export function fetchOf(context: Context, key?: string): Fetch {
       .catch(() => null)) as Held | null;
     const id = held?.error?.code === 'APPROVAL_REQUIRED' ? held.error.approval?.id : undefined;
     if (!id || !/^apr_[A-Za-z0-9]{1,60}$/.test(id)) return response;
-    context.out.note(`Waiting for approval ${id}: ${new URL(url).origin}/approvals`);
+    context.out.note(`Waiting for approval ${id}: ${new URL(url).origin}/console/approvals/${id}`);
     const decision = await decisionOn(send, new URL(url), init, id);
     if (decision !== 'approved') return notGiven(id, decision);
     const headers = new Headers(init.headers);

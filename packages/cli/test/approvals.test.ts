@@ -52,7 +52,7 @@ describe('approval', () => {
     expect(seen.filter(({ url }) => url.includes('/approvals/')).map(({ url }) => url)).toEqual(
       Array(2).fill(`/api/v1/orgs/${ORG}/approvals/${ID}?wait=25`),
     );
-    expect(ran.stderr).toContain('/approvals');
+    expect(ran.stderr).toContain(`/console/approvals/${ID}`);
   });
 
   it('approval: a rejected or cancelled request is not repeated', async () => {

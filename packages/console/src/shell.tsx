@@ -112,11 +112,17 @@ function useWholeTexts(): void {
   }, []);
 }
 
-/** Escape closes the navigation if it covers the page. */
-function useEscape(isOpen: boolean, close: () => void): void {
+/** If the navigation covers the page, it gets the focus, and Escape closes it. */
+function useDrawer(isOpen: boolean, close: () => void): void {
   useEffect(() => {
     if (!isOpen) return;
-    const onKey = ({ key }: KeyboardEvent) => key === 'Escape' && close();
+    const opener = document.activeElement;
+    document.querySelector<HTMLElement>('.side :is(a[aria-current], a)')?.focus();
+    const onKey = ({ key }: KeyboardEvent) => {
+      if (key !== 'Escape') return;
+      close();
+      if (opener instanceof HTMLElement) opener.focus();
+    };
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
   }, [isOpen]);
@@ -145,7 +151,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
   const [isOpen, setOpen] = useState(false);
   usePaletteKeys();
   useWholeTexts();
-  useEscape(isOpen, () => setOpen(false));
+  useDrawer(isOpen, () => setOpen(false));
   const { isPending, error } = useEnvironments();
   useEffect(() => {
     if (error && !environments.value.length) report(error);

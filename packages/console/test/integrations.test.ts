@@ -182,6 +182,8 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     await dialog.waitFor({ state: 'detached' });
     expect((await api('GET', `/webhooks/${id}`)).events).toBe('*');
     expect(await page.content()).not.toContain('hidden-in-the-url');
+    // An open page of the webhook would read it again and get a 404.
+    await go('/webhooks', 'Webhooks');
     await api('DELETE', `/webhooks/${id}`);
     expectQuiet(ann);
   });

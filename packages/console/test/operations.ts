@@ -7,7 +7,6 @@ export const apiOnly: Record<string, string> = {
   audit_archive: 'Requires the bootstrap token: npm run backup calls it.',
   deployment_rewrap: 'Requires the bootstrap token: npm run keys:rotate calls it.',
   environment_read: 'The console already has this data in the list of environments.',
-  caller_read: 'Describes a credential. The console knows its member from the sign-in.',
   access_token_create: 'Requires an API key, which creates its own session tokens.',
   secret_read_by_name: 'For programs, which use names. The console reads by id.',
   secret_put: 'For programs, which create or update with one request. The console asks first.',

@@ -24,7 +24,7 @@ const show = (context: Context, data: Approval) =>
       summary: data.summary,
       approvals: `${data.approvals.length} of ${data.required}`,
       ends: time(data.expires_at),
-      'decided at': `${context.origin}/approvals`,
+      'decided at': `${context.origin}/console/approvals/${data.id}`,
     }),
   );
 

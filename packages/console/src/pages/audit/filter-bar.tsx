@@ -59,7 +59,7 @@ export function FilterBar({ filters, change }: BarProps) {
         choices={VIEWS}
       />
       {isCustom ? (
-        <button type="button" class="button plain chip" onClick={() => change({ from: '', to: '' })} aria-label="Clear this time range">
+        <button type="button" class="button plain" onClick={() => change({ from: '', to: '' })} aria-label="Clear this time range">
           {inWords(filters.from)} – {filters.to ? inWords(filters.to) : 'now'} <X size={15} aria-hidden="true" />
         </button>
       ) : (
