@@ -119,16 +119,13 @@ async function follow(after: number | undefined, leaving: AbortSignal, { opened,
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 30_000;
 
-/** Data read this shortly before a stream opened, in milliseconds, is not read again: a page and its stream start together. */
-const TOGETHER = 300;
-
 /** Follows the stream while a member is signed in, and reconnects when it breaks. */
 async function run(leaving: AbortSignal): Promise<void> {
   let last: number | undefined;
   let wait = FIRST_WAIT;
   const opened = () => {
-    // Events resume where they stopped, but data without events does not.
-    void forgetBefore(Date.now() - TOGETHER, ...everything);
+    // Events resume where they stopped, but data without events does not. A page usually requests its own list after this.
+    void forgetBefore(Date.now(), ...everything);
     wait = FIRST_WAIT;
   };
   const heard = (sequence: number) => {

@@ -1,7 +1,7 @@
 // Keyboard shortcuts: `n` creates an item of the page, `j` and `k` move through the rows of a table, `?` shows all. Invariant: shortcuts are
 // inactive in a field, a dialog or a menu, and together with Ctrl, Alt or ⌘.
 import { signal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { BASE } from './router';
 import { Dialog } from './ui/dialog';
 
@@ -22,11 +22,13 @@ export function makeAt(path: string, go: (to: string) => void): void {
 
 /** Registers the create action of this page for `n` and the command palette. */
 export function useMaker(make: () => void, isAllowed = true): void {
+  const latest = useRef(make);
+  latest.current = make;
   useEffect(() => {
     if (!isAllowed) return;
-    if (isAwaited) make();
+    if (isAwaited) latest.current();
     isAwaited = false;
-    const entry = () => make();
+    const entry = () => latest.current();
     makers.value = [...makers.value, entry];
     return () => {
       makers.value = makers.value.filter((each) => each !== entry);

@@ -5,7 +5,7 @@ type Field = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
 
 const touched = new Set<Field>();
 
-addEventListener('input', ({ target }) => {
+globalThis.addEventListener?.('input', ({ target }) => {
   if (target instanceof Element && target.matches('form :is(input, textarea, select)')) touched.add(target as Field);
 });
 

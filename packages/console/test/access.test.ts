@@ -169,7 +169,7 @@ describe.skipIf(!executablePath)('console: access', () => {
       await bo.page.goto(`${url}/console/`).then(() => bo.page.getByRole('navigation', { name: 'Console' }).textContent()),
     ).not.toContain('Members');
     await bo.go('/members');
-    await bo.page.getByRole('alert').getByText('members:read').waitFor();
+    await bo.page.getByText('members:read').waitFor();
     expect(await bo.page.getByRole('button', { name: 'Invite member' }).count()).toBe(0);
     await bo.context.close();
     expectQuiet(ann);

@@ -73,8 +73,11 @@ describe('team', () => {
     const input = { version: null, if_none_match: null };
     const read = async (member: string) => (await asMember(o, member, 'secret.read', { named: { secret }, input })).status;
     expect([await read(a.id), await read(b.id)]).toEqual([403, 403]);
+    const granted = async () => (await asMember(o, a.id, 'caller.read')).data.granted_scopes;
+    expect(await granted()).toEqual([]);
     await newGrant(o, 'team', team);
     expect([await read(a.id), await read(b.id)]).toEqual([200, 200]);
+    expect(await granted()).toContain('secrets:read');
     await o.del(`/teams/${team}/members/${a.id}`);
     expect([await read(a.id), await read(b.id)]).toEqual([403, 200]);
     await o.del(`/members/${b.id}`);

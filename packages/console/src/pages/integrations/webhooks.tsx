@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import '../../styles/integrations.css';
 import { here, useList, vault } from '../../api';
 import { may } from '../../may';
+import { useMaker } from '../../shortcuts';
 import { Button } from '../../ui/button';
 import { Listing } from '../../ui/listing';
 import { MakeButton } from '../../ui/make-button';
@@ -26,6 +27,7 @@ export default function Webhooks() {
     vault().api.GET('/orgs/{org_id}/webhooks', { params: { path: here(), query: { limit: 100, cursor } }, signal }),
   );
   const onCreate = () => setCreating(true);
+  useMaker(onCreate, may('webhooks:write'));
   return (
     <>
       <PageHead title="Webhooks" lead="Send events of the organisation to your own URL as signed requests.">

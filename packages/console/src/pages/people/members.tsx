@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { here, useList, vault } from '../../api';
 import type { Member } from '../../people';
 import { useParameter } from '../../router';
+import { useMaker } from '../../shortcuts';
 import { Button } from '../../ui/button';
 import { Segments } from '../../ui/filters';
 import { Listing } from '../../ui/listing';
@@ -47,6 +48,7 @@ const columns: Column<Member>[] = [
 export default function Members() {
   const [status, setStatus] = useParameter('status');
   const [open, setOpen] = useState<'invite' | 'roles' | null>(null);
+  useMaker(() => setOpen('invite'), may('members:write'));
   const list = useList<Member>(['members', 'list', status], (cursor, signal) =>
     vault().api.GET('/orgs/{org_id}/members', {
       params: { path: here(), query: { limit: 100, cursor, status: (status || undefined) as Member['status'] | undefined } },

@@ -5,6 +5,7 @@ import { Link } from 'wouter-preact';
 import { forget, here, vault } from '../../api';
 import { defaultEnvironment, type Environment, environments } from '../../environments';
 import { may } from '../../may';
+import { useMaker } from '../../shortcuts';
 import { Button } from '../../ui/button';
 import { Confirm, Dialog } from '../../ui/dialog';
 import { TextField } from '../../ui/field';
@@ -95,6 +96,7 @@ function Doings({ doing, end }: { doing: Doing; end: () => void }) {
 
 export function Environments() {
   const [doing, setDoing] = useState<Doing>(null);
+  useMaker(() => setDoing({ kind: 'new' }), may('environments:write'));
   return (
     <div class="stack">
       <div class="section-head">
